@@ -1,0 +1,1 @@
+"""The passes: from graph to kernels, one file and one verb each."""
