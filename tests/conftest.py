@@ -1,0 +1,122 @@
+"""The `golden` fixture: texts kept under tests/golden, one file per test, none without a test."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+GOLDEN = TESTS / "golden"
+SELECTING = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "collectonly")
+
+
+class GoldenFiles:
+    """Which golden files the tests of one session own."""
+
+    def __init__(self, update: bool) -> None:
+        self.update = update
+        self.owners: dict[Path, str] = {}
+        self.unread_stems: set[Path] = set()
+        self.deselected = False
+
+    def compare(self, stem: Path, nodeid: str, text: str) -> None:
+        """Compare `text` with the file at `stem` + ".txt", or write it there."""
+        path = stem.with_name(f"{stem.name}.txt")
+        shown = path.relative_to(TESTS.parent)
+        owner = self.owners.setdefault(path, nodeid)
+        if owner != nodeid:
+            pytest.fail(f"{owner} and {nodeid} share {shown}; rename one", pytrace=False)
+        text = text.rstrip("\n") + "\n"
+        if self.update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif not path.is_file():
+            pytest.fail(f"{shown} is missing; --update-golden writes it", pytrace=False)
+        expected = path.read_text(encoding="utf-8")
+        assert text == expected, f"{shown} differs; --update-golden rewrites it"
+
+    def orphans(self) -> list[Path]:
+        """Golden files that no test has read, those of skipped tests apart."""
+        unread = set(GOLDEN.rglob("*.txt")) - set(self.owners)
+        return sorted(path for path in unread if not self._skipped(path))
+
+    def _skipped(self, path: Path) -> bool:
+        name = path.name
+        return any(
+            path.parent == stem.parent and name.startswith(f"{stem.name}.")
+            for stem in self.unread_stems
+        )
+
+
+def golden_stem(nodeid: str, root: Path) -> Path:
+    """Where the golden files of a test lie: tests/golden/<module path>/<test name>, no suffix."""
+    file, _, test = nodeid.partition("::")
+    module = (root / file).relative_to(TESTS).with_suffix("")
+    return GOLDEN / module / re.sub(r"[^\w.=+-]", "_", test.replace("::", ".")).rstrip("_")
+
+
+def whole_session(config: pytest.Config) -> bool:
+    """Whether every test was asked for, in one process."""
+    selected = any(config.getoption(option, None) for option in SELECTING)
+    spread = hasattr(config, "workerinput") or config.getoption("numprocesses", None)
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if named:
+        here = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
+        named = not here & {TESTS, *TESTS.parents}
+    return not (selected or spread or named)
+
+
+FILES = pytest.StashKey[GoldenFiles]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the files of `golden`")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[FILES] = GoldenFiles(config.getoption("update_golden"))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """`golden(text, name=None)` compares `text` with this test's golden file."""
+    files, nodeid = request.config.stash[FILES], request.node.nodeid
+    stem = golden_stem(nodeid, request.config.rootpath)
+
+    def compare(text: str, name: str | None = None) -> None:
+        files.compare(stem.with_name(f"{stem.name}.{name}") if name else stem, nodeid, text)
+
+    return compare
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.config.stash[FILES].deselected = True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    report = yield
+    if report.skipped:
+        stem = golden_stem(item.nodeid, item.config.rootpath)
+        item.config.stash[FILES].unread_stems.add(stem)
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    files = session.config.stash[FILES]
+    judged = exitstatus == pytest.ExitCode.OK and not files.deselected
+    if judged and whole_session(session.config) and files.orphans():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    files = config.stash[FILES]
+    if files.deselected or not whole_session(config):
+        return
+    for path in files.orphans():
+        terminalreporter.write_line(f"orphaned golden file: {path.relative_to(TESTS.parent)}")

@@ -1,0 +1,20 @@
+"""The project's own source files, as the structure tests read them."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("axiomjit", "passes", "runtime", "bench")
+
+
+def python_files(*folders: str) -> list[Path]:
+    """All Python files below the folders of the root, symbolic links left out."""
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return sorted(path for path in found if path.resolve() == path)
+
+
+def read_sources(*folders: str) -> dict[str, str]:
+    """The text of each file, by its path below the root."""
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in python_files(*folders)
+    }
