@@ -104,19 +104,14 @@ def pytest_runtest_makereport(item: pytest.Item):
     return report
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     files = session.config.stash[FILES]
-    judged = exitstatus == pytest.ExitCode.OK and not files.deselected
-    if judged and whole_session(session.config) and files.orphans():
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
-) -> None:
-    files = config.stash[FILES]
-    if files.deselected or not whole_session(config):
+    if exitstatus != pytest.ExitCode.OK or files.deselected or not whole_session(session.config):
         return
     for path in files.orphans():
-        terminalreporter.write_line(f"orphaned golden file: {path.relative_to(TESTS.parent)}")
+        name = path.relative_to(TESTS.parent).as_posix()
+        orphan = pytest.TestReport(
+            name, (name, None, name), {}, "failed", f"orphaned golden file: {name}", "teardown"
+        )
+        session.config.hook.pytest_runtest_logreport(report=orphan)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
