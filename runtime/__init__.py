@@ -1,0 +1,1 @@
+"""The runtime: from kernel source to running code."""

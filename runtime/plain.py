@@ -1,0 +1,225 @@
+"""The names of a kernel source in plain Python: what a kernel means, without numba.
+
+Values are NumPy scalars, so that float32 arithmetic stays float32. A buffer refuses any access
+outside the memory that its array spans. `axiomjit.runtime.intrinsics` holds the compiled twins.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+SMALLEST_I8 = -(1 << 63)
+
+DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in ("i8", "f4", "f8")}
+DTYPES["b1"] = np.dtype(np.bool_)
+# What an uninitialised tile cell holds, so that reading one shows.
+POISON: dict[str, Any] = {"b1": True, "i8": SMALLEST_I8, "f4": math.nan, "f8": math.nan}
+
+
+class Parameter(Protocol):
+    """What one word of a kernel's argument block holds."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the word."""
+
+    @property
+    def kind(self) -> str:
+        """One of "buffer", "scalar", "length"."""
+
+    @property
+    def dtype(self) -> str:
+        """Code of the elements' or the scalar's dtype; "i8" for a length."""
+
+
+class PlainBuffer:
+    """The memory an array spans, addressed in elements from the array's first element."""
+
+    __slots__ = ("first", "name", "window")
+
+    def __init__(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        """Window onto `array`, a view of any shape with strides of whole elements.
+
+        Raises:
+            ValueError: a stride is not a multiple of the element size.
+        """
+        itemsize = array.itemsize
+        pairs = list(zip(array.strides, array.shape, strict=True))
+        if any(step % itemsize for step, size in pairs if size > 1):
+            raise ValueError(f"buffer {name}: strides {array.strides} are not whole elements")
+        reach = [step // itemsize * (size - 1) for step, size in pairs]
+        # Flipping the axes with negative strides puts the lowest address first.
+        flips = [slice(None, None, -1 if step < 0 else 1) for step in array.strides]
+        cells = 1 + sum(abs(r) for r in reach) if array.size else 0
+        self.name = name
+        self.first = -sum(r for r in reach if r < 0) if array.size else 0
+        self.window = as_strided(array[tuple(flips)] if flips else array, (cells,), (itemsize,))
+
+    def at(self, index: int) -> int:
+        """Position in `window` of the element `index` items away from the first.
+
+        Raises:
+            IndexError: that element lies outside the array's memory.
+        """
+        position = self.first + int(index)
+        if not 0 <= position < len(self.window):
+            low, high = -self.first, len(self.window) - self.first
+            raise IndexError(f"buffer {self.name}: element {index} is outside [{low}, {high})")
+        return position
+
+
+def load(a: PlainBuffer, i: int) -> Any:
+    """The element `i` items away from the first."""
+    return a.window[a.at(i)]
+
+
+def store(a: PlainBuffer, i: int, v: Any) -> None:
+    """Write the element `i` items away from the first; `v` must have the buffer's dtype."""
+    if np.asarray(v).dtype != a.window.dtype:
+        raise TypeError(f"buffer {a.name} of {a.window.dtype}: stored {type(v).__name__}")
+    a.window[a.at(i)] = v
+
+
+def _make_cast(code: str) -> Callable[[Any], Any]:
+    """The cast function of one dtype, named by its code."""
+    dtype = DTYPES[code]
+
+    def cast(v: Any) -> Any:
+        value = np.asarray(v)
+        if code == "i8" and value.dtype.kind == "f" and not SMALLEST_I8 <= v < -SMALLEST_I8:
+            return np.int64(SMALLEST_I8)  # what x86-64 gives for NaN and what does not fit
+        return value.astype(dtype)[()]
+
+    cast.__name__ = code
+    cast.__doc__ = f"`v` as {code}."
+    return cast
+
+
+CASTS: dict[str, Callable[[Any], Any]] = {code: _make_cast(code) for code in DTYPES}
+
+
+def tile(n: int, dtype: Callable[[Any], Any]) -> PlainBuffer:
+    """Array of `n` cells; `dtype` is the cast function of their dtype."""
+    code = dtype.__name__
+    return PlainBuffer("tile", np.full(n, POISON[code], DTYPES[code]))
+
+
+def add_reassoc(s: Any, v: Any) -> Any:
+    """The accumulator add of a sum, here in order."""
+    return s + v
+
+
+def mul_reassoc(s: Any, v: Any) -> Any:
+    """The accumulator multiplication of a product, here in order."""
+    return s * v
+
+
+def select(c: Any, a: Any, b: Any) -> Any:
+    """`a` where `c` else `b`."""
+    return a if c else b
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The greater; NaN if either is NaN; +0 above -0."""
+    if a == b and np.signbit(a):
+        return b
+    return a if a >= b or a != a else b
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller; NaN if either is NaN; -0 below +0."""
+    if a == b and np.signbit(b):
+        return b
+    return a if a <= b or a != a else b
+
+
+def sqrt(v: Any) -> Any:
+    """Square root of a float; NaN below zero."""
+    return np.sqrt(v)
+
+
+def absolute(v: Any) -> Any:
+    """Absolute value; the smallest integer stays itself."""
+    return np.absolute(v)
+
+
+def isnan(v: Any) -> Any:
+    """Whether `v` is NaN; false for integers."""
+    return np.isnan(v)
+
+
+def power(a: Any, b: Any) -> Any:
+    """`a` to the power of `b`, floats."""
+    return np.power(a, b)
+
+
+def _reader(parameters: Sequence[Parameter], kind: str) -> Callable[[Sequence[Any], int], Any]:
+    """The function that reads words of one kind."""
+
+    def read(w: Sequence[Any], k: int) -> Any:
+        if parameters[k].kind != kind:
+            raise TypeError(f"word {k} is a {parameters[k].kind}, not a {kind}")
+        return w[k]
+
+    return read
+
+
+def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """The globals of a kernel source that runs in plain Python."""
+    return {
+        **CASTS,
+        **{kind: _reader(parameters, kind) for kind in ("buffer", "scalar", "length")},
+        "load": load,
+        "store": store,
+        "tile": tile,
+        "add_reassoc": add_reassoc,
+        "mul_reassoc": mul_reassoc,
+        "select": select,
+        "maximum": maximum,
+        "minimum": minimum,
+        "sqrt": sqrt,
+        "absolute": absolute,
+        "isnan": isnan,
+        "power": power,
+        "inf": math.inf,
+        "nan": math.nan,
+    }
+
+
+def plain_words(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> list[Any]:
+    """The argument block in plain Python: one array, scalar or length per parameter.
+
+    Raises:
+        TypeError: an argument is missing or has another dtype than its parameter.
+    """
+    if len(parameters) != len(arguments):
+        raise TypeError(f"{len(parameters)} parameters, {len(arguments)} arguments")
+    words: list[Any] = []
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        if parameter.kind == "length":
+            words.append(int(argument))
+        elif parameter.kind == "scalar":
+            words.append(CASTS[parameter.dtype](argument))
+        elif argument.dtype != DTYPES[parameter.dtype]:
+            raise TypeError(f"buffer {parameter.name}: {argument.dtype}, not {parameter.dtype}")
+        else:
+            words.append(PlainBuffer(parameter.name, argument))
+    return words
+
+
+def run_plain(
+    source: str, parameters: Sequence[Parameter], arguments: Sequence[Any], lo: int, hi: int
+) -> None:
+    """Run the function `kernel(w, lo, hi)` in `source` in plain Python, writing into arguments.
+
+    Raises:
+        IndexError: the kernel reached outside a buffer.
+        TypeError: arguments do not fit the parameters, or a value of another dtype is stored.
+    """
+    namespace = plain_names(parameters)
+    exec(compile(source, "<kernel>", "exec"), namespace)
+    with np.errstate(all="ignore"):
+        namespace["kernel"](plain_words(parameters, arguments), lo, hi)

@@ -1,0 +1,98 @@
+"""Kernels and the two ways to run them, shared by the tests of the runtime."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Parameter(NamedTuple):
+    """A word of the argument block."""
+
+    name: str
+    kind: str
+    dtype: str
+
+
+def buffers(*codes):
+    """One buffer parameter per dtype code."""
+    return tuple(Parameter(f"a{k}", "buffer", code) for k, code in enumerate(codes))
+
+
+LENGTH = Parameter("n", "length", "i8")
+
+
+def scalar_word(value, code):
+    """The 64-bit word that holds a scalar's bits in its low end."""
+    dtype = np.dtype(bool) if code == "b1" else np.dtype(code)
+    return int.from_bytes(np.asarray(value, dtype).tobytes(), "little", signed=code == "i8")
+
+
+def words_of(parameters, arguments):
+    """The argument block as int64 words."""
+    words = []
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        match parameter.kind:
+            case "buffer":
+                words.append(argument.ctypes.data)
+            case "scalar":
+                words.append(scalar_word(argument, parameter.dtype))
+            case "length":
+                words.append(argument)
+    return np.array([word if word < 1 << 63 else word - (1 << 64) for word in words], np.int64)
+
+
+def run_compiled(kernel, parameters, arguments, lo, hi):
+    """Run machine code on the arguments; the status."""
+    words = words_of(parameters, arguments)
+    return kernel.entry(words.ctypes.data, lo, hi)
+
+
+def same_bits(left, right):
+    """Whether two arrays of one dtype are equal, zeros by sign, any NaN equal to any other."""
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return False
+    if left.dtype.kind != "f":
+        return bool(np.array_equal(left, right))
+    number = ~np.isnan(left)
+    as_int = f"i{left.itemsize}"
+    return bool(
+        np.array_equal(number, ~np.isnan(right))
+        and np.array_equal(left[number].view(as_int), right[number].view(as_int))
+    )
+
+
+SQUARES = """
+def kernel(w, lo, hi):
+    x = buffer(w, 0)
+    y = buffer(w, 1)
+    o = buffer(w, 2)
+    n = length(w, 3)
+    for block in range(lo, hi):
+        s = f8(0.0)
+        for i in range(block * 1024, min(block * 1024 + 1024, n)):
+            t = load(x, i) - load(y, i)
+            s = add_reassoc(s, t * t)
+        store(o, block, s)
+"""
+SQUARES_PARAMETERS = (*buffers("f8", "f8", "f8"), LENGTH)
+
+FOLD = """
+def kernel(w, lo, hi):
+    x = buffer(w, 0)
+    o = buffer(w, 1)
+    n = length(w, 2)
+    for block in range(lo, hi):
+        s = {start}
+        for i in range(block * 1024, min(block * 1024 + 1024, n)):
+            s = {step}
+        store(o, block, s)
+"""
+
+ROOTS = """
+def kernel(w, lo, hi):
+    x = buffer(w, 0)
+    o = buffer(w, 1)
+    for i in range(lo, hi):
+        v = load(x, i)
+        store(o, i, select(v > f8(0.0), sqrt(v), -v))
+"""
