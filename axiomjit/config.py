@@ -1,0 +1,50 @@
+"""Settings, each read once from the environment and settable at run time.
+
+| setting | variable | default | meaning |
+|---|---|---|---|
+| check | AXIOMJIT_CHECK | 0 | verify the IR after every pass |
+| disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
+| fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from axiomjit.errors import GraphValueError
+
+POLICIES: Final = ("error", "warn", "allow")
+
+
+class Config:
+    """The settings; assigning an unknown name or value raises."""
+
+    __slots__ = ("_fallback", "check", "disable")
+
+    check: bool
+    disable: bool
+
+    def __init__(self) -> None:
+        """Read the environment."""
+        self.check = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
+        self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
+        self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
+
+    @property
+    def fallback(self) -> str:
+        """What to do with a NumPy function outside the table: run the whole call in NumPy?"""
+        return self._fallback
+
+    @fallback.setter
+    def fallback(self, policy: str) -> None:
+        if policy not in POLICIES:
+            raise GraphValueError(
+                f"config.fallback = {policy!r}",
+                "no such policy",
+                f"one of {', '.join(map(repr, POLICIES))}",
+            )
+        self._fallback = policy
+
+
+config: Final = Config()

@@ -1,0 +1,78 @@
+"""Element types and the one place where promotion is decided, on NumPy's own `resolve_dtypes`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from axiomjit.errors import GraphTypeError, UnsupportedError
+
+DType = np.dtype[np.generic]
+
+BOOL: Final[DType] = np.dtype(np.bool_)
+INT: Final[DType] = np.dtype(np.int64)
+FLOAT: Final[DType] = np.dtype(np.float64)
+SINGLE: Final[DType] = np.dtype(np.float32)
+CODES: Final[dict[DType, str]] = {BOOL: "b1", INT: "i8", SINGLE: "f4", FLOAT: "f8"}
+DTYPES: Final[dict[str, DType]] = {code: dtype for dtype, code in CODES.items()}
+
+WEAK_TYPES: Final[dict[DType, type]] = {INT: int, FLOAT: float}
+
+
+def code(dtype: DType) -> str:
+    """The two-character code of a supported element type, as generated source writes it."""
+    return CODES[dtype]
+
+
+def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
+    """The dtype in native byte order.
+
+    Raises:
+        GraphTypeError: elements of this type cannot be compiled.
+    """
+    native = dtype.newbyteorder("=")
+    if native in CODES:
+        return native
+    names = ", ".join(str(d) for d in CODES)
+    if dtype.hasobject or dtype.kind in "SUVMmT":
+        remedy = f"pass numbers: convert first, for example x.astype(float); supported: {names}"
+    else:
+        remedy = f"convert with .astype(...) to one of: {names}"
+    raise GraphTypeError(asked, f"elements of dtype {dtype}", remedy, where)
+
+
+Promotable = DType | type
+
+
+@lru_cache(maxsize=4096)
+def resolve(ufunc: np.ufunc, operands: tuple[Promotable, ...]) -> tuple[DType, ...]:
+    """Operand and result dtypes of the loop that NumPy would run; a Python type is weak.
+
+    Raises:
+        GraphTypeError: NumPy has no loop for these operands.
+        UnsupportedError: NumPy would compute in an element type that is not compiled yet.
+    """
+    shown = ", ".join(o.__name__ if isinstance(o, type) else str(o) for o in operands)
+    asked = f"{ufunc.__name__}({shown})"
+    if all(isinstance(o, type) for o in operands):
+        operands = tuple(np.dtype(o) if isinstance(o, type) else o for o in operands)
+    try:
+        loop = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
+    except TypeError as error:
+        raise GraphTypeError(asked, str(error), "convert the operands with .astype(...)") from None
+    if any(dtype not in CODES for dtype in loop):
+        raise UnsupportedError(
+            asked,
+            f"NumPy computes this in {', '.join(str(d) for d in loop)}",
+            f"convert the operands to one of: {', '.join(str(d) for d in CODES)}",
+        )
+    return tuple(loop)
+
+
+@lru_cache(maxsize=1024)
+def common(operands: tuple[Promotable, ...]) -> DType:
+    """The dtype that holds all operands (`np.result_type` with weak Python numbers)."""
+    samples = [o(0) if isinstance(o, type) else o for o in operands]
+    return np.result_type(*samples)

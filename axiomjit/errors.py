@@ -1,0 +1,73 @@
+"""The exception tree; every message says what was asked, what was seen, and what to do instead.
+
+AxiomError
+├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
+├── GraphValueError (ValueError)    lengths, axes or arguments that do not fit
+│   └── AxesError                   axes that do not pair
+├── TraceError (TypeError)          the function cannot be followed for all values at once
+│   ├── NeedsValuesError            it branches on values, or writes into an array
+│   └── UnsupportedError            a NumPy function or option outside the table
+│       └── UnsupportedAttributeError (AttributeError)
+├── CompileError (RuntimeError)     Numba or LLVM refused our own source
+├── DataFileError (ValueError)      a data file that `axiomjit demo` cannot use
+└── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
+"""
+
+from __future__ import annotations
+
+
+class AxiomError(Exception):
+    """Base of the language's own errors: `asked`, `seen`, `remedy` and the user's `where`."""
+
+    def __init__(self, asked: str, seen: str, remedy: str, where: str | None = None) -> None:
+        """Keep the three parts; `where` is the user's "file:line"."""
+        self.asked, self.seen, self.remedy, self.where = asked, seen, remedy, where
+        place = f"{where}: " if where else ""
+        super().__init__(f"{place}{asked}\n  seen: {seen}\n  instead: {remedy}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str | None]]:
+        return type(self), (self.asked, self.seen, self.remedy, self.where)
+
+
+class GraphTypeError(AxiomError, TypeError):
+    """A dtype or a kind of value that cannot be used."""
+
+
+class GraphValueError(AxiomError, ValueError):
+    """Lengths, axes or arguments that do not fit each other."""
+
+
+class AxesError(GraphValueError):
+    """Axes that do not pair."""
+
+
+class TraceError(AxiomError, TypeError):
+    """The function cannot be followed for all values at once."""
+
+
+class NeedsValuesError(TraceError):
+    """The function branches on values, or writes into an array, while it is followed."""
+
+
+class UnsupportedError(TraceError):
+    """A NumPy function, or an option of one, that is outside the table."""
+
+
+class UnsupportedAttributeError(UnsupportedError, AttributeError):
+    """An attribute or method of NumPy arrays that is outside the table."""
+
+
+class CompileError(AxiomError, RuntimeError):
+    """Numba or LLVM refused source that axiomjit generated."""
+
+
+class DataFileError(AxiomError, ValueError):
+    """A data file that `axiomjit demo` cannot use."""
+
+
+class VerifyError(AxiomError, AssertionError):
+    """A pass broke an invariant of its IR: a defect of axiomjit, not of the user's program."""
+
+
+class FallbackWarning(UserWarning):
+    """A function runs in NumPy itself, since it cannot be compiled."""

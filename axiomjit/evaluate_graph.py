@@ -1,0 +1,103 @@
+"""The meaning of a graph, in NumPy: the oracle of the tests and the path without numba."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from axiomjit.dims import Dim, Symbol, evaluate
+from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, post_order
+from axiomjit.index_maps import IndexMap
+
+Array = np.ndarray
+
+
+def evaluate_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Array, ...]:
+    """The outputs for these arguments (arrays or numbers, one per input) and lengths.
+
+    Results never share memory with each other; only an output that is a view of an argument
+    shares memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
+    """
+    values: dict[Node, Array] = {}
+    for node in post_order(graph.outputs):
+        values[node] = _evaluate_node(node, values, arguments, lengths)
+    return tuple(values[node] for node in graph.outputs)
+
+
+def _evaluate_node(
+    node: Node,
+    values: Mapping[Node, Array],
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+) -> Array:
+    match node:
+        case Input():
+            value = arguments[node.position]
+            return value if isinstance(value, Array) else np.asarray(value, node.dtype)
+        case Scalar():
+            return np.asarray(node.value)
+        case Held():
+            return node.array
+        case Size():
+            return np.asarray(evaluate(node.length, lengths), node.dtype)
+        case Op():
+            return _evaluate_op(node, [values[child] for child in node.operands], lengths)
+    raise TypeError(f"no meaning for {type(node).__name__}")
+
+
+def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:
+    extents = tuple(evaluate(length, lengths) for length in op.extents)
+    reads = [
+        read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
+    ]
+    if op.primitive.name == "view":
+        value = reads[0]
+    elif op.fold is not None and op.fold.name == "sum" and op.primitive.name == "multiply":
+        return _contract(op, reads, extents)
+    elif op.primitive.name == "cast":
+        value = reads[0].astype(op.dtype)
+    else:
+        value = op.primitive.evaluate(*reads)
+    if op.fold is None:
+        return value if op.primitive.name == "view" else _as_array(value, op)
+    folded = tuple(range(op.rank, len(extents)))
+    state = value.astype(op.fold.state_dtype(op.dtype))
+    return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
+
+
+def _as_array(value: Array, op: Op) -> Array:
+    return np.asarray(value).astype(op.dtype, copy=False)
+
+
+def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array:
+    """A sum of products, without the array of all products."""
+    every = list(range(len(extents)))
+    assert op.fold is not None
+    state = op.fold.state_dtype(op.dtype)
+    left, right = (value.astype(state, copy=False) for value in reads)
+    operands: tuple[Any, ...] = (left, every, right, every, every[: op.rank])
+    return _as_array(np.einsum(*operands), op)
+
+
+def read(
+    value: Array, index: IndexMap, extents: tuple[int, ...], lengths: Mapping[Symbol, int]
+) -> Array:
+    """The operand as its op sees it: a view with one dimension per iterator."""
+    strides = [0] * len(extents)
+    for function, stride in zip(index, value.strides, strict=True):
+        for k, factor in function.terms:
+            strides[k] += evaluate(factor, lengths) * stride
+    if 0 in extents:
+        return np.empty(extents, value.dtype)
+    first: tuple[Any, ...] = tuple(slice(evaluate(f.offset, lengths), None) for f in index)
+    return as_strided(value[(*first, ...)], extents, strides)
+
+
+def shape_of(shape: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
+    """A symbolic shape in numbers."""
+    return tuple(evaluate(length, lengths) for length in shape)

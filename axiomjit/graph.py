@@ -1,0 +1,221 @@
+"""The axis graph: what is computed, with symbolic lengths and without layout.
+
+An `Op` is a primitive, an optional fold, and for each operand occurrence a map from the operand's
+dimensions to the op's own iterators (design 3.1). Iterators 0 to rank - 1 are the dimensions of
+the result; the others are folded, in the order in which they stand. Nodes are immutable, equal
+by identity and interned on what they compute; where the user wrote them stands beside the graph
+(`axiomjit.origins`), axes and names stand in the doors.
+
+Glossary: axis (named dimension), length (of an axis), Dim (symbolic length), iterator and extent
+(of a loop), map (operand dimensions to iterators), view (map onto a storage), fold (apply an
+accumulator along iterators), kernel (one compiled loop nest), plan (steps in order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from axiomjit.dims import Dim
+from axiomjit.dtypes import INT, DType
+from axiomjit.index_maps import IndexMap
+from axiomjit.primitives import Accumulator, Primitive
+from axiomjit.records import Record, RecordType
+
+
+class NodeType(RecordType):
+    """Makes a node, or returns the one that already computes the same."""
+
+    def __call__(cls, *values: object, **named: object) -> Node:
+        """Intern: same class, parameters and children give the same object."""
+        node: Node = super().__call__(*values, **named)
+        return _interned.setdefault((cls, *node.identity()), node)
+
+
+class Node(Record, metaclass=NodeType):
+    """A value of known dtype and symbolic shape."""
+
+    __slots__ = ("__weakref__",)
+
+    dtype: DType
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """One Dim per dimension of the value."""
+        return ()
+
+    @property
+    def weak(self) -> bool:
+        """Whether the value is a Python number, weak in promotion."""
+        return False
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operands."""
+        return ()
+
+    def identity(self) -> tuple[object, ...]:
+        """What decides whether two nodes compute the same."""
+        return tuple(getattr(self, field) for field in type(self)._fields)
+
+
+_interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDictionary()
+
+
+class Input(Node):
+    """The argument at a position; `is_weak` for a Python number."""
+
+    position: int
+    extents: tuple[Dim, ...]
+    is_weak: bool = False
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The argument's shape."""
+        return self.extents
+
+    @property
+    def weak(self) -> bool:
+        """Whether the argument is a Python number."""
+        return self.is_weak
+
+
+class Scalar(Node):
+    """A number that stands in the program; keyed by its bits, so that -0.0 and NaN are kept."""
+
+    value: np.generic
+    is_weak: bool
+
+    @property
+    def weak(self) -> bool:
+        """Whether it was written as a Python number."""
+        return self.is_weak
+
+    def identity(self) -> tuple[object, ...]:
+        """dtype and bits."""
+        return self.dtype, self.value.tobytes(), self.is_weak
+
+
+class Held(Node):
+    """An array that the program holds: a constant, or one the function closes over."""
+
+    array: np.ndarray
+    extents: tuple[Dim, ...]
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The array's shape."""
+        return self.extents
+
+    def identity(self) -> tuple[object, ...]:
+        """The array object."""
+        return id(self.array), self.extents
+
+
+class Size(Node):
+    """A length as a number, e.g. the n that a mean divides by; int64, weak."""
+
+    length: Dim
+
+    @property
+    def weak(self) -> bool:
+        """A length behaves as a Python int."""
+        return True
+
+
+class Op(Node):
+    """A primitive at every point of an iteration space, folded over iterators rank and up."""
+
+    primitive: Primitive
+    fold: Accumulator | None
+    operands: tuple[Node, ...]
+    maps: tuple[IndexMap, ...]
+    extents: tuple[Dim, ...]
+    rank: int
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The extents that are not folded."""
+        return self.extents[: self.rank]
+
+    @property
+    def weak(self) -> bool:
+        """Arithmetic of Python numbers alone is a Python number."""
+        arithmetic = self.primitive.sign is not None and self.dtype.kind != "b"
+        return arithmetic and self.fold is None and all(child.weak for child in self.operands)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operands, one per occurrence."""
+        return self.operands
+
+
+def size(length: Dim) -> Size:
+    """The node of a length."""
+    return Size(INT, length)
+
+
+class Graph(Record):
+    """A program: what goes in, in order of arguments, and what comes out."""
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Node, ...]
+
+
+def post_order(outputs: tuple[Node, ...]) -> Iterator[Node]:
+    """Every node once, operands before users; iterative, so that long chains do not recurse."""
+    seen: set[Node] = set()
+    stack: list[tuple[Node, int]] = [(node, 0) for node in reversed(outputs)]
+    while stack:
+        node, next_child = stack.pop()
+        if node in seen:
+            continue
+        if next_child < len(node.children):
+            stack.append((node, next_child + 1))
+            stack.append((node.children[next_child], 0))
+            continue
+        seen.add(node)
+        yield node
+
+
+def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
+    """Apply `rule` to every node, operands first; untouched parts stay the same objects."""
+    new: dict[Node, Node] = {}
+    for node in post_order(graph.outputs):
+        rebuilt: Node = node
+        if isinstance(node, Op):
+            operands = tuple(new[child] for child in node.operands)
+            if operands != node.operands:
+                rebuilt = node.replace(operands=operands)
+        new[node] = rule(rebuilt)
+    outputs = tuple(new[node] for node in graph.outputs)
+    return graph if outputs == graph.outputs else Graph(graph.inputs, outputs)
+
+
+def users(graph: Graph) -> dict[Node, list[Op]]:
+    """For each node the ops that read it, once per occurrence."""
+    found: dict[Node, list[Op]] = {}
+    for node in post_order(graph.outputs):
+        found.setdefault(node, [])
+        if isinstance(node, Op):
+            for child in node.operands:
+                found[child].append(node)
+    return found
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node only reads another one through a map."""
+    return isinstance(node, Op) and node.primitive.name == "view" and node.fold is None
+
+
+def base_of(node: Node) -> Node:
+    """What a view reads; the node itself where it is no view."""
+    while is_view(node):
+        node = node.children[0]
+    return node

@@ -1,0 +1,48 @@
+"""Where in the user's program a node was first written; kept beside the graph, never in it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from axiomjit.graph import Node
+
+_PACKAGE: Final = str(Path(__file__).parent)
+_REAL: Final = tuple(
+    str((Path(__file__).parent / part).resolve()) for part in ("passes", "runtime")
+)
+_NUMPY: Final = str(Path(np.__file__).parent)
+_OURS: Final = (_PACKAGE, *_REAL, _NUMPY)
+_origins: Final[WeakKeyDictionary[Node, str]] = WeakKeyDictionary()
+
+
+def user_location() -> str | None:
+    """`file:line` of the innermost frame that is neither ours nor NumPy's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_OURS) and not name.startswith("<frozen"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def note(node: Node) -> Node:
+    """Remember the user's line for a node that has none yet."""
+    if node not in _origins:
+        where = user_location()
+        if where is not None:
+            _origins[node] = where
+    return node
+
+
+def origin(node: Node) -> str | None:
+    """`file:line` where the node was first written."""
+    return _origins.get(node)

@@ -1,0 +1,85 @@
+"""Frozen records with named slots: the base of every IR node, cheap to import, never edited."""
+
+from __future__ import annotations
+
+from typing import Any, dataclass_transform
+
+_UNSET = object()
+
+
+@dataclass_transform(frozen_default=True)
+class RecordType(type):
+    """Turns the annotations of a class body into slots, constructor arguments and equality."""
+
+    _fields: tuple[str, ...]
+    _defaults: dict[str, object]
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
+    ) -> RecordType:
+        """Make the class; fields of bases come first, a value in the body is the default."""
+        own = [field for field in body.get("__annotations__", {}) if not field.startswith("__")]
+        defaults = {field: body.pop(field) for field in own if field in body}
+        extra = body.get("__slots__", ())
+        body["__slots__"] = (*own, *extra)
+        cls = super().__new__(mcs, name, bases, body, **kwargs)
+        inherited: list[str] = []
+        merged: dict[str, object] = {}
+        for base in bases:
+            inherited += [f for f in getattr(base, "_fields", ()) if f not in inherited]
+            merged |= getattr(base, "_defaults", {})
+        cls._fields = (*inherited, *own)
+        cls._defaults = merged | defaults
+        return cls
+
+
+class Record(metaclass=RecordType):
+    """An immutable value: equal when type and fields are equal, hashable, with a readable repr."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        """Take the fields in order, or by name."""
+        fields = type(self)._fields
+        if len(values) > len(fields):
+            raise TypeError(f"{type(self).__name__} takes {len(fields)} fields, got {len(values)}")
+        given = dict(zip(fields, values, strict=False))
+        for field in fields:
+            value = given.get(field, _UNSET)
+            if field in named:
+                if value is not _UNSET:
+                    raise TypeError(f"{type(self).__name__} got {field!r} twice")
+                value = named.pop(field)
+            if value is _UNSET:
+                value = type(self)._defaults.get(field, _UNSET)
+            if value is _UNSET:
+                raise TypeError(f"{type(self).__name__} needs {field!r}")
+            object.__setattr__(self, field, value)
+        if named:
+            raise TypeError(f"{type(self).__name__} has no field {next(iter(named))!r}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot change; use .replace({name}=...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot change")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, f) == getattr(other, f) for f in type(self)._fields)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *(getattr(self, f) for f in type(self)._fields)))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{f}={getattr(self, f)!r}" for f in type(self)._fields)
+        return f"{type(self).__name__}({inside})"
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), tuple(getattr(self, f) for f in type(self)._fields)
+
+    def replace(self, **changes: Any) -> Any:
+        """The same record with some fields changed."""
+        values = {f: changes.pop(f, getattr(self, f)) for f in type(self)._fields}
+        return type(self)(**values, **changes)
