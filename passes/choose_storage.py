@@ -1,0 +1,121 @@
+"""Which values of a graph are stored, and which are computed wherever they are read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.graph import Graph, Node, Op, base_of, is_view, post_order, users
+from axiomjit.index_maps import IndexMap, compose, iterators_of
+from axiomjit.passes.view_ir import Library
+
+CHEAP: Final = 4
+"""Additions that may be repeated per element of a broadcast rather than stored."""
+SHARED: Final = 16
+"""Additions that may be repeated in each kernel that reads a value rather than stored."""
+
+
+def choose_storage(graph: Graph) -> dict[Node, Library | None]:
+    """The ops that are l-tensors, each with the library function that computes it, or None.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a choice that holds every output (or what it views), every library call, each operand of
+    one, each fold that is not finished in place by its only reader, and each value that is too
+    dear to repeat.
+    Keeps: the graph.
+    """
+    return _Choice(graph).stored()
+
+
+class _Choice:
+    """Decides from users to operands, so that the storing readers of each value are known."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.outputs = {base_of(node) for node in graph.outputs}
+        self.order = [n for n in post_order(graph.outputs) if isinstance(n, Op)]
+        self.users = users(graph)
+        self.chosen: dict[Node, Library | None] = {}
+        # (op in whose loops a value is computed, map from the value to it) per reading path
+        self.readers: dict[Node, list[tuple[Op, IndexMap]]] = {}
+        self.weights: dict[Node, int] = {}
+
+    def stored(self) -> dict[Node, Library | None]:
+        """Visit all ops, readers first."""
+        for op in self.order:
+            self.weights[op] = op.primitive.weight + sum(
+                self.weights.get(child, 0) for child in dict.fromkeys(op.operands)
+            )
+        for op in reversed(self.order):
+            if is_view(op):
+                continue
+            self.readers[op] = self._storing_readers(op)
+            if self._must_store(op):
+                self.chosen[op] = _library_of(op)
+        return self.chosen
+
+    def _storing_readers(self, op: Op) -> list[tuple[Op, IndexMap]]:
+        found: list[tuple[Op, IndexMap]] = []
+        for user in dict.fromkeys(self.users[op]):
+            if is_view(user):
+                continue
+            for child, index in zip(user.operands, user.maps, strict=True):
+                if child is not op:
+                    continue
+                if user in self.chosen or user.fold is not None:
+                    found.append((user, index))
+                else:
+                    found += [(t, compose(index, outer)) for t, outer in self.readers[user]]
+        return found
+
+    def _must_store(self, op: Op) -> bool:
+        if op in self.outputs or _library_of(op) is not None:
+            return True
+        if any(_library_of(user) is not None for user in self.users[op]):
+            return True
+        readers = self.readers[op]
+        if op.fold is not None:
+            return len(readers) != 1 or not _finishes(op, *readers[0])
+        weight = self.weights[op]
+        if weight > CHEAP and any(_repeats(op, t, index) for t, index in readers):
+            return True
+        targets = {t for t, _ in readers}
+        shapes = {(t.extents, t.rank) for t in targets}
+        return weight > SHARED and len(shapes) > 1
+
+
+def _finishes(fold: Op, reader: Op, index: IndexMap) -> bool:
+    """Whether the reader reads each result of the fold once, where it is finished."""
+    alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
+    covered = iterators_of(index)
+    missing = [n for k, n in enumerate(reader.extents) if k not in covered]
+    return reader.fold is None and alone and all(n.constant == 1 for n in missing)
+
+
+def _repeats(op: Op, reader: Op, index: IndexMap) -> bool:
+    """Whether the reader has an iterator along which the value is the same."""
+    covered = iterators_of(index)
+    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.extents))
+
+
+def _library_of(op: Op) -> Library | None:
+    """The library function that computes an op: products of matrices go to BLAS.
+
+    A matrix product has iterators of its own on each side, and no iterator on both sides that is
+    kept; each operand is read in plain iterators.
+    """
+    if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
+        return None
+    left, right = op.maps
+    for index in op.maps:
+        plain = all(len(f.terms) == 1 and f.offset.constant == 0 for f in index)
+        if not plain or any(f.terms[0][1].constant != 1 for f in index):
+            return None
+        if len(iterators_of(index)) != len(index):
+            return None
+    a, b = iterators_of(left), iterators_of(right)
+    kept = set(range(op.rank))
+    folded = set(range(op.rank, len(op.extents)))
+    if not (a - b and b - a and folded <= a & b) or a & b & kept:
+        return None
+    dims = tuple(tuple(f.terms[0][0] for f in index) for index in (left, right))
+    in_order = [k for k in (*dims[0], *dims[1]) if k in kept] == list(range(op.rank))
+    return Library("tensordot", *dims) if in_order else None

@@ -1,0 +1,71 @@
+"""LoopProgram -> LoopProgram: neighbouring loops that walk memory as one become one."""
+
+from __future__ import annotations
+
+from axiomjit.dims import dim
+from axiomjit.passes.loop_ir import (
+    For,
+    Index,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    Stmt,
+    Store,
+    rewrite_body,
+    walk,
+)
+
+
+def collapse_loops(program: LoopProgram) -> LoopProgram:
+    """Merge an outer loop p and the loop q directly inside it where one step of p is len(q) of q.
+
+    For every access stride(p) == stride(q) * extent(q) must hold, as polynomials, so that a
+    kernel for contiguous arrays has one flat loop whatever their rank (seed 002: flattened
+    views).
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program.
+    Keeps: the order in which elements are visited.
+    """
+    steps = tuple(
+        step if isinstance(step, LibraryCall) else _collapse(step) for step in program.steps
+    )
+    changed = any(new is not old for new, old in zip(steps, program.steps, strict=True))
+    result: LoopProgram = program.replace(steps=steps) if changed else program
+    return result
+
+
+def _collapse(nest: Nest) -> Nest:
+    body = rewrite_body(nest.body, lambda stmt: (_merge(stmt),))
+    return nest if body == nest.body else Nest(body)
+
+
+def _merge(stmt: Stmt) -> Stmt:
+    """The loop merged with the loop inside it, as often as that works (inner loops first)."""
+    if not isinstance(stmt, For) or len(stmt.body) != 1:
+        return stmt
+    inner = stmt.body[0]
+    if not isinstance(inner, For) or inner.kind != stmt.kind:
+        return stmt
+    accesses = [s for s in walk(inner.body) if isinstance(s, Load | Store)]
+    if not all(_walks_as_one(a.index, stmt, inner) for a in accesses):
+        return stmt
+    body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator),))
+    merged: For = inner.replace(extent=stmt.extent * inner.extent, body=body)
+    return merged
+
+
+def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
+    strides = dict(index.terms)
+    zero = dim(0)
+    step = strides.get(inner.iterator, zero)
+    return strides.get(outer.iterator, zero) is step * inner.extent
+
+
+def _without(stmt: Stmt, iterator: str) -> Stmt:
+    if not isinstance(stmt, Load | Store):
+        return stmt
+    terms = tuple((name, stride) for name, stride in stmt.index.terms if name != iterator)
+    placed: Stmt = stmt.replace(index=Index(stmt.index.offset, terms))
+    return placed

@@ -1,0 +1,76 @@
+"""LoopProgram -> what each step reads, writes and computes, as lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from axiomjit.dims import Dim, dim, product
+from axiomjit.passes.loop_ir import (
+    Fold,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    Stmt,
+    Store,
+)
+from axiomjit.passes.plan_ir import Cost
+
+
+def estimate_cost(program: LoopProgram) -> tuple[Cost, ...]:
+    """The cost of each step: every element counts once per buffer and step, operations each time.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: one cost per step; temporaries count at the step that writes them.
+    Keeps: the program.
+    """
+    return tuple(
+        _library_cost(step) if isinstance(step, LibraryCall) else _nest_cost(step)
+        for step in program.steps
+    )
+
+
+def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
+    return product(tuple(loops[name] for name, _ in index.terms))
+
+
+def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt, dict[str, Dim]]]:
+    for stmt in body:
+        yield stmt, loops
+        if isinstance(stmt, For):
+            yield from _each(stmt.body, {**loops, stmt.iterator: stmt.extent})
+
+
+def _nest_cost(nest: Nest) -> Cost:
+    read = written = flops = temporary = dim(0)
+    loaded: set[object] = set()
+    for stmt, loops in _each(nest.body, {}):
+        trips = product(tuple(loops.values()))
+        match stmt:
+            case Load(buffer=buffer, index=index):
+                key = (buffer, index.terms)
+                if key not in loaded:
+                    loaded.add(key)
+                    read += _elements(index, loops) * buffer.dtype.itemsize
+            case Store(buffer=buffer, index=index):
+                size = _elements(index, loops) * buffer.dtype.itemsize
+                written += size
+                temporary += size if buffer.role == "temporary" else 0
+            case Let(primitive=primitive):
+                flops += trips * primitive.weight
+            case Fold():
+                flops += trips
+    return Cost(read, written, flops, temporary, dim(0), 1)
+
+
+def _library_cost(step: LibraryCall) -> Cost:
+    sizes = [product(shape) for shape in step.shapes]
+    read = sizes[0] * step.target.dtype.itemsize + sizes[1] * step.target.dtype.itemsize
+    size = product(step.target.shape)
+    met = product(tuple(step.shapes[0][d] for d in step.axes[0]))
+    written = size * step.target.dtype.itemsize
+    temporary = written if step.target.role == "temporary" else dim(0)
+    return Cost(read, written, size * met * 2, temporary, dim(0), 0)

@@ -1,0 +1,238 @@
+"""LoopProgram -> LoopProgram: nests over the same iteration space become one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.passes.loop_ir import (
+    Alloc,
+    Fold,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    State,
+    Stmt,
+    Store,
+    Take,
+    rename,
+    rewrite_body,
+    statements,
+    walk,
+)
+from axiomjit.passes.view_ir import Storage
+
+LARGEST: Final = 200
+"""Statements in one nest; beyond it compile time grows faster than what fusion saves."""
+
+
+def fuse_loops(program: LoopProgram) -> LoopProgram:
+    """Join nests, and sibling loops inside a nest, whose loops have the same extents.
+
+    A value that one nest stores and the next loads at the same index is passed on as a scalar; a
+    temporary that nobody loads any more is dropped. Loops with different extents, and a nest that
+    reads what the other has stored at another index, stay apart.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    steps: list[Nest | LibraryCall] = []
+    for step in program.steps:
+        place = _host(steps, step) if isinstance(step, Nest) else None
+        if place is None:
+            steps.append(_tidy(step))
+        else:
+            steps[place[0]] = place[1]
+    return _drop_temporaries(program.replace(steps=tuple(steps)), program)
+
+
+def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
+    if isinstance(step, LibraryCall):
+        return step
+    body = _merge(step.body)
+    return step if body == step.body else Nest(body)
+
+
+def _host(steps: list[Nest | LibraryCall], nest: Nest) -> tuple[int, Nest] | None:
+    """The latest earlier nest that can take `nest` in, and what it becomes."""
+    needed = _reads(nest)
+    for k in reversed(range(len(steps))):
+        step = steps[k]
+        if isinstance(step, Nest):
+            fused = _join(step, nest)
+            if fused is not None:
+                return k, fused
+        if needed & _writes(step):
+            return None
+    return None
+
+
+def _reads(step: Nest | LibraryCall) -> set[Storage]:
+    if isinstance(step, LibraryCall):
+        return {view.storage for view in step.operands}
+    return {s.buffer for s in statements(step) if isinstance(s, Load)}
+
+
+def _writes(step: Nest | LibraryCall) -> set[Storage]:
+    if isinstance(step, LibraryCall):
+        return {step.target}
+    return {s.buffer for s in statements(step) if isinstance(s, Store)}
+
+
+def _join(first: Nest, second: Nest) -> Nest | None:
+    """Both nests as one, or None where their loops or their data do not allow it."""
+    taken = 1 + max((int(name[1:]) for name in _names(first.body)), default=0)
+    moved = rename(second.body, {n: f"{n[0]}{int(n[1:]) + taken}" for n in _names(second.body)})
+    body = _merge(first.body + moved)
+    loops = [stmt for stmt in body if isinstance(stmt, For)]
+    mapped = any(loop.kind == "map" for loop in loops)
+    if len(loops) > 1 or (mapped and len(body) > 1) or _inner_loops(body) > 1:
+        return None
+    if len(list(walk(body))) > LARGEST or _reads_other_place(body):
+        return None
+    return Nest(body)
+
+
+def _names(body: tuple[Stmt, ...]) -> set[str]:
+    names: set[str] = set()
+    for stmt in walk(body):
+        match stmt:
+            case For(iterator=name) | Let(name=name) | Load(name=name) | Take(name=name):
+                names.add(name)
+            case Alloc(state=state):
+                names.add(state.name)
+    return names
+
+
+def _inner_loops(body: tuple[Stmt, ...]) -> int:
+    """The largest number of loops side by side below the outermost level."""
+    counts = [
+        max(len([s for s in stmt.body if isinstance(s, For)]), _inner_loops(stmt.body))
+        for stmt in body
+        if isinstance(stmt, For)
+    ]
+    return max(counts, default=0)
+
+
+def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
+    """Whether a buffer that is stored here is still loaded here."""
+    stored = {s.buffer for s in walk(body) if isinstance(s, Store)}
+    return any(isinstance(s, Load) and s.buffer in stored for s in walk(body))
+
+
+def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Join sibling loops of equal extents, level by level, and share equal scalars."""
+    result: list[Stmt] = []
+    for stmt in body:
+        earlier = [k for k, s in enumerate(result) if isinstance(s, For)]
+        if not isinstance(stmt, For) or not earlier:
+            result.append(stmt)
+            continue
+        host = result[earlier[-1]]
+        assert isinstance(host, For)
+        between = result[earlier[-1] + 1 :]
+        if not _alike(host, stmt) or _depends(stmt, between):
+            result.append(stmt)
+            continue
+        guest = rename(stmt.body, {stmt.iterator: host.iterator})
+        kind = "map" if host.kind == stmt.kind == "map" else "fold"
+        joined = host.replace(kind=kind, body=host.body + guest)
+        opened: list[Stmt] = [s for s in between if isinstance(s, Alloc)]
+        rest = [s for s in between if not isinstance(s, Alloc)]
+        result[earlier[-1] :] = [*opened, joined, *rest]
+    inner = tuple(s.replace(body=_merge(s.body)) if isinstance(s, For) else s for s in result)
+    return _share(_share_states(inner))
+
+
+def _alike(host: For, guest: For) -> bool:
+    return host.extent is guest.extent and host.block is None and guest.block is None
+
+
+def _depends(loop: For, between: list[Stmt]) -> bool:
+    """Whether a loop uses what the statements before it, after the host loop, have made."""
+    made = {s.name for s in between if isinstance(s, Let | Load | Take)}
+    written = {s.buffer for s in between if isinstance(s, Store)}
+    for stmt in walk((loop,)):
+        match stmt:
+            case Let(operands=operands) if made & set(operands):
+                return True
+            case Store(value=value) | Fold(value=value) if value in made:
+                return True
+            case Load(buffer=buffer) if buffer in written:
+                return True
+    return False
+
+
+def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Equal loads and scalars of one body once; what was stored here is not loaded again."""
+    names: dict[str, str] = {}
+    known: dict[object, str] = {}
+    stored: dict[tuple[Storage, Index], str] = {}
+    result: list[Stmt] = []
+    for original in body:
+        stmt = rename((original,), names)[0] if names else original
+        key: object = None
+        match stmt:
+            case Load(buffer=buffer, index=index):
+                key = (buffer, index)
+                if (buffer, index) in stored:
+                    known[key] = stored[(buffer, index)]
+            case Let(dtype=dtype, primitive=primitive, operands=operands):
+                key = (dtype, primitive, operands)
+            case Take(state=state):
+                key = state
+            case Store(buffer=buffer, index=index, value=value):
+                stored[(buffer, index)] = value
+        if key is not None and isinstance(stmt, Load | Let | Take):
+            if key in known:
+                names[stmt.name] = known[key]
+                continue
+            known[key] = stmt.name
+        result.append(stmt)
+    return tuple(result) if names else body
+
+
+def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Two states that fold the same value in one loop are one state."""
+    twins: dict[str, str] = {}
+    for loop in walk(body):
+        folds: dict[object, State] = {}
+        for stmt in loop.body if isinstance(loop, For) else ():
+            if isinstance(stmt, Fold):
+                key = (stmt.value, stmt.state.accumulator, stmt.state.dtype)
+                first = folds.setdefault(key, stmt.state)
+                if first.name != stmt.state.name:
+                    twins[stmt.state.name] = first.name
+    if not twins:
+        return body
+
+    def drop(stmt: Stmt) -> tuple[Stmt, ...]:
+        again = isinstance(stmt, Alloc | Fold) and stmt.state.name in twins
+        return () if again else (stmt,)
+
+    return rename(rewrite_body(body, drop), twins)
+
+
+def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
+    """Remove stores into temporaries that nobody loads, and the temporaries."""
+    needed = {view.storage for view, _ in program.results}
+    for step in program.steps:
+        needed |= _reads(step)
+    dead = {s for s in program.storages if s.role == "temporary" and s not in needed}
+    if not dead:
+        return before if program.steps == before.steps else program
+
+    def drop(stmt: Stmt) -> tuple[Stmt, ...]:
+        return () if isinstance(stmt, Store) and stmt.buffer in dead else (stmt,)
+
+    steps = tuple(
+        Nest(rewrite_body(step.body, drop)) if isinstance(step, Nest) else step
+        for step in program.steps
+    )
+    storages = tuple(s for s in program.storages if s not in dead)
+    cleaned: LoopProgram = program.replace(storages=storages, steps=steps)
+    return cleaned

@@ -1,0 +1,225 @@
+"""The loop program: a grammar on one page (design 3.6).
+
+    Program  := Step*                      steps in order over named storages
+    Step     := Nest | LibraryCall
+    Nest     := Stmt*, then a combine part Stmt*
+    Stmt     := For | Let | Load | Store | Alloc | Fold | Take | Push | Drain
+
+Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators and
+counts elements from the first element of its buffer. A fold has a state that `Alloc` opens with
+the neutral value, `Fold` combines elements into, and whose value `Take` gives afterwards. A `tree`
+collects the states of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of
+several cells is a tile: one cell per step of a loop over a block, its lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from axiomjit.dims import Dim
+from axiomjit.dtypes import DType
+from axiomjit.passes.view_ir import Number, Storage, View
+from axiomjit.primitives import Accumulator, Primitive
+from axiomjit.records import Record
+
+
+class Index(Record):
+    """offset + sum of stride * iterator, in elements; terms in loop order, none zero."""
+
+    offset: Dim
+    terms: tuple[tuple[str, Dim], ...]
+
+
+class Block(Record):
+    """A loop runs over one block of its extent: [outer * size, (outer + 1) * size)."""
+
+    outer: str
+    size: int | Dim
+
+
+class For(Record):
+    """A loop; `kind` is "map" (steps are independent) or "fold" (steps feed a fold)."""
+
+    iterator: str
+    extent: Dim
+    kind: str
+    body: tuple[Stmt, ...]
+    block: Block | None = None
+
+
+class Let(Record):
+    """A scalar: a primitive of named scalars."""
+
+    name: str
+    dtype: DType
+    primitive: Primitive
+    operands: tuple[str, ...]
+
+
+class Load(Record):
+    """A scalar read from memory."""
+
+    name: str
+    buffer: Storage
+    index: Index
+
+
+class Store(Record):
+    """A scalar written to memory."""
+
+    buffer: Storage
+    index: Index
+    value: str
+
+
+class State(Record):
+    """The running value of a fold; `lanes` names the loop over a block that has a cell a step."""
+
+    name: str
+    accumulator: Accumulator
+    dtype: DType
+    lanes: str | None = None
+    cells: int = 1
+
+
+class Alloc(Record):
+    """Open a state with its neutral value; `scope` "tree" opens the collection of its blocks."""
+
+    state: State
+    scope: str = "register"
+
+
+class Fold(Record):
+    """Combine a value, cast to the state's dtype, into a state (into the cell of the lane)."""
+
+    state: State
+    value: str
+
+
+class Take(Record):
+    """The value of a finished state (of the cell of the lane)."""
+
+    name: str
+    state: State
+
+
+class Push(Record):
+    """Add the state of a finished block to the tree of its blocks."""
+
+    state: State
+
+
+class Drain(Record):
+    """Leave the total of all pushed blocks in the state."""
+
+    state: State
+
+
+Stmt = For | Let | Load | Store | Alloc | Fold | Take | Push | Drain
+
+
+class Nest(Record):
+    """One future kernel: `body` runs for a range of the first loop, then once `combine`.
+
+    Without a combine part the body is complete; `partials` are the buffers that carry the states
+    of body parts to the combine part, of `groups` cells each.
+    """
+
+    body: tuple[Stmt, ...]
+    combine: tuple[Stmt, ...] = ()
+    partials: tuple[Storage, ...] = ()
+
+
+class LibraryCall(Record):
+    """A product of matrices by a library: `function` of views into a storage.
+
+    `shapes` are the shapes of the operand views, `axes` the dimensions of the left and the right
+    operand that meet.
+    """
+
+    function: str
+    operands: tuple[View, ...]
+    shapes: tuple[tuple[Dim, ...], ...]
+    axes: tuple[tuple[int, ...], tuple[int, ...]]
+    target: Storage
+
+
+class LoopProgram(Record):
+    """Steps in order; storages, numbers and results as in the view program."""
+
+    storages: tuple[Storage, ...]
+    numbers: tuple[Number, ...]
+    steps: tuple[Nest | LibraryCall, ...]
+    results: tuple[tuple[View, tuple[Dim, ...]], ...]
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, loops before their bodies."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For):
+            yield from walk(stmt.body)
+
+
+def statements(nest: Nest) -> Iterator[Stmt]:
+    """Every statement of both parts of a nest."""
+    yield from walk(nest.body)
+    yield from walk(nest.combine)
+
+
+def rewrite_body(
+    body: tuple[Stmt, ...], rule: Callable[[Stmt], tuple[Stmt, ...]]
+) -> tuple[Stmt, ...]:
+    """Replace each statement by what `rule` gives for it, inner loops first."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            inner = rewrite_body(stmt.body, rule)
+            stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
+        result += rule(stmt)
+    return tuple(result)
+
+
+def rename(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
+    """The statements with iterators, values and states renamed."""
+
+    def get(name: str) -> str:
+        return names.get(name, name)
+
+    def index(old: Index) -> Index:
+        return Index(old.offset, tuple((get(name), stride) for name, stride in old.terms))
+
+    def state(old: State) -> State:
+        lanes = None if old.lanes is None else get(old.lanes)
+        renamed: State = old.replace(name=get(old.name), lanes=lanes)
+        return renamed
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        match stmt:
+            case For(iterator=name, block=block):
+                new = None if block is None else Block(get(block.outer), block.size)
+                return (stmt.replace(iterator=get(name), block=new),)
+            case Let(name=name, operands=operands):
+                return (stmt.replace(name=get(name), operands=tuple(map(get, operands))),)
+            case Load(name=name):
+                return (stmt.replace(name=get(name), index=index(stmt.index)),)
+            case Store(value=value):
+                return (stmt.replace(value=get(value), index=index(stmt.index)),)
+            case Fold(value=value):
+                return (stmt.replace(value=get(value), state=state(stmt.state)),)
+            case Take(name=name):
+                return (stmt.replace(name=get(name), state=state(stmt.state)),)
+            case Alloc() | Push() | Drain():
+                return (stmt.replace(state=state(stmt.state)),)
+
+    return rewrite_body(body, rule)
+
+
+def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
+    """The loops of one kind that stand directly inside each other, and what they enclose."""
+    chain = [loop]
+    body = loop.body
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
+        chain.append(body[0])
+        body = body[0].body
+    return chain, body

@@ -1,0 +1,156 @@
+"""ViewProgram -> LoopProgram: one nest per stored value, r-tensors computed where they are read."""
+
+from __future__ import annotations
+
+from axiomjit.dims import Dim, dim
+from axiomjit.index_maps import Affine, IndexMap, apply, identity, iterator
+from axiomjit.passes.loop_ir import (
+    Alloc,
+    Fold,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    State,
+    Stmt,
+    Store,
+    Take,
+)
+from axiomjit.passes.view_ir import Definition, Number, Operand, Value, View, ViewProgram
+from axiomjit.primitives import CAST
+
+
+def lower_to_loops(program: ViewProgram) -> LoopProgram:
+    """Turn each stored definition into a nest, or into a library call where one computes it.
+
+    Map loops stand outside in the order of the result, fold loops inside in the listed order. An
+    r-tensor becomes scalars at each index where it is read, once per index.
+
+    Needs: a legal view program.
+    Gives: a legal loop program with one step per stored definition.
+    Keeps: storages, numbers and results.
+    """
+    definitions = {d.name: d for d in program.definitions}
+    steps = tuple(
+        _library_call(d) if d.library is not None else _Emitter(definitions).nest(d)
+        for d in program.definitions
+        if d.storage is not None
+    )
+    return LoopProgram(program.storages, program.numbers, steps, program.results)
+
+
+class _Emitter:
+    """Writes the statements of one nest."""
+
+    def __init__(self, definitions: dict[str, Definition]) -> None:
+        self.definitions = definitions
+        self.extents: list[Dim] = []
+        self.values: dict[tuple[str, tuple[Affine, ...], int], str] = {}
+        self.count = 0
+        self.states = 0
+
+    def nest(self, definition: Definition) -> Nest:
+        """The nest that computes a definition into its storage."""
+        self.extents = list(definition.extents[: definition.rank])
+        place = identity(definition.rank)
+        inner: list[Stmt] = []
+        value = self.define(definition, place, inner)
+        assert definition.storage is not None
+        strides = definition.storage.strides
+        index = self.index(View(definition.storage, dim(0), strides), place)
+        inner.append(Store(definition.storage, index, value))
+        body = tuple(inner)
+        for k in reversed(range(definition.rank)):
+            body = (For(f"i{k}", definition.extents[k], "map", body),)
+        return Nest(body)
+
+    def define(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+        """The value of a definition with its map iterators at `place`, as a name."""
+        if definition.fold is None:
+            return self.apply(definition, place, body)
+        fold = definition.fold
+        first = len(self.extents)
+        folded = definition.extents[definition.rank :]
+        self.extents += folded
+        state = State(f"s{self.states}", fold, fold.state_dtype(definition.dtype))
+        self.states += 1
+        inner: list[Stmt] = []
+        own = tuple(iterator(first + k) for k in range(len(folded)))
+        inner.append(Fold(state, self.apply(definition, (*place, *own), inner)))
+        loop = tuple(inner)
+        for k in reversed(range(len(folded))):
+            loop = (For(f"i{first + k}", folded[k], "fold", loop),)
+        name = self.fresh()
+        body += [Alloc(state), *loop, Take(name, state)]
+        if state.dtype == definition.dtype:
+            return name
+        rounded = self.fresh()
+        body.append(Let(rounded, definition.dtype, CAST, (name,)))
+        return rounded
+
+    def apply(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+        """The primitive of a definition at one point of its iteration space."""
+        operands = tuple(self.read(operand, place, body) for operand in definition.operands)
+        if definition.primitive.name == "view":
+            return operands[0]
+        name = self.fresh()
+        dtype = definition.dtype
+        body.append(Let(name, dtype, definition.primitive, operands))
+        return name
+
+    def read(self, operand: Operand, place: IndexMap, body: list[Stmt]) -> str:
+        """The value of an operand, computed or loaded once per index and body."""
+        if isinstance(operand, Number):
+            return operand.name
+        if isinstance(operand, Value):
+            index = tuple(apply(function, place) for function in operand.index)
+            key = (operand.name, index, id(body))
+            if key not in self.values:
+                self.values[key] = self.define(self.definitions[operand.name], index, body)
+            return self.values[key]
+        total = _total(operand, place)
+        key = (operand.storage.name, (total,), id(body))
+        if key not in self.values:
+            self.values[key] = self.fresh()
+            load = Load(self.values[key], operand.storage, _named(total))
+            body.append(load)
+        return self.values[key]
+
+    def index(self, view: View, place: IndexMap) -> Index:
+        """The element that a view names at a place."""
+        return _named(_total(view, place))
+
+    def fresh(self) -> str:
+        """A new value name."""
+        self.count += 1
+        return f"v{self.count - 1}"
+
+
+def _total(view: View, place: IndexMap) -> Affine:
+    terms = tuple((k, stride) for k, stride in enumerate(view.strides) if stride.constant != 0)
+    return apply(Affine(view.offset, terms), place)
+
+
+def _named(function: Affine) -> Index:
+    return Index(function.offset, tuple((f"i{k}", stride) for k, stride in function.terms))
+
+
+def _library_call(definition: Definition) -> LibraryCall:
+    """Operand views get one dimension per iterator along which they run."""
+    library = definition.library
+    assert library is not None
+    assert definition.storage is not None
+    operands, shapes, axes = [], [], []
+    for operand, own in zip(definition.operands, (library.left, library.right), strict=True):
+        assert isinstance(operand, View), "operands of a library call are stored"
+        strides = tuple(operand.strides[k] for k in own)
+        operands.append(View(operand.storage, operand.offset, strides))
+        shapes.append(tuple(definition.extents[k] for k in own))
+        folded = range(definition.rank, len(definition.extents))
+        axes.append(tuple(own.index(k) for k in folded))
+    return LibraryCall(
+        library.function, tuple(operands), tuple(shapes), (axes[0], axes[1]), definition.storage
+    )

@@ -1,0 +1,202 @@
+"""Graph -> ViewProgram: storages get layouts, reads become strides, r-tensors get no storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from axiomjit.dims import Dim, dim, magnitude
+from axiomjit.graph import (
+    Graph,
+    Held,
+    Input,
+    Node,
+    Op,
+    Scalar,
+    Size,
+    base_of,
+    is_view,
+    post_order,
+)
+from axiomjit.index_maps import IndexMap, identity
+from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.view_ir import (
+    Definition,
+    Library,
+    Number,
+    Operand,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
+from axiomjit.primitives import VIEW
+
+Layouts = Mapping[int, tuple[Dim, ...]]
+
+
+def lower_to_views(graph: Graph, layouts: Layouts) -> ViewProgram:
+    """Give storage to what must be stored, in C order, and turn every read into strides.
+
+    `layouts` holds the strides (elements) of each array argument by position. Outputs, operands
+    and results of library calls, folds that others broadcast, and values too dear to compute
+    twice are stored; everything else is an r-tensor.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal view program with one result per output.
+    Keeps: the value of every output; outputs that are views stay views.
+    """
+    return _Lowering(graph, layouts, choose_storage(graph)).program()
+
+
+def _strides_in_order(shape: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
+    """Strides of a dense array whose dimensions lie in this order, outermost first (seed 002)."""
+    strides = [dim(0)] * len(shape)
+    step = dim(1)
+    for d in reversed(order):
+        strides[d] = step
+        step = step * shape[d]
+    return tuple(strides)
+
+
+def _order_of(storage: Storage) -> tuple[int, ...]:
+    """Dimensions from the largest stride to the smallest; C order where that is not known."""
+    plain = range(len(storage.strides))
+    if any(stride.constant == 0 for stride in storage.strides):
+        return tuple(plain)
+    return tuple(sorted(plain, key=lambda d: (-magnitude(storage.strides[d]), d)))
+
+
+class _Lowering:
+    """The state of one lowering: what each node became."""
+
+    def __init__(
+        self, graph: Graph, layouts: Layouts, stored: Mapping[Node, Library | None]
+    ) -> None:
+        self.graph = graph
+        self.layouts = layouts
+        self.stored = stored
+        self.storages: dict[Node, Storage] = {}
+        self.numbers: dict[Node, Number] = {}
+        self.values: dict[Node, str] = {}
+        self.definitions: list[Definition] = []
+        self.orders: dict[Node, tuple[int, ...]] = {}
+
+    def program(self) -> ViewProgram:
+        """Lower all nodes in order."""
+        for node in post_order(self.graph.outputs):
+            if isinstance(node, Op):
+                if not is_view(node):
+                    self._define(node, node in self.graph.outputs)
+            else:
+                self._leaf(node)
+        results = tuple(self._result(node) for node in self.graph.outputs)
+        return ViewProgram(
+            tuple(self.storages.values()),
+            tuple(self.numbers.values()),
+            tuple(self.definitions),
+            results,
+        )
+
+    def _leaf(self, node: Node) -> None:
+        if isinstance(node, Input) and not node.weak:
+            strides = self.layouts[node.position]
+            name = f"a{len(self.storages)}"
+            self.storages[node] = Storage(name, "argument", node.dtype, node.shape, strides, node)
+            self.orders[node] = _order_of(self.storages[node])
+        elif isinstance(node, Held):
+            size = node.array.itemsize
+            strides = tuple(dim(s // size) for s in node.array.strides)
+            name = f"a{len(self.storages)}"
+            self.storages[node] = Storage(name, "held", node.dtype, node.shape, strides, node)
+            self.orders[node] = _order_of(self.storages[node])
+        else:
+            assert isinstance(node, Input | Scalar | Size)
+            self.numbers[node] = Number(f"c{len(self.numbers)}", node.dtype, node)
+
+    def _define(self, op: Op, is_output: bool) -> None:
+        self.orders[op] = self._order(op)
+        storage = None
+        if op in self.stored:
+            role = "result" if is_output or self._viewed(op) else "temporary"
+            storage = self._storage(op, role)
+        operands = tuple(
+            self._operand(child, index, op)
+            for child, index in zip(op.operands, op.maps, strict=True)
+        )
+        name = f"r{len(self.values)}"
+        self.values[op] = name
+        self.definitions.append(
+            Definition(
+                name,
+                op.dtype,
+                op.primitive,
+                op.fold,
+                operands,
+                op.extents,
+                op.rank,
+                storage,
+                self.stored.get(op),
+            )
+        )
+        if storage is not None:
+            self.storages[op] = storage
+
+    def _order(self, op: Op) -> tuple[int, ...]:
+        """Dimensions, outermost first, in the order in which all full operands lie (NumPy's K)."""
+        plain = tuple(range(op.rank))
+        found: set[tuple[int, ...]] = set()
+        for child, index in zip(op.operands, op.maps, strict=True):
+            order = self.orders.get(child)
+            iterators = [f.terms[0][0] for f in index if len(f.terms) == 1]
+            if order is None or op.fold is not None or sorted(iterators) != list(plain):
+                continue
+            found.add(tuple(iterators[d] for d in order))
+        return found.pop() if len(found) == 1 else plain
+
+    def _viewed(self, op: Op) -> bool:
+        """Whether an output is a view of this op."""
+        return any(is_view(out) and base_of(out) is op for out in self.graph.outputs)
+
+    def _storage(self, op: Node, role: str) -> Storage:
+        letter = "o" if role == "result" else "t"
+        order = self.orders.get(op, tuple(range(len(op.shape))))
+        strides = _strides_in_order(op.shape, order)
+        return Storage(f"{letter}{len(self.storages)}", role, op.dtype, op.shape, strides)
+
+    def _operand(self, child: Node, index: IndexMap, op: Op) -> Operand:
+        if child in self.numbers:
+            return self.numbers[child]
+        if child in self.storages:
+            return _view(self.storages[child], index, len(op.extents))
+        return Value(self.values[child], index)
+
+    def _result(self, node: Node) -> tuple[View, tuple[Dim, ...]]:
+        base, index = node, identity(len(node.shape))
+        if is_view(node):
+            assert isinstance(node, Op)
+            base, index = node.operands[0], node.maps[0]
+        if base in self.numbers:
+            self._copy_number(base)
+        return _view(self.storages[base], index, len(node.shape)), node.shape
+
+    def _copy_number(self, node: Node) -> None:
+        """A number that is returned as it is gets a storage of no dimensions."""
+        if node in self.storages:
+            return
+        storage = self._storage(node, "result")
+        self.storages[node] = storage
+        name = f"r{len(self.values)}"
+        self.values[node] = name
+        operands = (self.numbers[node],)
+        self.definitions.append(Definition(name, node.dtype, VIEW, None, operands, (), 0, storage))
+
+
+def _view(storage: Storage, index: IndexMap, iterators: int) -> View:
+    """A storage read through a map: one stride per iterator of the reading op."""
+    offset = dim(0)
+    strides = [dim(0)] * iterators
+    for function, stride in zip(index, storage.strides, strict=True):
+        offset = offset + function.offset * stride
+        for k, factor in function.terms:
+            strides[k] = strides[k] + factor * stride
+    return View(storage, offset, tuple(strides))

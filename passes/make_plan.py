@@ -1,0 +1,121 @@
+"""LoopProgram -> Plan: kernels with their words, allocation and release, results."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.dims import Dim, dim
+from axiomjit.dtypes import code
+from axiomjit.graph import Held, Input, Scalar, Size
+from axiomjit.passes.loop_ir import For, LibraryCall, LoopProgram, Nest
+from axiomjit.passes.plan_ir import (
+    Allocate,
+    Buffer,
+    Cost,
+    Launch,
+    NumberSource,
+    Plan,
+    Product,
+    Release,
+    Step,
+    Window,
+)
+from axiomjit.passes.render_source import Rendered, render_source
+from axiomjit.passes.view_ir import Number, Storage, View
+
+BYTES_PER_ADDITION: Final = 8
+"""Bytes of memory traffic that take as long as one addition."""
+
+
+def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
+    """Render each nest and put the steps in order.
+
+    All memory is allocated before the first kernel runs, so that a failure leaves nothing
+    half-written; a temporary is released after its last reader.
+
+    Needs: a legal loop program of blocked nests, one cost per step.
+    Gives: a plan with one window per result.
+    Keeps: the order of steps.
+    """
+    rendered = {
+        k: render_source(step, program.numbers)
+        for k, step in enumerate(program.steps)
+        if isinstance(step, Nest)
+    }
+    storages = list(program.storages)
+    for step in program.steps:
+        storages += step.partials if isinstance(step, Nest) else ()
+    allocated = [s for s in storages if s.role not in ("argument", "held")]
+    last = _last_use(program, rendered)
+    steps: list[Step] = [Allocate(storage.name) for storage in allocated]
+    for k, step in enumerate(program.steps):
+        if isinstance(step, LibraryCall):
+            steps.append(_product(step))
+        else:
+            steps.append(_launch(step, rendered[k], costs[k]))
+        steps += [
+            Release(s.name)
+            for s in allocated
+            if s.role in ("temporary", "partial") and last[s.name] == k
+        ]
+    results = tuple(_window(view, shape) for view, shape in program.results)
+    return Plan(tuple(_buffer(s) for s in storages), tuple(steps), results)
+
+
+def _last_use(program: LoopProgram, rendered: dict[int, Rendered]) -> dict[str, int]:
+    last: dict[str, int] = {}
+    for k, step in enumerate(program.steps):
+        if isinstance(step, LibraryCall):
+            used = [view.storage for view in step.operands] + [step.target]
+        else:
+            used = list(rendered[k].buffers)
+        last.update({storage.name: k for storage in used})
+    return last
+
+
+def _buffer(storage: Storage) -> Buffer:
+    origin = storage.origin
+    return Buffer(
+        storage.name,
+        storage.role,
+        storage.dtype,
+        storage.shape,
+        storage.strides,
+        origin.position if isinstance(origin, Input) else None,
+        origin.array if isinstance(origin, Held) else None,
+    )
+
+
+def _number(number: Number) -> NumberSource:
+    match number.origin:
+        case Input():
+            return NumberSource(code(number.dtype), position=number.origin.position)
+        case Scalar():
+            return NumberSource(code(number.dtype), literal=number.origin.value)
+        case Size():
+            return NumberSource(code(number.dtype), length=number.origin.length)
+
+
+def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
+    loop = next((stmt for stmt in nest.body if isinstance(stmt, For)), None)
+    work = cost.flops + (cost.bytes_read + cost.bytes_written) // BYTES_PER_ADDITION
+    return Launch(
+        rendered.kernel,
+        tuple(storage.name for storage in rendered.buffers),
+        tuple(_number(number) for number in rendered.numbers),
+        rendered.lengths,
+        dim(1) if loop is None else loop.extent,
+        work,
+    )
+
+
+def _product(step: LibraryCall) -> Product:
+    left, right = (
+        _window(view, shape) for view, shape in zip(step.operands, step.shapes, strict=True)
+    )
+    whole = View(step.target, dim(0), step.target.strides)
+    return Product(step.function, left, right, step.axes, _window(whole, step.target.shape))
+
+
+def _window(view: View, shape: tuple[Dim, ...]) -> Window:
+    return Window(view.storage.name, view.offset, shape, view.strides)

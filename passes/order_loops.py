@@ -1,0 +1,97 @@
+"""LoopProgram -> LoopProgram: unit stride innermost, loops of one step dropped."""
+
+from __future__ import annotations
+
+from axiomjit.dims import Dim, magnitude
+from axiomjit.passes.loop_ir import (
+    For,
+    Index,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    Stmt,
+    Store,
+    chain_of,
+    rewrite_body,
+    statements,
+)
+
+
+def order_loops(program: LoopProgram) -> LoopProgram:
+    """Permute the loops of each chain so that memory is walked in small steps.
+
+    A chain is loops of one kind, each the only statement of the one outside it. Innermost stands
+    the loop along which most accesses have stride 1 (stores count more than loads); the others
+    stand by falling stride; ties keep their order.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program without loops of extent 1.
+    Keeps: the nests and their data; sums over several loops may be added in another order.
+    """
+    steps = tuple(step if isinstance(step, LibraryCall) else _order(step) for step in program.steps)
+    changed = any(new is not old for new, old in zip(steps, program.steps, strict=True))
+    result: LoopProgram = program.replace(steps=steps) if changed else program
+    return result
+
+
+def _order(nest: Nest) -> Nest:
+    body = rewrite_body(nest.body, _without_single_step)
+    accesses = [s for s in statements(Nest(body)) if isinstance(s, Load | Store)]
+    body = _permute(body, accesses)
+    return nest if body == nest.body else Nest(body)
+
+
+def _without_single_step(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The body of a loop of one step, with its iterator 0; folds keep one loop."""
+    if not isinstance(stmt, For) or stmt.extent.constant != 1:
+        return (stmt,)
+    if stmt.kind == "fold" and not any(isinstance(s, For) for s in stmt.body):
+        return (stmt,)
+    return rewrite_body(stmt.body, lambda s: (_at_zero(s, stmt.iterator),))
+
+
+def _at_zero(stmt: Stmt, iterator: str) -> Stmt:
+    if not isinstance(stmt, Load | Store):
+        return stmt
+    terms = tuple((name, stride) for name, stride in stmt.index.terms if name != iterator)
+    placed: Stmt = stmt.replace(index=Index(stmt.index.offset, terms))
+    return placed
+
+
+def _permute(body: tuple[Stmt, ...], accesses: list[Load | Store]) -> tuple[Stmt, ...]:
+    result: list[Stmt] = []
+    for stmt in body:
+        if not isinstance(stmt, For):
+            result.append(stmt)
+            continue
+        chain, inner = chain_of(stmt)
+        inner = _permute(inner, accesses)
+        ordered = _sorted(chain, accesses)
+        for loop in reversed(ordered):
+            inner = (loop.replace(body=inner),)
+        result += inner
+    return tuple(result)
+
+
+def _sorted(chain: list[For], accesses: list[Load | Store]) -> list[For]:
+    if len(chain) == 1:
+        return chain
+    innermost = max(enumerate(chain), key=lambda kl: (_unit_steps(kl[1], accesses), kl[0]))[1]
+    others = [loop for loop in chain if loop is not innermost]
+    others.sort(key=lambda loop: -_stride_size(loop, accesses))
+    return [*others, innermost]
+
+
+def _strides(loop: For, accesses: list[Load | Store]) -> list[tuple[Load | Store, Dim]]:
+    return [(a, s) for a in accesses for name, s in a.index.terms if name == loop.iterator]
+
+
+def _unit_steps(loop: For, accesses: list[Load | Store]) -> float:
+    """Accesses that move by one element, a store counting one and a half."""
+    units = [a for a, s in _strides(loop, accesses) if s.constant in (1, -1)]
+    return sum(1.5 if isinstance(access, Store) else 1.0 for access in units)
+
+
+def _stride_size(loop: For, accesses: list[Load | Store]) -> int:
+    return sum(magnitude(stride) for _, stride in _strides(loop, accesses))

@@ -1,0 +1,107 @@
+"""The plan: buffers, then steps in order, then what is returned. All the runtime knows.
+
+Shapes and strides are symbolic; a plan is bound to lengths once per set of lengths and then runs
+with pointers alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from axiomjit.dims import Dim
+from axiomjit.passes.kernel_ir import Kernel
+from axiomjit.records import Record
+
+
+class Buffer(Record):
+    """Memory of a plan: `role` is argument, held, result, temporary or partial.
+
+    An argument has a `position`, a held buffer an `array`; the others are allocated with these
+    strides (elements).
+    """
+
+    name: str
+    role: str
+    dtype: np.dtype[np.generic]
+    shape: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+    position: int | None = None
+    array: np.ndarray | None = None
+
+
+class NumberSource(Record):
+    """Where a scalar word comes from: an argument's position, a literal, or a length."""
+
+    dtype: str
+    position: int | None = None
+    literal: np.generic | None = None
+    length: Dim | None = None
+
+
+class Window(Record):
+    """A buffer seen with an offset, a shape and strides, all in elements."""
+
+    buffer: str
+    offset: Dim
+    shape: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+
+
+class Allocate(Record):
+    """Make the memory of a result, a temporary or partial results."""
+
+    buffer: str
+
+
+class Launch(Record):
+    """Run a kernel over `grid` units; `work` is its cost in additions, memory traffic included."""
+
+    kernel: Kernel
+    buffers: tuple[str, ...]
+    numbers: tuple[NumberSource, ...]
+    lengths: tuple[Dim, ...]
+    grid: Dim
+    work: Dim
+
+
+class Product(Record):
+    """A product of two windows by the library, contracted along `axes`, into a window."""
+
+    function: str
+    left: Window
+    right: Window
+    axes: tuple[tuple[int, ...], tuple[int, ...]]
+    target: Window
+
+
+class Release(Record):
+    """The memory of a temporary is not needed any more."""
+
+    buffer: str
+
+
+Step = Allocate | Launch | Product | Release
+
+
+class Plan(Record):
+    """Buffers, steps in order, and one window per result."""
+
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    results: tuple[Window, ...]
+
+
+class Cost(Record):
+    """What a plan moves and computes, as lengths.
+
+    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
+    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
+    65,536 elements.
+    """
+
+    bytes_read: Dim
+    bytes_written: Dim
+    flops: Dim
+    temporary_bytes: Dim
+    scratch_bytes: Dim
+    kernels: int

@@ -1,0 +1,295 @@
+"""Nest -> Python source of one kernel, specialised for what it bakes; runs in plain Python too.
+
+The source knows no user's name and depends on nothing but the nest: buffers, scalars, lengths,
+iterators and values are numbered by first use, so equal nests give equal text and equal keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Final
+
+from axiomjit.dims import SMALL, Dim
+from axiomjit.dtypes import INT, DType, code
+from axiomjit.passes.kernel_ir import Kernel, Parameter
+from axiomjit.passes.loop_ir import (
+    Alloc,
+    Drain,
+    Fold,
+    For,
+    Index,
+    Let,
+    Load,
+    Nest,
+    Push,
+    State,
+    Stmt,
+    Store,
+    Take,
+    statements,
+)
+from axiomjit.passes.view_ir import Number, Storage
+from axiomjit.records import Record
+
+LEVELS: Final = 48
+"""Depth of a tree of blocks: enough for 2**48 of them."""
+ABI: Final = "1"
+"""Changes when the meaning of a word or of a name in the source changes."""
+
+
+class Rendered(Record):
+    """A kernel and what its words stand for here, in the order of its parameters."""
+
+    kernel: Kernel
+    buffers: tuple[Storage, ...]
+    numbers: tuple[Number, ...]
+    lengths: tuple[Dim, ...]
+
+
+def render_source(nest: Nest, numbers: tuple[Number, ...]) -> Rendered:
+    """Write the kernel of a nest.
+
+    Extents up to 4 and strides and offsets up to 4 are written into the source; other lengths
+    are words. The first map loop runs over the range that the caller gives.
+
+    Needs: a legal nest with one outer map loop, or without loops.
+    Gives: a kernel whose text depends on the nest alone.
+    Keeps: the nest.
+    """
+    return _Writer({number.name: number for number in numbers}).kernel(nest)
+
+
+class _Writer:
+    """Numbers names by first use while it writes lines."""
+
+    def __init__(self, numbers: dict[str, Number]) -> None:
+        self.program_numbers = numbers
+        self.names: dict[tuple[str, object], str] = {}
+        self.counts: dict[str, int] = {}
+        self.buffers: dict[Storage, str] = {}
+        self.written: set[Storage] = set()
+        self.numbers: dict[str, str] = {}
+        self.lengths: dict[Dim, str] = {}
+        self.dtypes: dict[str, DType] = {}
+        self.blocks: dict[str, str] = {}
+
+    def kernel(self, nest: Nest) -> Rendered:
+        """The whole function, header last since only the body knows its words."""
+        self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
+        lines = list(self.body(nest.body, 1, grid=True))
+        if nest.combine:
+            lines.append("    if lo == hi:")
+            lines += self.body(nest.combine, 2, grid=False)
+        parameters = (
+            *(Parameter(n, "buffer", code(b.dtype)) for b, n in self.buffers.items()),
+            *(
+                Parameter(n, "scalar", code(self.program_numbers[k].dtype))
+                for k, n in self.numbers.items()
+            ),
+            *(Parameter(n, "length", code(INT)) for n in self.lengths.values()),
+        )
+        header = ["def kernel(w, lo, hi):"]
+        header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
+        source = "\n".join(header + lines) + "\n"
+        types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
+        key = hashlib.sha256(f"{ABI}\n{types}\n{source}".encode()).hexdigest()
+        return Rendered(
+            Kernel(source, parameters, key, bool(nest.combine)),
+            tuple(self.buffers),
+            tuple(self.program_numbers[name] for name in self.numbers),
+            tuple(self.lengths),
+        )
+
+    def fresh(self, letter: str) -> str:
+        """The next name with this letter."""
+        self.counts[letter] = self.counts.get(letter, 0) + 1
+        return f"{letter}{self.counts[letter] - 1}"
+
+    def named(self, letter: str, old: str) -> str:
+        """The name in the source of something in the nest."""
+        if (letter, old) not in self.names:
+            self.names[letter, old] = self.fresh(letter)
+        return self.names[letter, old]
+
+    def value(self, old: str) -> str:
+        """The name of a scalar, or of a number of the program."""
+        if old in self.program_numbers and ("v", old) not in self.names:
+            if old not in self.numbers:
+                self.numbers[old] = self.fresh("c")
+                self.dtypes[self.numbers[old]] = self.program_numbers[old].dtype
+            return self.numbers[old]
+        return self.named("v", old)
+
+    def buffer(self, storage: Storage) -> str:
+        """The name of a buffer: a for read, o for written, p for partial results."""
+        if storage not in self.buffers:
+            letter = "p" if storage.role == "partial" else "o" if storage in self.written else "a"
+            self.buffers[storage] = self.fresh(letter)
+        return self.buffers[storage]
+
+    def length(self, value: int | Dim) -> str:
+        """A literal where it is baked, else the word that holds it."""
+        constant = value if isinstance(value, int) else value.constant
+        if isinstance(value, int) or (constant is not None and -SMALL <= constant <= SMALL):
+            return str(constant)
+        if value not in self.lengths:
+            self.lengths[value] = self.fresh("n")
+        return self.lengths[value]
+
+    def index(self, index: Index) -> str:
+        """An element index as an expression of iterators and lengths."""
+        parts = []
+        for name, stride in index.terms:
+            iterator, factor = self.named("i", name), self.length(stride)
+            parts.append(iterator if factor == "1" else f"{iterator} * {factor}")
+        if index.offset.constant != 0 or not parts:
+            parts.append(self.length(index.offset))
+        return " + ".join(parts)
+
+    def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
+        """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
+        indent = "    " * depth
+        for stmt in body:
+            if isinstance(stmt, For):
+                yield f"{indent}{self.loop(stmt, grid and stmt.kind == 'map')}"
+                if stmt.block is not None:
+                    self.blocks[stmt.iterator] = self.start(stmt)
+                yield from self.body(stmt.body, depth + 1, grid=False)
+            else:
+                yield from (indent + line for line in self.statement(stmt))
+
+    def start(self, loop: For) -> str:
+        """The first step of a loop over a block."""
+        assert loop.block is not None
+        return f"{self.named('i', loop.block.outer)} * {self.length(loop.block.size)}"
+
+    def loop(self, loop: For, grid: bool) -> str:
+        """The head of a loop."""
+        iterator = self.named("i", loop.iterator)
+        if grid:
+            return f"for {iterator} in range(lo, hi):"
+        extent = self.length(loop.extent)
+        if loop.block is None:
+            return f"for {iterator} in range({extent}):"
+        start, size = self.start(loop), self.length(loop.block.size)
+        return f"for {iterator} in range({start}, min({start} + {size}, {extent})):"
+
+    def statement(self, stmt: Stmt) -> Iterator[str]:
+        """The lines of one statement that is no loop."""
+        match stmt:
+            case Let():
+                operands = [self.value(name) for name in stmt.operands]
+                text = stmt.primitive.source.format(*operands, dtype=code(stmt.dtype))
+                yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
+            case Load():
+                place = f"{self.buffer(stmt.buffer)}, {self.index(stmt.index)}"
+                yield f"{self.define(stmt.name, stmt.buffer.dtype)} = load({place})"
+            case Store():
+                place = f"{self.buffer(stmt.buffer)}, {self.index(stmt.index)}"
+                yield f"store({place}, {self.as_type(stmt.value, stmt.buffer.dtype)})"
+            case Alloc():
+                yield from self.alloc(stmt)
+            case Fold():
+                yield self.fold(stmt)
+            case Take():
+                name = self.define(stmt.name, stmt.state.dtype)
+                yield f"{name} = {self.cell(stmt.state)}"
+            case Push():
+                yield from self.push(stmt.state)
+            case Drain():
+                yield from self.drain(stmt.state)
+
+    def define(self, old: str, dtype: DType) -> str:
+        """The name of a new scalar."""
+        name = self.named("v", old)
+        self.dtypes[name] = dtype
+        return name
+
+    def as_type(self, old: str, dtype: DType) -> str:
+        """A scalar in a dtype."""
+        name = self.value(old)
+        return name if self.dtypes[name] == dtype else f"{code(dtype)}({name})"
+
+    def neutral(self, state: State) -> str:
+        """The neutral value of a state, typed."""
+        value = state.accumulator.initial(state.dtype)
+        return f"{code(state.dtype)}({value!r})"
+
+    def lane(self, state: State) -> str:
+        """The cell of the current step of the lanes."""
+        assert state.lanes is not None
+        return f"{self.named('i', state.lanes)} - {self.blocks[state.lanes]}"
+
+    def cell(self, state: State) -> str:
+        """The value of a state, of the current lane where it has lanes."""
+        name = self.named("s", state.name)
+        return name if state.lanes is None else f"load({name}, {self.lane(state)})"
+
+    def alloc(self, stmt: Alloc) -> Iterator[str]:
+        """Open a state, or the tree of its blocks."""
+        state = stmt.state
+        dtype = code(state.dtype)
+        if stmt.scope == "tree":
+            cells = LEVELS * state.cells
+            yield f"{self.named('t', state.name)} = tile({cells}, {dtype})"
+            yield f"{self.named('q', state.name)} = 0"
+        name = self.named("s", state.name)
+        if state.lanes is None:
+            yield f"{name} = {self.neutral(state)}"
+            return
+        if stmt.scope == "tree" or ("q", state.name) not in self.names:
+            yield f"{name} = tile({state.cells}, {dtype})"
+        if stmt.scope != "tree":
+            yield f"for j0 in range({state.cells}):"
+            yield f"    store({name}, j0, {self.neutral(state)})"
+
+    def fold(self, stmt: Fold) -> str:
+        """Combine a value into a state; lanes of one state may be reordered, cells may not."""
+        state, accumulator = stmt.state, stmt.state.accumulator
+        value = self.as_type(stmt.value, state.dtype)
+        name = self.named("s", state.name)
+        if state.lanes is None:
+            return f"{name} = {accumulator.lane.format(name, value)}"
+        combined = accumulator.exact.format(self.cell(state), value)
+        return f"store({name}, {self.lane(state)}, {combined})"
+
+    def push(self, state: State) -> Iterator[str]:
+        """Add a block's state to the tree: a binary counter of finished subtrees."""
+        name, tree = self.named("s", state.name), self.named("t", state.name)
+        count = self.named("q", state.name)
+        yield "d0 = 0"
+        yield f"while {count} >> d0 & 1:"
+        yield from self.combine(state, name, tree)
+        yield "    d0 += 1"
+        if state.lanes is None:
+            yield f"store({tree}, d0, {name})"
+        else:
+            yield f"for j0 in range({state.cells}):"
+            yield f"    store({tree}, d0 * {state.cells} + j0, load({name}, j0))"
+        yield f"{count} += 1"
+
+    def drain(self, state: State) -> Iterator[str]:
+        """Combine the finished subtrees, the latest and smallest first."""
+        name, tree = self.named("s", state.name), self.named("t", state.name)
+        count = self.named("q", state.name)
+        if state.lanes is None:
+            yield f"{name} = {self.neutral(state)}"
+        else:
+            yield f"for j0 in range({state.cells}):"
+            yield f"    store({name}, j0, {self.neutral(state)})"
+        yield "d0 = 0"
+        yield f"while {count} >> d0:"
+        yield f"    if {count} >> d0 & 1:"
+        yield from (f"    {line}" for line in self.combine(state, name, tree))
+        yield "    d0 += 1"
+
+    def combine(self, state: State, name: str, tree: str) -> Iterator[str]:
+        """One subtree and the state after it, in this order."""
+        exact = state.accumulator.exact
+        if state.lanes is None:
+            yield f"    {name} = {exact.format(f'load({tree}, d0)', name)}"
+        else:
+            earlier = f"load({tree}, d0 * {state.cells} + j0)"
+            yield f"    for j0 in range({state.cells}):"
+            yield f"        store({name}, j0, {exact.format(earlier, f'load({name}, j0)')})"

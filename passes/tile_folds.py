@@ -1,0 +1,100 @@
+"""LoopProgram -> LoopProgram: folds across memory keep a tile of states, one per lane."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.passes.loop_ir import (
+    Alloc,
+    Block,
+    Fold,
+    For,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    State,
+    Stmt,
+    Store,
+    Take,
+    rewrite_body,
+    walk,
+)
+
+LANES: Final = 256
+"""Cells of a tile: long enough for vector code, short enough to stay in the first-level cache."""
+
+
+def tile_folds(program: LoopProgram) -> LoopProgram:
+    """Put the innermost map loop inside the fold where it, not the fold, walks by one element.
+
+    Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
+    element. Instead a block of `LANES` results is folded at once: the map loop is cut into
+    blocks, the states become a tile with a cell per lane, and the lanes run innermost.
+
+    Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
+    Gives: a legal loop program.
+    Keeps: the order in which each result's elements are added.
+    """
+    steps = tuple(step if isinstance(step, LibraryCall) else _tile(step) for step in program.steps)
+    changed = any(new is not old for new, old in zip(steps, program.steps, strict=True))
+    result: LoopProgram = program.replace(steps=steps) if changed else program
+    return result
+
+
+def _tile(nest: Nest) -> Nest:
+    body = rewrite_body(nest.body, lambda stmt: (_tiled(stmt),))
+    return nest if body == nest.body else Nest(body)
+
+
+def _tiled(stmt: Stmt) -> Stmt:
+    if not isinstance(stmt, For) or stmt.kind != "map":
+        return stmt
+    folds = [s for s in stmt.body if isinstance(s, For)]
+    if len(folds) != 1 or folds[0].kind != "fold" or not _walks_across(stmt, folds[0]):
+        return stmt
+    lane = stmt.iterator
+    tiles = f"{lane}t"
+    at = stmt.body.index(folds[0])
+    before, after = stmt.body[:at], stmt.body[at + 1 :]
+    allocs = tuple(s for s in before if isinstance(s, Alloc))
+    shared = tuple(s for s in before if not isinstance(s, Alloc))
+    block = Block(tiles, LANES)
+
+    def lanes(body: tuple[Stmt, ...]) -> For:
+        return For(lane, stmt.extent, "map", _in_lanes(body, lane), block)
+
+    def enter(inner: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(inner, For) and not any(isinstance(s, For) for s in inner.body):
+            return (inner.replace(body=(lanes((*shared, *inner.body)),)),)
+        return (inner,)
+
+    fold = rewrite_body((folds[0],), enter)
+    body = (*_in_lanes(allocs, lane), *fold, lanes((*shared, *after)))
+    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body)
+
+
+def _in_lanes(body: tuple[Stmt, ...], lane: str) -> tuple[Stmt, ...]:
+    """The statements with states that have a cell per lane."""
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Alloc | Fold | Take):
+            state: State = stmt.state.replace(lanes=lane, cells=LANES)
+            return (stmt.replace(state=state),)
+        return (stmt,)
+
+    return rewrite_body(body, rule)
+
+
+def _walks_across(mapped: For, fold: For) -> bool:
+    """Whether more accesses inside the fold move by one along the map than along the fold."""
+    inner = fold
+    while any(isinstance(s, For) for s in inner.body):
+        inner = next(s for s in inner.body if isinstance(s, For))
+    accesses = [s.index for s in walk((fold,)) if isinstance(s, Load | Store)]
+
+    def units(iterator: str) -> int:
+        """Accesses that move by one element along an iterator."""
+        return sum(n == iterator and s.constant in (1, -1) for i in accesses for n, s in i.terms)
+
+    return units(mapped.iterator) > units(inner.iterator)
