@@ -1,0 +1,218 @@
+"""Runs plans. The only place where elements become bytes and arrays become addresses."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from axiomjit.counters import count
+from axiomjit.dims import Dim, Symbol, evaluate
+from axiomjit.passes.plan_ir import (
+    Allocate,
+    Buffer,
+    Launch,
+    NumberSource,
+    Plan,
+    Product,
+    Release,
+    Window,
+)
+from axiomjit.runtime.call_library import LIBRARY
+from axiomjit.runtime.kernel_cache import KERNELS
+from axiomjit.runtime.schedule import available_threads, run_chunks
+
+Array = np.ndarray
+Arrays = dict[str, Array]
+Action = Callable[[Arrays, Sequence[object]], None]
+
+SERIAL_WORK: Final = 6_000_000
+"""Additions below which one thread is faster: about 0.2 ms (design 4.1)."""
+CHUNK_WORK: Final = 150_000_000
+"""Additions in one uninterrupted call at most: about 5 ms, so that Ctrl-C is heard."""
+CHUNKS_PER_THREAD: Final = 4
+LARGEST: Final = 2**63 - 1
+
+
+class BoundPlan:
+    """A plan for certain lengths: what remains is to fill in addresses and go."""
+
+    def __init__(self, plan: Plan, lengths: Mapping[Symbol, int]) -> None:
+        """Evaluate every length once and compile what is not compiled yet.
+
+        Raises:
+            MemoryError: a buffer would exceed 2**63 - 1 bytes.
+        """
+        self._inputs = [b for b in plan.buffers if b.role in ("argument", "held")]
+        buffers = {buffer.name: buffer for buffer in plan.buffers}
+        self._actions: list[Action] = []
+        for step in plan.steps:
+            match step:
+                case Allocate():
+                    self._actions.append(_allocation(buffers[step.buffer], lengths))
+                case Launch():
+                    self._actions.append(_launch(step, lengths))
+                case Product():
+                    self._actions.append(_product(step, buffers, lengths))
+                case Release():
+                    self._actions.append(_release(step.buffer))
+        self._results = [Seen(window, buffers, lengths) for window in plan.results]
+
+    def run(self, arguments: Sequence[object]) -> list[Array]:
+        """The results for these arguments (arrays of the bound lengths, or numbers)."""
+        arrays: Arrays = {}
+        for buffer in self._inputs:
+            held = buffer.array
+            if held is None:
+                assert buffer.position is not None
+                argument = arguments[buffer.position]
+                assert isinstance(argument, Array)
+                held = argument
+            arrays[buffer.name] = held
+        for action in self._actions:
+            action(arrays, arguments)
+        return [seen.of(arrays) for seen in self._results]
+
+
+def _ints(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
+    return tuple(evaluate(d, lengths) for d in dims)
+
+
+def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
+    """Allocate a dense array whose dimensions lie in the order of the buffer's strides."""
+    shape, strides = _ints(buffer.shape, lengths), _ints(buffer.strides, lengths)
+    size_bytes = buffer.dtype.itemsize
+    for length in shape:
+        size_bytes *= length
+    if size_bytes > LARGEST:
+        raise MemoryError(f"an array of shape {shape} and dtype {buffer.dtype} has no address")
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    laid_out = tuple(shape[d] for d in order)
+    back = None if order == list(range(len(shape))) else tuple(order.index(d) for d in order)
+    name, dtype = buffer.name, buffer.dtype
+
+    def allocate(arrays: Arrays, arguments: Sequence[object]) -> None:
+        fresh = np.empty(laid_out, dtype)
+        arrays[name] = fresh if back is None else fresh.transpose(back)
+
+    return allocate
+
+
+def _release(name: str) -> Action:
+    def release(arrays: Arrays, arguments: Sequence[object]) -> None:
+        del arrays[name]
+
+    return release
+
+
+def _bits(value: object, dtype: str) -> int:
+    """A scalar as the 64 bits of a word."""
+    raw = np.zeros(8, np.uint8)
+    raw[: np.dtype(dtype).itemsize] = np.asarray(value, dtype).reshape(1).view(np.uint8)
+    return int(raw.view(np.int64)[0])
+
+
+def _known_word(source: NumberSource, lengths: Mapping[Symbol, int]) -> int:
+    """The bits of a scalar that does not depend on arguments; 0 for one that does."""
+    if source.literal is not None:
+        return _bits(source.literal, source.dtype)
+    if source.length is not None:
+        return _bits(evaluate(source.length, lengths), source.dtype)
+    return 0
+
+
+def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
+    """Run a kernel: in one call where the work is small, else in chunks on threads."""
+    entry = KERNELS.get(step.kernel).entry
+    grid = evaluate(step.grid, lengths)
+    work = evaluate(step.work, lengths)
+    names = step.buffers
+    first = len(names)
+    fixed = [_known_word(source, lengths) for source in step.numbers]
+    fixed += [evaluate(length, lengths) for length in step.lengths]
+    given = [
+        (first + k, source.position, source.dtype)
+        for k, source in enumerate(step.numbers)
+        if source.position is not None
+    ]
+    template = [0] * first + fixed
+    words_type = ctypes.c_int64 * len(template)
+    combines = step.kernel.combines
+    finest = max(1, grid * CHUNK_WORK // max(work, 1))
+
+    def launch(arrays: Arrays, arguments: Sequence[object]) -> None:
+        words = words_type(*template)
+        for k, name in enumerate(names):
+            words[k] = arrays[name].__array_interface__["data"][0]
+        for k, position, dtype in given:
+            words[k] = _bits(arguments[position], dtype)
+        address = ctypes.addressof(words)
+        count("kernels_run")
+        if work < SERIAL_WORK:
+            _check(entry(address, 0, grid) if grid else 0)
+        else:
+            threads = available_threads()
+            chunk = min(finest, -(-grid // (threads * CHUNKS_PER_THREAD)))
+            run_chunks(lambda lo, hi: entry(address, lo, hi), grid, max(chunk, 1), threads)
+        if combines:
+            _check(entry(address, 0, 0))
+
+    return launch
+
+
+def _check(status: int) -> None:
+    if status:
+        raise RuntimeError(f"kernel returned status {status}")
+
+
+class Seen:
+    """A window in numbers; strides and offset in bytes."""
+
+    __slots__ = ("offset", "shape", "strides", "window")
+
+    def __init__(
+        self, window: Window, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]
+    ) -> None:
+        """Evaluate the window's lengths."""
+        itemsize = buffers[window.buffer].dtype.itemsize
+        self.window = window
+        self.offset = evaluate(window.offset, lengths) * itemsize
+        self.shape = _ints(window.shape, lengths)
+        self.strides = tuple(s * itemsize for s in _ints(window.strides, lengths))
+
+    def of(self, arrays: Arrays) -> Array:
+        """The array that the window shows; the whole buffer is returned as it is."""
+        array = arrays[self.window.buffer]
+        whole = self.offset == 0 and array.shape == self.shape
+        if whole and (array.strides == self.strides or array.size == 0):
+            return array
+        return np.asarray(_Interface(array, self.offset, self.shape, self.strides))
+
+
+class _Interface:
+    """Shows part of an array through NumPy's array interface and keeps the array alive."""
+
+    def __init__(
+        self, base: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
+        interface = dict(base.__array_interface__)
+        address, read_only = interface["data"]
+        shifted = (address + (offset if 0 not in shape else 0), read_only)
+        interface.update(data=shifted, shape=shape, strides=strides)
+        self.__array_interface__ = interface
+        self.base = base
+
+
+def _product(step: Product, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
+    left, right, target = (
+        Seen(window, buffers, lengths) for window in (step.left, step.right, step.target)
+    )
+    function, axes = LIBRARY[step.function], step.axes
+
+    def multiply(arrays: Arrays, arguments: Sequence[object]) -> None:
+        count("library_calls")
+        function(left.of(arrays), right.of(arrays), axes, target.of(arrays))
+
+    return multiply
