@@ -1,0 +1,216 @@
+"""A call's arguments taken apart: what is traced, what is static, and which class it is of."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from axiomjit.dims import SMALL, Dim, Symbol, dim, symbol
+from axiomjit.dtypes import FLOAT, INT, supported
+from axiomjit.errors import GraphTypeError
+from axiomjit.graph import Input
+from axiomjit.origins import user_location
+from axiomjit.records import Record
+from axiomjit.tree import Structure, flatten
+
+Array = np.ndarray
+Layouts = dict[int, tuple[Dim, ...]]
+
+
+class Call(Record):
+    """Leaves of the arguments in order of parameters; a static leaf has its place and value.
+
+    `names` gives for each dynamic leaf the parameter it belongs to.
+    """
+
+    structure: Structure
+    dynamic: tuple[object, ...]
+    static: tuple[tuple[int, object], ...]
+    names: tuple[str, ...]
+
+    def leaves(self, dynamic: Sequence[object]) -> list[object]:
+        """All leaves in order, with other values for the dynamic ones."""
+        total: list[object] = list(dynamic)
+        for place, value in self.static:
+            total.insert(place, value)
+        return total
+
+
+def take_apart(
+    signature: inspect.Signature,
+    static: frozenset[str],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> Call:
+    """Sort the leaves of a call's arguments.
+
+    Raises:
+        TypeError: the call does not fit the signature (Python's own message).
+    """
+    bound = signature.bind(*args, **kwargs)
+    leaves, structure = flatten((bound.args, bound.kwargs))
+    owners = [name for name, value in bound.arguments.items() for _ in flatten(value)[0]]
+    dynamic: list[object] = []
+    names: list[str] = []
+    fixed: list[tuple[int, object]] = []
+    for place, (leaf, name) in enumerate(zip(leaves, owners, strict=True)):
+        if name in static or _is_static(leaf):
+            fixed.append((place, leaf))
+        else:
+            dynamic.append(leaf)
+            names.append(name)
+    return Call(structure, tuple(dynamic), tuple(fixed), tuple(names))
+
+
+def _is_static(leaf: object) -> bool:
+    if isinstance(leaf, bool):
+        return True
+    known = isinstance(leaf, Array | np.generic | int | float | complex)
+    return not known and not hasattr(leaf, "__array__")
+
+
+def exact_key(call: Call) -> object:
+    """Equal for calls that one bound plan can answer.
+
+    Raises:
+        GraphTypeError: a static argument cannot be hashed.
+    """
+    parts = [
+        (leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned)
+        if isinstance(leaf, Array)
+        else type(leaf)
+        for leaf in call.dynamic
+    ]
+    statics = tuple((place, type(value), value) for place, value in call.static)
+    key = (call.structure, tuple(parts), statics)
+    try:
+        hash(key)
+    except TypeError:
+        culprit = next(v for _, v in call.static if type(v).__hash__ is None)
+        raise GraphTypeError(
+            "an argument that is neither array nor number is static, and is told apart by hash",
+            f"an argument of type {type(culprit).__name__}, which has none",
+            "pass arrays, numbers, or tuples, lists and dicts of them; or a hashable object",
+            user_location(),
+        ) from None
+    return key
+
+
+class ArgumentClass:
+    """What the call guard looks at in array arguments (design 3.9).
+
+    Extents up to 4 are baked; larger ones are symbols, equal ones the same symbol. A stride is 0,
+    1 or -1, or the stride of the next dimension in memory times its length, or a symbol whose
+    name tells the sign.
+    """
+
+    def __init__(self) -> None:
+        """Start without arguments."""
+        self.values: dict[Symbol, int] = {}
+        self._by_length: dict[int, Dim] = {}
+
+    def shape(self, shape: Sequence[int]) -> tuple[Dim, ...]:
+        """The symbolic shape of an argument."""
+        return tuple(self._length(n) for n in shape)
+
+    def _length(self, n: int) -> Dim:
+        if n <= SMALL:
+            return dim(n)
+        if n not in self._by_length:
+            self._by_length[n] = self._symbol(f"n{len(self._by_length)}", n)
+        return self._by_length[n]
+
+    def _symbol(self, name: str, value: int) -> Dim:
+        self.values[Symbol(name)] = value
+        return symbol(name)
+
+    def strides(self, array: Array, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        """The symbolic strides (elements) of an array of this symbolic shape."""
+        strides = [dim(0)] * array.ndim
+        by_step = sorted(range(array.ndim), key=lambda d: (abs(array.strides[d]), -d))
+        dense, inner = 1, dim(1)
+        for d in by_step:
+            step = array.strides[d] // array.itemsize
+            if shape[d].constant == 1 or step == dense:
+                strides[d] = inner
+            elif step in (-1, 0, 1):
+                strides[d] = dim(step)
+            else:
+                name = f"{'t' if step > 0 else 'u'}{len(self.values)}"
+                strides[d] = self._symbol(name, step)
+            if shape[d].constant != 1 and step:
+                dense, inner = step * array.shape[d], strides[d] * shape[d]
+        return tuple(strides)
+
+
+class Signature(Record):
+    """The class of a call: its inputs, layouts of arrays, the values of its symbols, the guard."""
+
+    inputs: tuple[Input, ...]
+    layouts: Layouts
+    values: dict[Symbol, int]
+    key: object
+
+
+def classify(call: Call, arguments: Sequence[object]) -> Signature:
+    """The class of a call with these (plain) dynamic arguments.
+
+    Raises:
+        GraphTypeError: an argument's elements or its type cannot be compiled.
+    """
+    classes = ArgumentClass()
+    inputs: list[Input] = []
+    layouts: Layouts = {}
+    for position, (argument, name) in enumerate(zip(arguments, call.names, strict=True)):
+        asked = f"argument {name}"
+        if isinstance(argument, Array | np.generic):
+            dtype = supported(argument.dtype, asked, user_location())
+            shape = classes.shape(argument.shape)
+            inputs.append(Input(dtype, position, shape))
+            if isinstance(argument, Array):
+                layouts[position] = classes.strides(argument, shape)
+        else:
+            dtype = INT if isinstance(argument, int) else FLOAT
+            inputs.append(Input(dtype, position, (), True))
+    statics = tuple((place, type(value), value) for place, value in call.static)
+    key = (call.structure, tuple(inputs), tuple(layouts.items()), statics)
+    return Signature(tuple(inputs), layouts, classes.values, key)
+
+
+def plain_array(array: Array) -> Array:
+    """The array in a layout a kernel can walk: native, aligned, strides of whole elements."""
+    native = array.dtype.newbyteorder("=")
+    whole = all(step % array.itemsize == 0 for step in array.strides) if array.itemsize else True
+    if array.dtype == native and array.flags.aligned and whole:
+        return array
+    return np.ascontiguousarray(array, dtype=native)
+
+
+def plain_argument(value: Any, name: str) -> object:
+    """An argument as an array or number of a kind that is compiled.
+
+    Raises:
+        GraphTypeError: an array-like that NumPy functions treat in ways of their own.
+    """
+    if type(value) is Array or isinstance(value, np.memmap):
+        return plain_array(np.asarray(value))
+    if isinstance(value, np.generic):
+        return plain_array(np.asarray(value))
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise GraphTypeError(
+            f"argument {name}",
+            f"the integer {value}, outside 64 bits",
+            "pass a float, or a number within -2**63 and 2**63 - 1",
+            user_location(),
+        )
+    if isinstance(value, int | float):
+        return value
+    raise GraphTypeError(
+        f"argument {name}",
+        f"a {type(value).__module__}.{type(value).__name__}",
+        "pass a numpy.ndarray, for example numpy.asarray(x), or a number",
+        user_location(),
+    )

@@ -1,0 +1,169 @@
+"""From a graph to something that runs: the one place that sees passes and runtime together."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Final, Generic, TypeVar
+
+import numpy as np
+
+from axiomjit import execution
+from axiomjit.arguments import ArgumentClass, Layouts, plain_array
+from axiomjit.config import config
+from axiomjit.dims import Dim, Guard, Scope, Symbol, substitute
+from axiomjit.errors import FallbackWarning
+from axiomjit.evaluate_graph import evaluate_graph
+from axiomjit.graph import Graph, Held, Input, Node, Op, Size, post_order
+from axiomjit.index_maps import Affine
+from axiomjit.passes.pipeline import Stages, run_pipeline
+from axiomjit.runtime.execute import BoundPlan
+
+Array = np.ndarray
+
+
+class Program:
+    """A graph lowered for one class of arguments; bound to lengths as they come."""
+
+    def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
+        """Run the passes; guards of their decisions join those already in the scope."""
+        self.stages: Stages = run_pipeline(graph, layouts, scope)
+        self.guards: tuple[Guard, ...] = tuple(scope.guards)
+
+    def fits(self, lengths: Mapping[Symbol, int]) -> bool:
+        """Whether everything that was looked at looks the same for these lengths."""
+        return all(guard.holds(lengths) for guard in self.guards)
+
+    def bind(self, lengths: Mapping[Symbol, int]) -> Runnable:
+        """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
+        if config.disable or user_traps_errors() or not _can_compile():
+            return Evaluated(self.stages.graph, lengths)
+        return BoundPlan(self.stages.plan, lengths)
+
+
+def user_traps_errors() -> bool:
+    """Whether np.errstate asks for more than warnings, which only NumPy itself can give."""
+    return any(how not in ("warn", "ignore") for how in np.geterr().values())
+
+
+class Evaluated:
+    """Runs a graph through the NumPy evaluator."""
+
+    def __init__(self, graph: Graph, lengths: Mapping[Symbol, int]) -> None:
+        """Keep the graph and the lengths."""
+        self._graph, self._lengths = graph, dict(lengths)
+
+    def run(self, arguments: Sequence[object]) -> list[Array]:
+        """The results for these arguments."""
+        return list(evaluate_graph(self._graph, arguments, self._lengths))
+
+
+Runnable = BoundPlan | Evaluated
+
+
+@lru_cache(maxsize=1)
+def _can_compile() -> bool:
+    if find_spec("numba") is not None:
+        return True
+    warnings.warn(
+        "axiomjit: numba is not installed, every program runs in NumPy; pip install numba",
+        FallbackWarning,
+        stacklevel=4,
+    )
+    return False
+
+
+AnyProgram = TypeVar("AnyProgram", bound=Program)
+
+
+class ProgramTable(Generic[AnyProgram]):
+    """Programs by call guard, the least recently used dropped beyond `limit` guards."""
+
+    def __init__(self, limit: int) -> None:
+        """Start empty."""
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._known: OrderedDict[object, list[AnyProgram]] = OrderedDict()
+
+    def find(
+        self, key: object, values: dict[Symbol, int], build: Callable[[], AnyProgram]
+    ) -> AnyProgram:
+        """A program of this call guard whose own guards hold, built where there is none."""
+        with self._lock:
+            known = self._known.setdefault(key, [])
+            self._known.move_to_end(key)
+            while len(self._known) > self._limit:
+                self._known.popitem(last=False)
+        for program in tuple(known):
+            if program.fits(values):
+                return program
+        program = build()
+        known.append(program)
+        return program
+
+
+_programs: Final[ProgramTable[Program]] = ProgramTable(256)
+
+
+def run_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Array, ...]:
+    """Compile and run a graph whose lengths are symbols bound by the caller (axis graph doors).
+
+    Programs are kept per graph and class of arguments. Results never share memory with
+    arguments, constants or earlier results.
+    """
+    arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
+    classes = ArgumentClass()
+    ordered = sorted(lengths.items(), key=lambda item: item[0].name)
+    baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
+    bound = _substituted(graph, baked)
+    layouts: Layouts = {}
+    for node in bound.inputs:
+        argument = arrays[node.position]
+        if isinstance(argument, Array):
+            layouts[node.position] = classes.strides(argument, node.shape)
+    key = (bound, tuple(layouts.items()))
+    values = classes.values
+    program = _programs.find(key, values, lambda: Program(bound, layouts, Scope(values)))
+    results = program.bind(values).run(arrays)
+    owners = [a for a in arrays if isinstance(a, Array)]
+    owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
+    return tuple(
+        r.copy() if any(np.may_share_memory(r, owner) for owner in owners) else r for r in results
+    )
+
+
+def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
+    """The graph with other lengths."""
+    new: dict[Node, Node] = {}
+
+    def place(length: Dim) -> Dim:
+        return substitute(length, values)
+
+    def function(old: Affine) -> Affine:
+        return Affine(place(old.offset), tuple((k, place(c)) for k, c in old.terms))
+
+    for node in (*graph.inputs, *post_order(graph.outputs)):
+        match node:
+            case Input() | Held():
+                new[node] = node.replace(extents=tuple(map(place, node.extents)))
+            case Size():
+                new[node] = node.replace(length=place(node.length))
+            case Op():
+                new[node] = node.replace(
+                    operands=tuple(new[child] for child in node.operands),
+                    maps=tuple(tuple(map(function, index)) for index in node.maps),
+                    extents=tuple(map(place, node.extents)),
+                )
+            case _:
+                new[node] = node
+    inputs = tuple(new[node] for node in graph.inputs)
+    return Graph(inputs, tuple(new[node] for node in graph.outputs))  # type: ignore[arg-type]
+
+
+execution.install(run_graph)

@@ -1,0 +1,265 @@
+"""`axiomjit.jit`: a NumPy function, followed once per class of arguments and compiled."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
+
+import numpy as np
+
+from axiomjit.arguments import Call, Signature, classify, exact_key, plain_argument, take_apart
+from axiomjit.config import config
+from axiomjit.counters import count
+from axiomjit.dims import Scope
+from axiomjit.driver import Program, ProgramTable, Runnable, user_traps_errors
+from axiomjit.errors import (
+    FallbackWarning,
+    GraphValueError,
+    NeedsValuesError,
+    TraceError,
+    UnsupportedError,
+)
+from axiomjit.explain import Explanation
+from axiomjit.lowered import Lowered
+from axiomjit.records import Record
+from axiomjit.trace import Trace, Tracer, trace
+from axiomjit.tree import LEAF, unflatten
+
+P = ParamSpec("P")
+R = TypeVar("R")
+EXACT_CALLS: Final = 512
+"""Argument layouts for which a ready plan is kept per function."""
+CLASSES: Final = 128
+"""Classes of arguments for which programs are kept per function."""
+
+
+class CacheInfo(Record):
+    """Calls answered by a ready plan, plans bound anew, and programs traced and lowered."""
+
+    hits: int
+    bound: int
+    traced: int
+
+
+class TracedProgram(Program):
+    """A program and how its results are put together again."""
+
+    def __init__(self, followed: Trace, signature: Signature, scope: Scope) -> None:
+        """Lower what was followed."""
+        super().__init__(followed.graph, signature.layouts, scope)
+        self.trace = followed
+
+
+class Ready(Record):
+    """What runs for one exact layout of arguments; `plain` says that they can be used as is."""
+
+    runnable: Runnable
+    trace: Trace
+    plain: bool
+
+
+class Jitted(Generic[P, R]):
+    """A compiled NumPy function; call it as the function it wraps."""
+
+    def __init__(
+        self, function: Callable[P, R], static_argnames: Sequence[str], strict: bool
+    ) -> None:
+        """Wrap; nothing is compiled before the first call."""
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._signature = inspect.signature(function)
+        self._static = self._checked(static_argnames)
+        self._strict = strict
+        self._exact: OrderedDict[object, Ready] = OrderedDict()
+        self._programs: ProgramTable[TracedProgram] = ProgramTable(CLASSES)
+        self._lock = threading.Lock()
+        self._in_numpy = False
+        self._hits = self._bound = self._traced = 0
+
+    def _checked(self, names: Sequence[str]) -> frozenset[str]:
+        names = (names,) if isinstance(names, str) else names
+        for name in names:
+            if name not in self._signature.parameters:
+                raise GraphValueError(
+                    f"jit(static_argnames={list(names)})",
+                    f"no parameter {name!r} in {self._function.__qualname__}{self._signature}",
+                    "name parameters of the function",
+                )
+        return frozenset(names)
+
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        """A method; its instance is a static argument."""
+        bound: Any = self
+        return bound if owner is None else functools.partial(bound, owner)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run; results are new arrays, or views where NumPy would return one."""
+        if self._in_numpy or user_traps_errors():
+            return self._function(*args, **kwargs)
+        quick = None if kwargs or self._static else _arrays_key(args)
+        ready = None if quick is None else self._exact.get(quick)
+        if ready is None or not ready.plain:
+            return cast(R, self._call(quick, args, kwargs))
+        self._hits += 1
+        result: Any = _assemble(ready, args)
+        return cast(R, result)
+
+    def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
+        """A call that is not all arrays in a plain layout, or the first of its layout."""
+        call = take_apart(self._signature, self._static, args, kwargs)
+        if any(isinstance(value, Tracer) for value in call.dynamic):
+            return self._function(*args, **kwargs)
+        key = quick or exact_key(call)
+        ready = self._exact.get(key)
+        if ready is not None:
+            self._hits += 1
+        else:
+            try:
+                ready = self._prepare(call, key)
+            except (NeedsValuesError, UnsupportedError) as error:
+                self._fall_back(error)
+                return self._function(*args, **kwargs)
+        arguments = call.dynamic if ready.plain else _plain(call)
+        return _assemble(ready, arguments)
+
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
+        """Every stage of the program for these arguments; nothing is run.
+
+        The result has .graph .views .loops .source .llvm .asm and .cost.
+        """
+        call = take_apart(self._signature, self._static, args, kwargs)
+        signature = classify(call, _plain(call))
+        program = self._program(call, signature)
+        return Lowered(program.stages, signature.values, call.names)
+
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+        """The stages and the cost of the program for these arguments, as text or `.html()`."""
+        return Explanation(self._function.__qualname__, self.lower(*args, **kwargs))
+
+    def cache_info(self) -> CacheInfo:
+        """How calls were answered so far."""
+        return CacheInfo(self._hits, self._bound, self._traced)
+
+    def _prepare(self, call: Call, key: object) -> Ready:
+        """Bind a plan for a layout of arguments that was not seen before."""
+        plain = _plain(call)
+        signature = classify(call, plain)
+        program = self._program(call, signature)
+        as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
+        ready = Ready(program.bind(signature.values), program.trace, as_is)
+        with self._lock:
+            self._bound += 1
+            if config.disable:
+                return ready
+            self._exact[key] = ready
+            while len(self._exact) > EXACT_CALLS:
+                self._exact.popitem(last=False)
+        return ready
+
+    def _program(self, call: Call, signature: Signature) -> TracedProgram:
+        def build() -> TracedProgram:
+            scope = Scope(signature.values)
+            self._traced += 1
+            return TracedProgram(self._follow(call, signature, scope), signature, scope)
+
+        return self._programs.find(signature.key, signature.values, build)
+
+    def _follow(self, call: Call, signature: Signature, scope: Scope) -> Trace:
+        def run(tracers: Sequence[Tracer]) -> object:
+            whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
+            return self._function(*whole[0], **whole[1])
+
+        return trace(run, signature.inputs, scope)
+
+    def _fall_back(self, error: TraceError) -> None:
+        """Decide whether NumPy runs the function from now on; else raise the error."""
+        needs_values = isinstance(error, NeedsValuesError)
+        policy = "warn" if needs_values else config.fallback
+        if policy == "error" or (needs_values and self._strict):
+            raise error
+        self._in_numpy = True
+        count("fallbacks")
+        if policy == "warn":
+            warnings.warn(
+                f"{self._function.__qualname__} runs in NumPy, not compiled: {error}",
+                FallbackWarning,
+                stacklevel=3,
+            )
+
+
+def _plain(call: Call) -> tuple[object, ...]:
+    return tuple(map(plain_argument, call.dynamic, call.names))
+
+
+def _arrays_key(args: tuple[object, ...]) -> object:
+    """The layout of a call whose arguments are all arrays, else None."""
+    key: list[object] = []
+    for a in args:
+        if type(a) is not np.ndarray:
+            return None
+        key += (a.dtype, a.shape, a.strides, a.flags.aligned)
+    return tuple(key) or None
+
+
+def _assemble(ready: Ready, arguments: Sequence[object]) -> object:
+    """Run, and put the return value together: results without dimensions are NumPy scalars."""
+    results = ready.runnable.run(arguments)
+    followed = ready.trace
+    if followed.structure is LEAF and followed.leaves[0][0] is not None:
+        return results[0][()] if results[0].ndim == 0 else results[0]
+    return unflatten(followed.structure, _leaves(followed, results))
+
+
+def _leaves(followed: Trace, results: Sequence[np.ndarray]) -> Iterator[object]:
+    for number, value in followed.leaves:
+        if number is None:
+            yield value
+        else:
+            result = results[number]
+            yield result[()] if result.ndim == 0 else result
+
+
+@overload
+def jit(
+    fn: Callable[P, R], *, static_argnames: Sequence[str] = ..., strict: bool = ...
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    fn: None = None, *, static_argnames: Sequence[str] = ..., strict: bool = ...
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+
+
+def jit(
+    fn: Callable[P, R] | None = None,
+    *,
+    static_argnames: Sequence[str] = (),
+    strict: bool = False,
+) -> Jitted[P, R] | Callable[[Callable[P, R]], Jitted[P, R]]:
+    """Compile a NumPy function into fused loops.
+
+    The function is followed once per class of arguments (dtypes, ranks, which lengths are equal
+    or at most 4, kinds of strides); another length costs no compile. Arrays and numbers are
+    traced; every other argument, and those in `static_argnames`, is static: another value means
+    following the function again.
+
+    Args:
+        fn: the function; without it, `jit` is a decorator with options.
+        static_argnames: parameters whose values may decide what the function does.
+        strict: raise where the function branches on values or writes into an array, instead of
+            running it in NumPy with a warning.
+
+    Raises, when called:
+        NeedsValuesError: under `strict`, the function needs values while it is followed.
+        UnsupportedError: it uses NumPy functions that are not compiled; see `config.fallback`.
+        GraphTypeError, GraphValueError: arguments or operands that do not fit.
+    """
+    if fn is None:
+        return lambda function: Jitted(function, static_argnames, strict)
+    return Jitted(fn, static_argnames, strict)

@@ -1,0 +1,125 @@
+"""Looking inside: every stage of a program for given arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from axiomjit.dims import Symbol, evaluate
+from axiomjit.passes.kernel_ir import Kernel
+from axiomjit.passes.pipeline import Stages
+from axiomjit.passes.plan_ir import Launch, Product
+from axiomjit.passes.print_loops import print_loops
+from axiomjit.passes.print_views import print_views
+from axiomjit.print_graph import print_graph
+from axiomjit.records import Record
+from axiomjit.runtime.kernel_cache import KERNELS
+
+
+class CostInNumbers(Record):
+    """What a call reads, writes and computes.
+
+    `temporary_bytes` is memory that is neither argument nor result; `scratch_bytes` are partial
+    results of folds. `flops` weighs each operation in additions. `kernels` counts compiled loops,
+    `library_calls` products left to BLAS.
+    """
+
+    bytes_read: int
+    bytes_written: int
+    flops: int
+    temporary_bytes: int
+    scratch_bytes: int
+    kernels: int
+    library_calls: int
+
+
+class Lowered:
+    """The stages of one program; each is text, made when it is looked at."""
+
+    def __init__(self, stages: Stages, values: Mapping[Symbol, int], names: Sequence[str]) -> None:
+        """Keep the stages; `values` are the lengths at hand, `names` the parameters' names."""
+        self._stages, self._values = stages, dict(values)
+        self._names = tuple(names)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels, in order of launch."""
+        steps = self._stages.plan.steps
+        return tuple(step.kernel for step in steps if isinstance(step, Launch))
+
+    @cached_property
+    def graph(self) -> str:
+        """What is computed: one node a line."""
+        return print_graph(self._stages.graph)
+
+    @cached_property
+    def views(self) -> str:
+        """Storages with strides, and which values have none."""
+        return print_views(self._stages.views)
+
+    @cached_property
+    def loops(self) -> str:
+        """The loop nests after all passes."""
+        return print_loops(self._stages.loops)
+
+    @cached_property
+    def source(self) -> str:
+        """The generated Python of every kernel, as it is compiled."""
+        return "\n".join(kernel.source for kernel in self.kernels)
+
+    @property
+    def llvm(self) -> str:
+        """The optimised LLVM IR of every kernel; compiles what is not compiled yet."""
+        return "\n".join(KERNELS.get(kernel).llvm for kernel in self.kernels)
+
+    @property
+    def asm(self) -> str:
+        """The assembly of every kernel; compiles what is not compiled yet."""
+        return "\n".join(KERNELS.get(kernel).asm for kernel in self.kernels)
+
+    @cached_property
+    def cost(self) -> CostInNumbers:
+        """What a call with these lengths reads, writes, computes and allocates."""
+        cost = self._stages.cost
+        products = sum(isinstance(step, Product) for step in self._stages.plan.steps)
+        at = self._values
+        return CostInNumbers(
+            bytes_read=evaluate(cost.bytes_read, at),
+            bytes_written=evaluate(cost.bytes_written, at),
+            flops=evaluate(cost.flops, at),
+            temporary_bytes=evaluate(cost.temporary_bytes, at),
+            scratch_bytes=evaluate(cost.scratch_bytes, at),
+            kernels=cost.kernels,
+            library_calls=products,
+        )
+
+    @cached_property
+    def legend(self) -> str:
+        """Which buffer, number and length of each kernel is which of the user's; one a line."""
+        owners = {
+            buffer.name: self._names[buffer.position]
+            for buffer in self._stages.plan.buffers
+            if buffer.position is not None
+        }
+        lines: list[str] = []
+        launches = [s for s in self._stages.plan.steps if isinstance(s, Launch)]
+        for launch in launches:
+            names = [p.name for p in launch.kernel.parameters]
+            known: list[str] = [owners.get(b, _role(b)) for b in launch.buffers]
+            for source in launch.numbers:
+                if source.position is not None:
+                    known.append(self._names[source.position])
+                elif source.literal is not None:
+                    known.append(repr(source.literal.item()))
+                else:
+                    known.append(f"length {source.length}")
+            known += [f"{length} = {evaluate(length, self._values)}" for length in launch.lengths]
+            lines += [f"{name}: {what}" for name, what in zip(names, known, strict=True)]
+        return "\n".join(lines) + "\n"
+
+    def __repr__(self) -> str:
+        return f"Lowered({len(self.kernels)} kernels, {self.cost})"
+
+
+def _role(name: str) -> str:
+    return {"o": "result", "t": "temporary", "p": "partial results"}.get(name[0], "held array")

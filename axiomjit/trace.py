@@ -1,0 +1,235 @@
+"""Following a NumPy function once, with arrays of unknown values, to get its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from axiomjit import builder, numpy_table
+from axiomjit.dims import Dim, Scope, bound, product
+from axiomjit.dtypes import DType
+from axiomjit.errors import NeedsValuesError, UnsupportedAttributeError, UnsupportedError
+from axiomjit.graph import Graph, Input, Node
+from axiomjit.numpy_table import FUNCTIONS, METHODS, REDUCTIONS, UFUNCS
+from axiomjit.origins import origin, user_location
+from axiomjit.print_graph import type_text
+from axiomjit.records import Record
+from axiomjit.tree import Structure, flatten
+
+
+class Tracer(NDArrayOperatorsMixin):
+    """Stands for an array while a function is followed; records what NumPy is asked to do."""
+
+    __slots__ = ("node",)
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __init__(self, node: Node) -> None:
+        """Stand for a node."""
+        self.node = node
+
+    @property
+    def shape(self) -> tuple[int | Dim, ...]:
+        """The shape; lengths that may differ in the next call are Dims."""
+        return tuple(n if n.constant is None else n.constant for n in self.node.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int | Dim:
+        """The number of elements."""
+        total = product(self.node.shape)
+        return total if total.constant is None else total.constant
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.node.dtype
+
+    @property
+    def T(self) -> Tracer:  # noqa: N802 - NumPy's name
+        """The transpose, a view."""
+        return Tracer(FUNCTIONS[np.transpose](self.node))
+
+    def transpose(self, *axes: Any) -> Tracer:
+        """The dimensions in another order, a view."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return Tracer(FUNCTIONS[np.transpose](self.node, order))
+
+    def astype(self, dtype: Any) -> Tracer:
+        """A copy with elements of another type."""
+        return Tracer(numpy_table.cast_to(self.node, dtype))
+
+    def __getitem__(self, key: object) -> Tracer:
+        return Tracer(numpy_table.index_node(self.node, key))
+
+    def __len__(self) -> int:
+        if not self.node.shape:
+            raise TypeError("len() of unsized object")
+        return int(self.node.shape[0])
+
+    def __iter__(self) -> Iterator[Tracer]:
+        if not self.node.shape:
+            raise TypeError("iteration over a 0-d array")
+        return iter([self[k] for k in range(len(self))])
+
+    def __getattr__(self, name: str) -> Any:
+        if name in METHODS:
+            return lambda *args, **kwargs: Tracer(METHODS[name](self.node, *args, **kwargs))
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        raise UnsupportedAttributeError(
+            f"array.{name}",
+            f"the attribute {name} of {type_text(self.node)}, which is not compiled yet",
+            f"call it outside the compiled function; compiled methods: {', '.join(METHODS)}",
+            user_location(),
+        )
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **options: object
+    ) -> object:
+        if any(not _ours(value) for value in inputs):
+            return NotImplemented
+        if options.get("out") is not None:
+            _refuse_write(f"{ufunc.__name__}(..., out=...)", self.node)
+        options.pop("out", None)
+        nodes = [_node(value) for value in inputs]
+        if method == "reduce" and ufunc in REDUCTIONS:
+            axis = options.pop("axis", 0)
+            return Tracer(REDUCTIONS[ufunc](*nodes, axis=axis, **options))
+        if method != "__call__" or ufunc not in UFUNCS:
+            suffix = "" if method == "__call__" else f".{method}"
+            raise _unsupported(f"numpy.{ufunc.__name__}{suffix}", inputs)
+        for option, value in options.items():
+            if not (option == "where" and value is True):
+                raise numpy_table.refuse(ufunc.__name__, option, value)
+        return Tracer(UFUNCS[ufunc](*nodes))
+
+    def __array_function__(
+        self,
+        func: Callable[..., object],
+        types: Sequence[type],
+        args: Sequence[object],
+        kwargs: dict[str, object],
+    ) -> object:
+        if func not in FUNCTIONS:
+            raise _unsupported(f"{func.__module__}.{func.__name__}", args)
+        given = {name: _node(value) for name, value in kwargs.items()}
+        return Tracer(FUNCTIONS[func](*map(_node, args), **given))
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        _refuse_write("array[...] = value", self.node)
+
+    def __bool__(self) -> NoReturn:
+        _refuse_value(
+            "the truth of an array's values decides what the function does next",
+            self.node,
+            "write where(condition, a, b), or make the deciding argument static_argnames",
+        )
+
+    def _number(self) -> NoReturn:
+        _refuse_value(
+            "an array's value as a Python number",
+            self.node,
+            "keep it an array, or make the argument static_argnames",
+        )
+
+    __float__ = __int__ = __index__ = __complex__ = _number
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        _refuse_value(
+            "an array's values by a function that NumPy does not dispatch",
+            self.node,
+            "call this function outside the compiled one",
+        )
+
+    def __repr__(self) -> str:
+        return f"Traced({type_text(self.node)})"
+
+
+def _ours(value: object) -> bool:
+    known = Tracer | np.ndarray | np.generic | int | float | Dim | Node
+    return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
+
+
+def _node(value: object) -> object:
+    """The node of a traced array; other values as they are."""
+    return value.node if isinstance(value, Tracer) else value
+
+
+def _made(node: Node) -> str:
+    where = origin(node)
+    return f"{type_text(node)}" + (f", made at {where}" if where else "")
+
+
+def _refuse_value(asked: str, node: Node, remedy: str) -> NoReturn:
+    raise NeedsValuesError(
+        asked, f"a traced {_made(node)}: its values are not known", remedy, user_location()
+    )
+
+
+def _refuse_write(asked: str, node: Node) -> NoReturn:
+    raise NeedsValuesError(
+        asked,
+        f"a write into a traced {_made(node)}",
+        "make a new array instead, for example x = x + y",
+        user_location(),
+    )
+
+
+def _unsupported(name: str, args: Sequence[object]) -> UnsupportedError:
+    shown = ", ".join(
+        type_text(value.node) if isinstance(value, Tracer) else type(value).__name__
+        for value in args
+    )
+    return UnsupportedError(
+        f"{name}({shown})",
+        f"{name}, which is not compiled yet",
+        "call it outside the compiled function, or set axiomjit.config.fallback = 'warn' "
+        "to run the whole function in NumPy",
+        user_location(),
+    )
+
+
+class Trace(Record):
+    """A followed function: its graph, and the structure of what it returned.
+
+    `leaves` has one entry per leaf of the structure: the number of a graph output, or a value
+    that did not depend on arguments.
+    """
+
+    graph: Graph
+    structure: Structure
+    leaves: tuple[tuple[int | None, object], ...]
+
+
+def trace(
+    call: Callable[[Sequence[Tracer]], object], inputs: tuple[Input, ...], scope: Scope
+) -> Trace:
+    """Follow `call` with one tracer per input.
+
+    Raises:
+        NeedsValuesError: it branches on values or writes into an array.
+        UnsupportedError: it calls what the table does not have.
+        GraphTypeError, GraphValueError: operands do not fit.
+    """
+    with bound(scope):
+        returned = call([Tracer(node) for node in inputs])
+    values, structure = flatten(returned)
+    outputs: dict[Node, int] = {}
+    leaves: list[tuple[int | None, object]] = []
+    for value in values:
+        if isinstance(value, Tracer):
+            leaves.append((outputs.setdefault(value.node, len(outputs)), None))
+        elif isinstance(value, Dim):
+            node = builder.as_node(value, "return")
+            leaves.append((outputs.setdefault(node, len(outputs)), None))
+        else:
+            leaves.append((None, value))
+    return Trace(Graph(inputs, tuple(outputs)), structure, tuple(leaves))
