@@ -147,8 +147,18 @@ class Op(Node):
     @property
     def weak(self) -> bool:
         """Arithmetic of Python numbers alone is a Python number."""
-        arithmetic = self.primitive.sign is not None and self.dtype.kind != "b"
-        return arithmetic and self.fold is None and all(child.weak for child in self.operands)
+        # By a stack, leaves before ops: a long chain neither recurses nor is walked to its end.
+        seen: set[Node] = set()
+        stack: list[Op] = [self]
+        while stack:
+            node = stack.pop()
+            arithmetic = node.primitive.sign is not None and node.dtype.kind != "b"
+            leaves = (child for child in node.operands if not isinstance(child, Op))
+            if not arithmetic or node.extents or not all(leaf.weak for leaf in leaves):
+                return False
+            stack += [c for c in node.operands if isinstance(c, Op) and c not in seen]
+            seen.update(node.operands)
+        return True
 
     @property
     def children(self) -> tuple[Node, ...]:
