@@ -1,0 +1,77 @@
+"""Contraction, reduction and relabelling: values and refusals (the arrows are in test_tensors)."""
+
+import numpy as np
+import pytest
+
+from axiomjit import axis_functions as af
+from axiomjit import tensors as t
+from axiomjit.errors import AxesError
+from tests.doors.test_tensors import C, H, N, W, filled, value
+
+
+def test_dot_outer_scalar_and_square():
+    x, y = filled("H", 1), filled("W", 2)
+    a, b = value(x, y)
+    assert list(af.dot(x, y).axes) == [H, W]
+    np.testing.assert_array_equal(value(af.dot(x, y)), np.outer(a, b))
+    np.testing.assert_array_equal(value(af.dot(3, x)), 3 * a)
+    np.testing.assert_allclose(value(af.dot(x, x)), a @ a, rtol=1e-15)
+    assert af.dot(t.constant([1, 2], [H]), t.constant([3, 4], [H])).dtype == np.int64
+
+
+def test_reduction_values():
+    x = filled("CHW")
+    a = value(x)
+    np.testing.assert_allclose(value(af.sum(x)), a.sum(), rtol=1e-12)
+    np.testing.assert_allclose(value(af.mean(x, [C, W])), a.mean((0, 2)), rtol=1e-12)
+    np.testing.assert_array_equal(value(af.max(x, W)), a.max(2))
+    np.testing.assert_array_equal(value(af.min(x, [W, H])), a.min((1, 2)))
+    np.testing.assert_array_equal(value(af.sum(x, [])), a)
+    assert af.sum(t.constant([True, True], [H])).dtype == np.int64
+    assert value(af.mean(t.constant([1, 2], [H]))) == 1.5
+
+
+def test_the_order_of_reduction_axes_changes_nothing():
+    x = filled("CHW")
+    assert af.sum(x, [C, W]).node is af.sum(x, [W, C]).node
+
+
+def test_out_axes_give_the_result_its_order():
+    x = filled("CHW")
+    a = value(x)
+    result = af.max(x, out_axes=[W, C])
+    assert list(result.axes) == [W, C]
+    np.testing.assert_array_equal(value(result), a.max(1).T)
+    result = af.max(x, [H], [W, C])
+    np.testing.assert_array_equal(value(result), a.max(1).T)
+    assert list(af.sum(x, out_axes=[]).axes) == []
+
+
+@pytest.mark.parametrize(
+    ("reduced", "out"), [([N], None), ([C], [C, H, W]), ([C], [H]), (None, [N]), ([], [H, W])]
+)
+def test_reductions_refuse_axes_that_do_not_fit(reduced, out):
+    message = r"sum over axes \[.*\], leaving \[.*\]\n  seen: a tensor with axes \[C=5, H=2, W=3\]"
+    with pytest.raises(AxesError, match=message):
+        af.sum(t.placeholder([C, H, W]), reduced, out)
+
+
+def test_reductions_refuse_a_repeated_axis():
+    with pytest.raises(AxesError, match="C=5 more than once"):
+        af.sum(t.placeholder([C, H]), [C, C])
+
+
+@pytest.mark.parametrize(
+    ("function", "axes", "message"),
+    [
+        (af.broadcast, [C], r"broadcast of f8\[C=5, H=2\] to \[C=5\]"),
+        (af.broadcast, [C, N], r"seen: axes \[C=5, H=2\]\n  instead: list every axis"),
+        (af.axes_with_order, [C], "instead: list exactly its axes"),
+        (af.axes_with_order, [C, H, N], r"axes_with_order of f8\[C=5, H=2\] to \[C=5, H=2, N=4\]"),
+        (af.cast_axes, [C], r"cast_axes of f8\[C=5, H=2\] to \[C=5\]"),
+        (af.cast_axes, [H, C], r"to \[H=2, C=5\]\n  seen: axes \[C=5, H=2\]"),
+    ],
+)
+def test_relabelling_refuses_axes_that_do_not_fit(function, axes, message):
+    with pytest.raises(AxesError, match=message):
+        function(t.placeholder([C, H]), axes)
