@@ -14,7 +14,9 @@ GRAPH = {
     *("index_maps", "graph", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axes", "builder", "tree"),
 }
-DRIVER = {"jit", "lowered", "explain", "driver", "demo", "cli", "__main__"}
+DRIVER = {
+    *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
+}
 
 # What each layer may import: layers, and modules by name. The driver may import everything.
 MAY_IMPORT = {
