@@ -20,8 +20,9 @@ MOST_COLUMNS: Final = 64
 """A 2-D array with more columns than this is one long column."""
 MISSING: Final = frozenset(("", "nan", "na", "n/a", "#n/a", "<na>", "null", "none", "-", "?", "."))
 """What a cell without a value may hold, in lower case."""
-DELIMITERS: Final = ",;\t| "
-SAMPLE_LINES, SAMPLE_CHARACTERS, BLOCK_ROWS = 50, 65536, 4096
+DELIMITERS: Final = "\t;|, "
+"""In this order: text and numbers of some countries have commas in them, and most have spaces."""
+SAMPLE_LINES, BLOCK_ROWS = 50, 4096
 
 
 class Column(Record):
@@ -129,14 +130,14 @@ def read_data(path: Path, rows: int | None = None) -> DataFile:
 
 def _read_arrays(found: _Found) -> DataFile:
     path = found.path
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except Exception as error:  # a damaged file makes NumPy and zipfile raise nearly anything
-        _refuse_array(path, error)
-    if isinstance(loaded, Array):
-        _take_array(found, path.stem, loaded)
-        return found.finish(f"NumPy array, {_shape_of(loaded)} of {_kind_of(loaded)}")
-    with loaded:
+    with path.open("rb") as handle:
+        try:
+            loaded = np.load(handle, allow_pickle=False)
+        except Exception as error:  # a damaged file makes NumPy and zipfile raise nearly anything
+            _refuse_array(path, error)
+        if isinstance(loaded, Array):
+            _take_array(found, path.stem, loaded)
+            return found.finish(f"NumPy array, {_shape_of(loaded)} of {_kind_of(loaded)}")
         for name in loaded.files:
             try:
                 array = loaded[name]
@@ -149,7 +150,8 @@ def _read_arrays(found: _Found) -> DataFile:
                 _take_array(found, name, array)
             else:
                 found.skip(name, "not an array")
-    return found.finish(f"NumPy archive of {len(loaded.files)} arrays")
+        count = len(loaded.files)
+    return found.finish(f"NumPy archive of {count} array{'s' * (count != 1)}")
 
 
 def _refuse_array(path: Path, error: Exception) -> NoReturn:
@@ -240,17 +242,26 @@ def _head(handle: TextIO) -> tuple[list[str], int]:
 
 
 def _delimiter(head: Sequence[str]) -> str:
-    """What separates the fields; a comma where nothing else is evident."""
-    sample = "".join(head)[:SAMPLE_CHARACTERS]
-    try:
-        delimiter = csv.Sniffer().sniff(sample, DELIMITERS).delimiter
-    except csv.Error:
-        delimiter = " "
-    if delimiter == " ":  # it also stands within text: take it only if it makes a table
-        rows = csv.reader(head, delimiter=" ", skipinitialspace=True)
-        if len({len(row) for row in rows if row}) != 1 or "," in head[-1]:
-            return ","
-    return delimiter if delimiter in DELIMITERS else ","
+    """What separates the fields; a comma where nothing else is evident.
+
+    The first candidate that makes a table of the first lines, else the one that the first row
+    has most of. (csv.Sniffer finds no comma in "x,y" above "1,2" and an empty line.)
+    """
+    first: dict[str, int] = {}
+    for delimiter in DELIMITERS:
+        reader = csv.reader(head, delimiter=delimiter, skipinitialspace=True)
+        try:
+            widths = [len(row) for row in reader if row]
+        except csv.Error:
+            continue
+        if len(head) == SAMPLE_LINES and len(widths) > 1:
+            widths.pop()  # it may have been cut within quotes
+        if widths and widths[0] > 1 and len(set(widths)) == 1:
+            return delimiter
+        if widths and delimiter != " ":
+            first[delimiter] = widths[0]
+    best = max(first, key=first.__getitem__, default=",")
+    return best if first.get(best, 1) > 1 else ","
 
 
 def _table(found: _Found, lines: Iterable[str], delimiter: str, before: int) -> list[list[str]]:

@@ -77,7 +77,8 @@ def exact_l2(x: Array, y: Array) -> float:
     blocks = range(0, len(x), 65536)
     terms = (((x[k : k + 65536] - y[k : k + 65536]) ** 2).tolist() for k in blocks)
     try:
-        return math.fsum(itertools.chain.from_iterable(terms))
+        with np.errstate(all="ignore"):
+            return math.fsum(itertools.chain.from_iterable(terms))
     except (OverflowError, ValueError):
         return math.nan
 
