@@ -77,15 +77,23 @@ def _cut_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             inner = _cut_rows(stmt.body)
             result.append(stmt if inner == stmt.body else stmt.replace(body=inner))
         else:
-            states = [s.state for s in result if isinstance(s, Alloc)]
-            if not any(s.accumulator.blocked for s in states) or _is_short(stmt):
+            trees = [
+                s.state for s in result if isinstance(s, Alloc) and s.state.accumulator.blocked
+            ]
+            if not trees or _is_short(stmt):
                 result.append(stmt)
                 continue
-            result = [s for s in result if not isinstance(s, Alloc)]
-            result += [Alloc(state, "tree") for state in states]
-            result.append(_blocked(stmt, states)[0])
-            result += [Drain(state) for state in states]
+            result = [_as_tree(s) for s in result]
+            result.append(_blocked(stmt, trees)[0])
+            result += [Drain(state) for state in trees]
     return tuple(result)
+
+
+def _as_tree(stmt: Stmt) -> Stmt:
+    """A blocked state is opened as a tree; its own cell is opened in each block."""
+    blocked = isinstance(stmt, Alloc) and stmt.state.accumulator.blocked
+    tree: Stmt = stmt.replace(scope="tree") if blocked else stmt
+    return tree
 
 
 def _is_short(loop: For) -> bool:
@@ -124,11 +132,12 @@ def _blocked(loop: For, states: list[State]) -> tuple[For, bool]:
 def _in_groups(body: tuple[Stmt, ...], loop: For, first: int) -> Nest:
     """A grid of groups of blocks, and the part that combines their results."""
     at = body.index(loop)
-    states = [s.state for s in body[:at] if isinstance(s, Alloc)]
-    before = tuple(s for s in body[:at] if not isinstance(s, Alloc))
-    blocked, outermost = _blocked(loop, states)
-    rows = [k.extent for k in chain_of(loop)[0][1:]]
-    size: int | Dim = GROUP if outermost else larger(dim(BLOCK * GROUP) // product(tuple(rows)), 1)
+    opened = tuple(map(_as_tree, body[:at]))
+    states = [s.state for s in opened if isinstance(s, Alloc)]
+    trees = [state for state in states if state.accumulator.blocked]
+    blocked, outermost = _blocked(loop, trees) if trees else (loop, False)
+    rows = product(tuple(k.extent for k in chain_of(loop)[0][1:]))
+    size: int | Dim = GROUP if outermost else larger(dim(BLOCK * GROUP) // rows, 1)
     groups = _ceil(blocked.extent, size)
     unit = f"{blocked.iterator}g"
     here = Index(dim(0), ((unit, dim(1)),))
@@ -136,12 +145,12 @@ def _in_groups(body: tuple[Stmt, ...], loop: For, first: int) -> Nest:
         Storage(f"p{first + k}", "partial", state.dtype, (groups,), (dim(1),))
         for k, state in enumerate(states)
     )
-    trees = tuple(Alloc(state, "tree") for state in states)
-    drains = tuple(Drain(state) for state in states)
-    main: list[Stmt] = [*before, *trees, blocked.replace(block=Block(unit, size)), *drains]
+    drains = tuple(Drain(state) for state in trees)
+    main: list[Stmt] = [*opened, blocked.replace(block=Block(unit, size)), *drains]
     gather: list[Stmt] = []
     for k, (state, buffer) in enumerate(zip(states, partials, strict=True)):
         main += [Take(f"d{k}", state), Store(buffer, here, f"d{k}")]
-        gather += [Load(f"g{k}", buffer, here), Alloc(state), Fold(state, f"g{k}"), Push(state)]
-    combine = (*before, *trees, For(unit, groups, "fold", tuple(gather)), *drains, *body[at + 1 :])
+        gather.append(Load(f"g{k}", buffer, here))
+        gather.append(Push(state, f"g{k}") if state in trees else Fold(state, f"g{k}"))
+    combine = (*opened, For(unit, groups, "fold", tuple(gather)), *drains, *body[at + 1 :])
     return Nest((For(unit, groups, "map", tuple(main)),), combine, partials)

@@ -11,7 +11,9 @@ from axiomjit.passes.view_ir import Library
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
 SHARED: Final = 16
-"""Additions that may be repeated in each kernel that reads a value rather than stored."""
+"""Additions that may be repeated for readers in other loops, or at other places, than stored."""
+LARGEST: Final = 128
+"""Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
 
 
 def choose_storage(graph: Graph) -> dict[Node, Library | None]:
@@ -34,16 +36,12 @@ class _Choice:
         self.order = [n for n in post_order(graph.outputs) if isinstance(n, Op)]
         self.users = users(graph)
         self.chosen: dict[Node, Library | None] = {}
-        # (op in whose loops a value is computed, map from the value to it) per reading path
-        self.readers: dict[Node, list[tuple[Op, IndexMap]]] = {}
-        self.weights: dict[Node, int] = {}
+        # where a value is computed: the op in whose loops, and the map from the value to it
+        self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
+        self.cones = _cones(self.order)
 
     def stored(self) -> dict[Node, Library | None]:
         """Visit all ops, readers first."""
-        for op in self.order:
-            self.weights[op] = op.primitive.weight + sum(
-                self.weights.get(child, 0) for child in dict.fromkeys(op.operands)
-            )
         for op in reversed(self.order):
             if is_view(op):
                 continue
@@ -52,8 +50,8 @@ class _Choice:
                 self.chosen[op] = _library_of(op)
         return self.chosen
 
-    def _storing_readers(self, op: Op) -> list[tuple[Op, IndexMap]]:
-        found: list[tuple[Op, IndexMap]] = []
+    def _storing_readers(self, op: Op) -> dict[tuple[Op, IndexMap], None]:
+        found: dict[tuple[Op, IndexMap], None] = {}
         for user in dict.fromkeys(self.users[op]):
             if is_view(user):
                 continue
@@ -61,9 +59,9 @@ class _Choice:
                 if child is not op:
                     continue
                 if user in self.chosen or user.fold is not None:
-                    found.append((user, index))
+                    found[user, index] = None
                 else:
-                    found += [(t, compose(index, outer)) for t, outer in self.readers[user]]
+                    found.update(((t, compose(index, o)), None) for t, o in self.readers[user])
         return found
 
     def _must_store(self, op: Op) -> bool:
@@ -73,24 +71,35 @@ class _Choice:
             return True
         readers = self.readers[op]
         if op.fold is not None:
-            return len(readers) != 1 or not _finishes(op, *readers[0])
-        weight = self.weights[op]
-        if weight > CHEAP and any(_repeats(op, t, index) for t, index in readers):
+            return len(readers) != 1 or not _finishes(*next(iter(readers)))
+        if not self.cones[op]:
             return True
-        targets = {t for t, _ in readers}
-        shapes = {(t.extents, t.rank) for t in targets}
-        return weight > SHARED and len(shapes) > 1
+        weight = sum(part.primitive.weight for part in self.cones[op])
+        if weight > CHEAP and any(_repeats(*reader) for reader in readers):
+            return True
+        places = {(reader.extents, index) for reader, index in readers}
+        return weight * (len(places) - 1) > SHARED
 
 
-def _finishes(fold: Op, reader: Op, index: IndexMap) -> bool:
-    """Whether the reader reads each result of the fold once, where it is finished."""
+def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
+    """For each op the ops that are computed with it; empty where they are too many for a kernel."""
+    cones: dict[Op, frozenset[Op]] = {}
+    for op in order:
+        below = [cones[child] for child in op.operands if isinstance(child, Op)]
+        cone = frozenset({op}).union(*below)
+        cones[op] = cone if len(cone) <= LARGEST else frozenset()
+    return cones
+
+
+def _finishes(reader: Op, index: IndexMap) -> bool:
+    """Whether the reader reads each result of a fold once, where it is finished."""
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
     return reader.fold is None and alone and all(n.constant == 1 for n in missing)
 
 
-def _repeats(op: Op, reader: Op, index: IndexMap) -> bool:
+def _repeats(reader: Op, index: IndexMap) -> bool:
     """Whether the reader has an iterator along which the value is the same."""
     covered = iterators_of(index)
     return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.extents))

@@ -14,7 +14,7 @@ several cells is a tile: one cell per step of a loop over a block, its lanes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from axiomjit.dims import Dim
 from axiomjit.dtypes import DType
@@ -104,9 +104,10 @@ class Take(Record):
 
 
 class Push(Record):
-    """Add the state of a finished block to the tree of its blocks."""
+    """Add a finished block to the tree of its blocks: the state, or a value that was kept of it."""
 
     state: State
+    value: str | None = None
 
 
 class Drain(Record):
@@ -209,6 +210,8 @@ def rename(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
                 return (stmt.replace(value=get(value), state=state(stmt.state)),)
             case Take(name=name):
                 return (stmt.replace(name=get(name), state=state(stmt.state)),)
+            case Push(value=value) if value is not None:
+                return (stmt.replace(value=get(value), state=state(stmt.state)),)
             case Alloc() | Push() | Drain():
                 return (stmt.replace(state=state(stmt.state)),)
 
@@ -223,3 +226,19 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
         chain.append(body[0])
         body = body[0].body
     return chain, body
+
+
+def strain(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
+    """How ill a loop suits the innermost place; smaller is better.
+
+    First the accesses that jump by more than one element, then, negated, those that move by one;
+    a store counts one and a half.
+    """
+    jumps = units = 0.0
+    for access in accesses:
+        weight = 1.5 if isinstance(access, Store) else 1.0
+        for name, stride in access.index.terms:
+            if name == loop.iterator:
+                near = stride.constant in (1, -1)
+                jumps, units = jumps + weight * (not near), units + weight * near
+    return jumps, -units

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axiomjit.dims import Dim, magnitude
+from axiomjit.dims import magnitude
 from axiomjit.passes.loop_ir import (
     For,
     Index,
@@ -15,6 +15,7 @@ from axiomjit.passes.loop_ir import (
     chain_of,
     rewrite_body,
     statements,
+    strain,
 )
 
 
@@ -22,8 +23,8 @@ def order_loops(program: LoopProgram) -> LoopProgram:
     """Permute the loops of each chain so that memory is walked in small steps.
 
     A chain is loops of one kind, each the only statement of the one outside it. Innermost stands
-    the loop along which most accesses have stride 1 (stores count more than loads); the others
-    stand by falling stride; ties keep their order.
+    the loop along which the fewest accesses leave a cache line, then most move by one element
+    (stores count more than loads); the others stand by falling stride; ties keep their order.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program without loops of extent 1.
@@ -77,21 +78,11 @@ def _permute(body: tuple[Stmt, ...], accesses: list[Load | Store]) -> tuple[Stmt
 def _sorted(chain: list[For], accesses: list[Load | Store]) -> list[For]:
     if len(chain) == 1:
         return chain
-    innermost = max(enumerate(chain), key=lambda kl: (_unit_steps(kl[1], accesses), kl[0]))[1]
+    innermost = min(enumerate(chain), key=lambda kl: (strain(kl[1], accesses), -kl[0]))[1]
     others = [loop for loop in chain if loop is not innermost]
     others.sort(key=lambda loop: -_stride_size(loop, accesses))
     return [*others, innermost]
 
 
-def _strides(loop: For, accesses: list[Load | Store]) -> list[tuple[Load | Store, Dim]]:
-    return [(a, s) for a in accesses for name, s in a.index.terms if name == loop.iterator]
-
-
-def _unit_steps(loop: For, accesses: list[Load | Store]) -> float:
-    """Accesses that move by one element, a store counting one and a half."""
-    units = [a for a, s in _strides(loop, accesses) if s.constant in (1, -1)]
-    return sum(1.5 if isinstance(access, Store) else 1.0 for access in units)
-
-
 def _stride_size(loop: For, accesses: list[Load | Store]) -> int:
-    return sum(magnitude(stride) for _, stride in _strides(loop, accesses))
+    return sum(magnitude(s) for a in accesses for n, s in a.index.terms if n == loop.iterator)

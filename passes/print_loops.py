@@ -85,7 +85,7 @@ def _stmt_text(stmt: Stmt) -> str:
         case Take():
             return f"{stmt.name} = take {_state_text(stmt.state)}"
         case Push():
-            return f"push {stmt.state.name}"
+            return f"push {stmt.state.name}" + (f" {stmt.value}" if stmt.value else "")
         case Drain():
             return f"drain {stmt.state.name}"
 

@@ -32,9 +32,9 @@ from axiomjit.passes.loop_ir import (
 from axiomjit.passes.view_ir import Number, Storage
 from axiomjit.records import Record
 
-LEVELS: Final = 48
-"""Depth of a tree of blocks: enough for 2**48 of them."""
-ABI: Final = "1"
+LEVELS: Final = 32
+"""Depth of a tree of blocks: enough for 2**32 of them."""
+ABI: Final = "2"
 """Changes when the meaning of a word or of a name in the source changes."""
 
 
@@ -73,6 +73,7 @@ class _Writer:
         self.lengths: dict[Dim, str] = {}
         self.dtypes: dict[str, DType] = {}
         self.blocks: dict[str, str] = {}
+        self.extents: dict[str, Dim] = {}
 
     def kernel(self, nest: Nest) -> Rendered:
         """The whole function, header last since only the body knows its words."""
@@ -155,6 +156,7 @@ class _Writer:
                 yield f"{indent}{self.loop(stmt, grid and stmt.kind == 'map')}"
                 if stmt.block is not None:
                     self.blocks[stmt.iterator] = self.start(stmt)
+                    self.extents[stmt.iterator] = stmt.extent
                 yield from self.body(stmt.body, depth + 1, grid=False)
             else:
                 yield from (indent + line for line in self.statement(stmt))
@@ -196,9 +198,9 @@ class _Writer:
                 name = self.define(stmt.name, stmt.state.dtype)
                 yield f"{name} = {self.cell(stmt.state)}"
             case Push():
-                yield from self.push(stmt.state)
+                yield self.push(stmt)
             case Drain():
-                yield from self.drain(stmt.state)
+                yield self.drain(stmt.state)
 
     def define(self, old: str, dtype: DType) -> str:
         """The name of a new scalar."""
@@ -230,17 +232,17 @@ class _Writer:
         """Open a state, or the tree of its blocks."""
         state = stmt.state
         dtype = code(state.dtype)
-        if stmt.scope == "tree":
-            cells = LEVELS * state.cells
-            yield f"{self.named('t', state.name)} = tile({cells}, {dtype})"
-            yield f"{self.named('q', state.name)} = 0"
         name = self.named("s", state.name)
-        if state.lanes is None:
+        if stmt.scope == "tree":
+            yield f"{self.named('t', state.name)} = tile({LEVELS * state.cells}, {dtype})"
+            yield f"{self.named('q', state.name)} = 0"
+            if state.lanes is not None:
+                yield f"{name} = tile({state.cells}, {dtype})"
+        elif state.lanes is None:
             yield f"{name} = {self.neutral(state)}"
-            return
-        if stmt.scope == "tree" or ("q", state.name) not in self.names:
-            yield f"{name} = tile({state.cells}, {dtype})"
-        if stmt.scope != "tree":
+        else:
+            if ("q", state.name) not in self.names:
+                yield f"{name} = tile({state.cells}, {dtype})"
             yield f"for j0 in range({state.cells}):"
             yield f"    store({name}, j0, {self.neutral(state)})"
 
@@ -254,42 +256,25 @@ class _Writer:
         combined = accumulator.exact.format(self.cell(state), value)
         return f"store({name}, {self.lane(state)}, {combined})"
 
-    def push(self, state: State) -> Iterator[str]:
-        """Add a block's state to the tree: a binary counter of finished subtrees."""
+    def width(self, state: State) -> str:
+        """How many lanes the tile has here."""
+        assert state.lanes is not None
+        extent = self.length(self.extents[state.lanes])
+        return f"min({state.cells}, {extent} - {self.blocks[state.lanes]})"
+
+    def push(self, stmt: Push) -> str:
+        """Add a block to the tree."""
+        state = stmt.state
+        name = self.named("s", state.name) if stmt.value is None else self.value(stmt.value)
+        tree, count = self.named("t", state.name), self.named("q", state.name)
+        if state.lanes is None:
+            return f"{count} = push({tree}, {count}, {name})"
+        return f"{count} = push_lanes({tree}, {count}, {name}, {self.width(state)})"
+
+    def drain(self, state: State) -> str:
+        """Combine the finished subtrees into the state."""
         name, tree = self.named("s", state.name), self.named("t", state.name)
         count = self.named("q", state.name)
-        yield "d0 = 0"
-        yield f"while {count} >> d0 & 1:"
-        yield from self.combine(state, name, tree)
-        yield "    d0 += 1"
         if state.lanes is None:
-            yield f"store({tree}, d0, {name})"
-        else:
-            yield f"for j0 in range({state.cells}):"
-            yield f"    store({tree}, d0 * {state.cells} + j0, load({name}, j0))"
-        yield f"{count} += 1"
-
-    def drain(self, state: State) -> Iterator[str]:
-        """Combine the finished subtrees, the latest and smallest first."""
-        name, tree = self.named("s", state.name), self.named("t", state.name)
-        count = self.named("q", state.name)
-        if state.lanes is None:
-            yield f"{name} = {self.neutral(state)}"
-        else:
-            yield f"for j0 in range({state.cells}):"
-            yield f"    store({name}, j0, {self.neutral(state)})"
-        yield "d0 = 0"
-        yield f"while {count} >> d0:"
-        yield f"    if {count} >> d0 & 1:"
-        yield from (f"    {line}" for line in self.combine(state, name, tree))
-        yield "    d0 += 1"
-
-    def combine(self, state: State, name: str, tree: str) -> Iterator[str]:
-        """One subtree and the state after it, in this order."""
-        exact = state.accumulator.exact
-        if state.lanes is None:
-            yield f"    {name} = {exact.format(f'load({tree}, d0)', name)}"
-        else:
-            earlier = f"load({tree}, d0 * {state.cells} + j0)"
-            yield f"    for j0 in range({state.cells}):"
-            yield f"        store({name}, j0, {exact.format(earlier, f'load({name}, j0)')})"
+            return f"{name} = drain({tree}, {count})"
+        return f"drain_lanes({tree}, {count}, {name}, {self.width(state)})"

@@ -17,11 +17,13 @@ from axiomjit.passes.loop_ir import (
     Stmt,
     Store,
     Take,
+    chain_of,
     rewrite_body,
+    strain,
     walk,
 )
 
-LANES: Final = 256
+LANES: Final = 1024
 """Cells of a tile: long enough for vector code, short enough to stay in the first-level cache."""
 
 
@@ -87,14 +89,7 @@ def _in_lanes(body: tuple[Stmt, ...], lane: str) -> tuple[Stmt, ...]:
 
 
 def _walks_across(mapped: For, fold: For) -> bool:
-    """Whether more accesses inside the fold move by one along the map than along the fold."""
-    inner = fold
-    while any(isinstance(s, For) for s in inner.body):
-        inner = next(s for s in inner.body if isinstance(s, For))
-    accesses = [s.index for s in walk((fold,)) if isinstance(s, Load | Store)]
-
-    def units(iterator: str) -> int:
-        """Accesses that move by one element along an iterator."""
-        return sum(n == iterator and s.constant in (1, -1) for i in accesses for n, s in i.terms)
-
-    return units(mapped.iterator) > units(inner.iterator)
+    """Whether memory is walked in smaller steps along the map than along the fold."""
+    innermost = chain_of(fold)[0][-1]
+    accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
+    return strain(mapped, accesses) < strain(innermost, accesses)

@@ -102,6 +102,8 @@ def _used(stmt: Stmt) -> tuple[str, ...]:
             return operands
         case Store(value=value) | Fold(value=value):
             return (value,)
+        case Push(value=value) if value is not None:
+            return (value,)
     return ()
 
 

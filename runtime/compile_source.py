@@ -19,7 +19,7 @@ from numba.core import compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from axiomjit.runtime import intrinsics
+from axiomjit.runtime import intrinsics, tree_intrinsics
 from axiomjit.runtime.plain import Parameter
 
 _ENTRY = ctypes.CFUNCTYPE(
@@ -107,7 +107,7 @@ def compile_source(source: str, parameters: Sequence[Parameter]) -> CompiledKern
     """Compile the one function `kernel(w, lo, hi)` in `source`.
 
     Args:
-        source: Python text over the names in `axiomjit.runtime.intrinsics.NAMES`.
+        source: Python text over the names in `intrinsics.NAMES` and `tree_intrinsics.NAMES`.
         parameters: what each word of the argument block holds, in order.
 
     Returns:
@@ -119,7 +119,7 @@ def compile_source(source: str, parameters: Sequence[Parameter]) -> CompiledKern
     words = intrinsics.WordsType([(p.kind, p.dtype) for p in parameters])
     signature = (words, types.int64, types.int64)
     try:
-        namespace = dict(intrinsics.NAMES)
+        namespace = intrinsics.NAMES | tree_intrinsics.NAMES
         exec(compile(source, "<kernel>", "exec"), namespace)
         with global_compiler_lock:
             started = time.perf_counter()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic, models, register_model
 
 from axiomjit.runtime.plain import SMALLEST_I8
@@ -190,7 +190,8 @@ def tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         element = context.get_data_type(result.dtype)
-        array = cgutils.alloca_once(builder, ir.ArrayType(element, cells))
+        with builder.goto_entry_block():  # Numba's own helper would fill the array with zeros
+            array = builder.alloca(ir.ArrayType(element, cells))
         array.align = 64  # one whole vector, so that no access splits a cache line
         return builder.bitcast(array, element.as_pointer())
 

@@ -107,6 +107,46 @@ def tile(n: int, dtype: Callable[[Any], Any]) -> PlainBuffer:
     return PlainBuffer("tile", np.full(n, POISON[code], DTYPES[code]))
 
 
+def push(t: PlainBuffer, q: int, s: Any) -> int:
+    """Add the sum of the next block to the tree of q blocks; the new count."""
+    _push_cell(t, q, s, 0, 1)
+    return q + 1
+
+
+def _push_cell(t: PlainBuffer, q: int, s: Any, lane: int, width: int) -> None:
+    level = 0
+    while q >> level & 1:
+        s = load(t, level * width + lane) + s
+        level += 1
+    store(t, level * width + lane, s)
+
+
+def drain(t: PlainBuffer, q: int) -> Any:
+    """The sum of all q blocks, the smallest and latest subtree first."""
+    return _drain_cell(t, q, 0, 1)
+
+
+def _drain_cell(t: PlainBuffer, q: int, lane: int, width: int) -> Any:
+    s = t.window.dtype.type(0)
+    for level in range(q.bit_length()):
+        if q >> level & 1:
+            s = load(t, level * width + lane) + s
+    return s
+
+
+def push_lanes(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
+    """`push` for each of the first `width` cells of a tile."""
+    for lane in range(width):
+        _push_cell(t, q, load(s, lane), lane, width)
+    return q + 1
+
+
+def drain_lanes(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
+    """`drain` into each of the first `width` cells of a tile."""
+    for lane in range(width):
+        store(s, lane, _drain_cell(t, q, lane, width))
+
+
 def add_reassoc(s: Any, v: Any) -> Any:
     """The accumulator add of a sum, here in order."""
     return s + v
@@ -175,6 +215,10 @@ def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
         "load": load,
         "store": store,
         "tile": tile,
+        "push": push,
+        "drain": drain,
+        "push_lanes": push_lanes,
+        "drain_lanes": drain_lanes,
         "add_reassoc": add_reassoc,
         "mul_reassoc": mul_reassoc,
         "select": select,
