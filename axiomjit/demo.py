@@ -78,9 +78,7 @@ def run_demo(data: DataFile | None, rows: int | None, function: Function | None)
             _show_summary(data)
     cores = os.cpu_count() or 1
     if load > cores / 2:
-        _say(
-            f"\nthe machine was busy before (load {load:.1f} on {cores} cores): times are unreliable,"
-        )
+        _say(f"\nthe machine is busy (load {load:.1f} on {cores} cores): its times are unreliable,")
         _say("most of all those of threaded functions, NumPy's matrix products included")
     if data is None or function is None:
         _say(f"\non your own data and function: axiomjit demo FILE --function {SPEC}")

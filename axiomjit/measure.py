@@ -84,12 +84,19 @@ def exact_l2(x: Array, y: Array) -> float:
 
 
 def difference(value: object, reference: object) -> float:
-    """The largest difference of two results, relative to the largest reference."""
+    """The largest difference of two results, relative to the largest finite reference.
+
+    Infinite where one of two values is finite and the other is not.
+    """
     worst = 0.0
     for left, right in zip(flatten(value)[0], flatten(reference)[0], strict=True):
+        if not isinstance(right, Array | np.generic | int | float):  # a static value
+            worst = worst if left == right else math.inf
+            continue
         a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        if a.size and not same.all():
-            largest = float(np.abs(b).max()) or 1.0
-            worst = max(worst, float(np.abs(np.where(same, 0.0, a - b)).max()) / largest)
+        differ = (a != b) & ~(np.isnan(a) & np.isnan(b))
+        if differ.any():
+            gap = float(np.abs(a[differ] - b[differ]).max())
+            largest = float(np.abs(b[np.isfinite(b)]).max(initial=0.0)) or 1.0
+            worst = max(worst, gap / largest if math.isfinite(gap) else math.inf)
     return worst

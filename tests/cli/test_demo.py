@@ -215,6 +215,9 @@ def test_planted_temporaries_are_measured():
 def test_difference_and_exact_sum():
     assert difference((1.0, np.array([2.0, np.nan])), (1.0, np.array([2.0, np.nan]))) == 0
     assert difference([np.array([1.0, 4.0])], [np.array([1.0, 5.0])]) == pytest.approx(0.2)
+    assert difference(np.nan, 1.0) == difference(1.0, np.nan) == difference(np.inf, 1.0) == np.inf
+    assert difference(np.array([np.inf, 1.0]), np.array([np.inf, 2.0])) == 0.5
+    assert (difference(("a", 1), ("a", 1)), difference("a", "b")) == (0, np.inf)
     assert exact_l2(np.array([1e8, 1.0]), np.zeros(2)) == 1e16 + 1
     assert math.isnan(exact_l2(np.array([np.inf, 1.0]), np.array([np.inf, 0.0])))
-    assert math.isnan(exact_l2(np.full(9, 1e154), np.zeros(9) - 1e154))
+    assert math.isnan(exact_l2(np.full(9, 1e154), np.zeros(9)))
