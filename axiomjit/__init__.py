@@ -6,8 +6,78 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
+from axiomjit import transformers as transformers
+from axiomjit.axes import Axes, Axis, make_axes, make_axis
+from axiomjit.axis_functions import (
+    axes_with_order,
+    broadcast,
+    cast_axes,
+    dot,
+    max,
+    mean,
+    min,
+    sum,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
+from axiomjit.tensors import (
+    Tensor,
+    absolute,
+    add,
+    constant,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    not_equal,
+    placeholder,
+    power,
+    sqrt,
+    subtract,
+    where,
+)
 
-__all__ = ["config", "jit", "stats"]
+__all__ = [
+    "Axes",
+    "Axis",
+    "Tensor",
+    "absolute",
+    "add",
+    "axes_with_order",
+    "broadcast",
+    "cast_axes",
+    "config",
+    "constant",
+    "divide",
+    "dot",
+    "equal",
+    "greater",
+    "greater_equal",
+    "jit",
+    "less",
+    "less_equal",
+    "make_axes",
+    "make_axis",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "multiply",
+    "negative",
+    "not_equal",
+    "placeholder",
+    "power",
+    "sqrt",
+    "stats",
+    "subtract",
+    "sum",
+    "where",
+]

@@ -10,7 +10,7 @@ import pytest
 from tests.structure.sources import FOLDERS, ROOT, read_sources
 
 GRAPH = {
-    *("_links", "records", "config", "errors", "dims", "dtypes", "primitives", "accumulators"),
+    *("_links", "records", "config", "errors", "counters", "dims", "dtypes", "primitives"),
     *("index_maps", "graph", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axes", "builder", "tree"),
 }
@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "passes": {"graph", "passes"},
     "runtime": {
         *("runtime", "axiomjit.records", "axiomjit.config", "axiomjit.errors"),
+        *("axiomjit.counters", "axiomjit.dims"),
         *("axiomjit.passes.kernel_ir", "axiomjit.passes.plan_ir"),
     },
     "bench": {"bench", "axiomjit"},
