@@ -1,1 +1,18 @@
-"""The passes: from graph to kernels, one file and one verb each."""
+"""The passes: from graph to kernels, one file and one verb each, in this order.
+
+A graph says what is computed. `compose_views` makes every read through a transpose, slice or
+broadcast a read of what is viewed; `simplify_algebra` reads past operations that undo each other.
+
+A view program says where values are. `lower_to_views` gives storage to what must be stored, which
+`choose_storage` decides, and leaves the rest as r-tensors: computed where they are read.
+
+A loop program says how. `lower_to_loops` writes one nest per stored value; `fuse_loops` joins
+nests over the same iteration space; `order_loops` puts unit stride innermost; `collapse_loops`
+makes neighbouring loops one where memory is walked as one; `tile_folds` keeps a tile of states
+where a fold runs across memory; `block_folds` cuts folds into blocks whose sums form a tree, and
+gives folds without a map loop a grid.
+
+A plan says in which steps. `make_plan` puts allocation, launches and library calls in order;
+`render_source` writes each nest as one readable Python function. `estimate_cost` counts on the
+way. `pipeline` is this page as code; `verify_*` check what each form promises, `print_*` show it.
+"""
