@@ -108,23 +108,25 @@ def _repeats(reader: Op, index: IndexMap) -> bool:
 def _library_of(op: Op) -> Library | None:
     """The library function that computes an op: products of matrices go to BLAS.
 
-    A matrix product has iterators of its own on each side, and no iterator on both sides that is
-    kept; each operand is read in plain iterators.
+    A matrix product has iterators of its own on each side and none on both sides that is kept. A
+    matrix times a vector goes there only where both are at hand: otherwise loops compute the
+    operand as they read it.
     """
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
-    left, right = op.maps
+    sides: list[tuple[int, ...]] = []
     for index in op.maps:
-        plain = all(len(f.terms) == 1 and f.offset.constant == 0 for f in index)
-        if not plain or any(f.terms[0][1].constant != 1 for f in index):
+        side = [k for function in index for k, _ in function.terms]
+        if any(len(function.terms) > 1 for function in index) or len(set(side)) < len(side):
             return None
-        if len(iterators_of(index)) != len(index):
-            return None
-    a, b = iterators_of(left), iterators_of(right)
+        sides.append(tuple(side))
+    left, right = map(set, sides)
     kept = set(range(op.rank))
     folded = set(range(op.rank, len(op.extents)))
-    if not (a - b and b - a and folded <= a & b) or a & b & kept:
+    own = bool(left - right) + bool(right - left)
+    at_hand = not any(isinstance(child, Op) for child in op.operands)
+    enough = own == 2 or (own == 1 and at_hand)
+    if not enough or not folded <= left & right or left & right & kept:
         return None
-    dims = tuple(tuple(f.terms[0][0] for f in index) for index in (left, right))
-    in_order = [k for k in (*dims[0], *dims[1]) if k in kept] == list(range(op.rank))
-    return Library("tensordot", *dims) if in_order else None
+    in_order = [k for side in sides for k in side if k in kept] == list(range(op.rank))
+    return Library("tensordot", *sides) if in_order else None

@@ -11,16 +11,16 @@ Axes = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def multiply_matrices(left: np.ndarray, right: np.ndarray, axes: Axes, out: np.ndarray) -> None:
-    """Contract `axes` of two arrays into `out`; two matrices go straight to BLAS."""
-    if left.ndim == right.ndim == 2:
-        first = left if axes[0] == (1,) else left.T
-        second = right if axes[1] == (0,) else right.T
-        if out.flags.c_contiguous:
-            np.dot(first, second, out=out)
-        else:
-            out[...] = np.dot(first, second)
+    """Contract `axes` of two arrays into `out`; matrices and vectors go straight to BLAS."""
+    if left.ndim > 2 or right.ndim > 2 or len(axes[0]) != 1:
+        out[...] = np.tensordot(left, right, axes)
         return
-    out[...] = np.tensordot(left, right, axes)
+    first = left.T if axes[0] == (0,) else left
+    second = right.T if axes[1] == (1,) else right
+    if out.flags.c_contiguous:
+        np.dot(first, second, out=out)
+    else:
+        out[...] = np.dot(first, second)
 
 
 LIBRARY: Final[dict[str, Callable[[np.ndarray, np.ndarray, Axes, np.ndarray], None]]] = {

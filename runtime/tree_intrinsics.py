@@ -3,6 +3,9 @@
 Where bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
 results are added in pairs whatever their number (design 4.7). A level is one cell, or one cell
 per lane of a tile. `axiomjit.runtime.plain` has the twins.
+
+Each becomes one function of the kernel's module that is called, not inlined: LLVM would otherwise
+spend as long on these few additions as on the loop they serve.
 """
 
 from collections.abc import Callable
@@ -12,29 +15,27 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from axiomjit.runtime.intrinsics import WORD, BufferType, Typed
+from axiomjit.runtime.intrinsics import CODES, WORD, BufferType, Typed
 
-Bit = ir.IntType(1)
-
-
-def _add(builder: Any, earlier: Any, later: Any) -> Any:
-    """The exact add of two subtrees."""
-    floats = isinstance(earlier.type, ir.FloatType | ir.DoubleType)
-    return builder.fadd(earlier, later) if floats else builder.add(earlier, later)
+BIT = ir.IntType(1)
+Body = Callable[[Any, Any, Any, Any, Any], None]
 
 
-def _finished(builder: Any, count: Any) -> Any:
-    """How many levels the next block completes: the trailing ones of the count."""
-    return builder.cttz(builder.not_(count), Bit(0))
-
-
-def _depth(builder: Any, count: Any) -> Any:
-    """How many levels are in use."""
-    return builder.sub(WORD(64), builder.ctlz(count, Bit(0)))
-
-
-def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
-    return builder.gep(tree, [builder.add(builder.mul(level, width), lane)])
+def _called(module: Any, name: str, element: Any, body: Body) -> Any:
+    """The module's function `name(tree, count, state, width)`, written at its first use."""
+    if name in module.globals:
+        return module.globals[name]
+    cells = element.as_pointer()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [cells, WORD, cells, WORD]), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    tree, count, state, width = function.args
+    for cell in (tree, state):
+        cell.add_attribute("noalias")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    body(builder, tree, count, state, width)
+    builder.ret_void()
+    return function
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
@@ -42,46 +43,52 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
         visit(loop.index)
 
 
-def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any) -> Any:
-    """Add the cells at `state` as the next block; the new count."""
-    done = _finished(builder, count)
+def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any) -> None:
+    """state = tree[level] + state, cell by cell: the earlier subtree stands left."""
+
+    def add(lane: Any) -> None:
+        here = builder.gep(state, [lane])
+        earlier = builder.load(_cell(builder, tree, level, width, lane))
+        later = builder.load(here)
+        floats = isinstance(later.type, ir.FloatType | ir.DoubleType)
+        total = builder.fadd(earlier, later) if floats else builder.add(earlier, later)
+        builder.store(total, here)
+
+    _each_cell(builder, width, add)
+
+
+def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
+    return builder.gep(tree, [builder.add(builder.mul(level, width), lane)])
+
+
+def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any) -> None:
+    """Add the cells at `state` as the next block; its level is the trailing ones of the count."""
+    done = builder.cttz(builder.not_(count), BIT(0))
     with cgutils.for_range(builder, done, intp=WORD) as levels:
-        level = levels.index
-
-        def join(lane: Any) -> None:
-            here = builder.gep(state, [lane])
-            earlier = builder.load(_cell(builder, tree, level, width, lane))
-            builder.store(_add(builder, earlier, builder.load(here)), here)
-
-        _each_cell(builder, width, join)
+        _join(builder, tree, levels.index, state, width)
 
     def keep(lane: Any) -> None:
         value = builder.load(builder.gep(state, [lane]))
         builder.store(value, _cell(builder, tree, done, width, lane))
 
     _each_cell(builder, width, keep)
-    return builder.add(count, WORD(1))
 
 
 def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any) -> None:
     """Leave the total in the cells at `state`: the smallest and latest subtree first."""
-
-    def clear(lane: Any) -> None:
-        zero = ir.Constant(state.type.pointee, 0)
-        builder.store(zero, builder.gep(state, [lane]))
-
-    _each_cell(builder, width, clear)
-    with cgutils.for_range(builder, _depth(builder, count), intp=WORD) as levels:
-        level = levels.index
-        used = builder.trunc(builder.lshr(count, level), Bit)
+    zero = ir.Constant(state.type.pointee, 0)
+    _each_cell(builder, width, lambda lane: builder.store(zero, builder.gep(state, [lane])))
+    depth = builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
+    with cgutils.for_range(builder, depth, intp=WORD) as levels:
+        used = builder.trunc(builder.lshr(count, levels.index), BIT)
         with builder.if_then(used):
+            _join(builder, tree, levels.index, state, width)
 
-            def join(lane: Any) -> None:
-                here = builder.gep(state, [lane])
-                earlier = builder.load(_cell(builder, tree, level, width, lane))
-                builder.store(_add(builder, earlier, builder.load(here)), here)
 
-            _each_cell(builder, width, join)
+def _call(builder: Any, t: BufferType, body: Body, arguments: list[Any]) -> None:
+    element = arguments[0].type.pointee
+    name = f"axiomjit{body.__name__}_{CODES[t.dtype]}"
+    builder.call(_called(builder.module, name, element, body), arguments)
 
 
 @intrinsic
@@ -91,9 +98,11 @@ def push(typingctx: Any, t: Any, q: Any, s: Any) -> Typed:
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        state = cgutils.alloca_once_value(builder, args[2])
-        builder.store(args[2], state)
-        return _push(builder, args[0], args[1], state, WORD(1))
+        tree, count, value = args
+        state = cgutils.alloca_once(builder, value.type)
+        builder.store(value, state)
+        _call(builder, t, _push, [tree, count, state, WORD(1)])
+        return builder.add(count, WORD(1))
 
     return types.int64(t, types.int64, s), emit
 
@@ -105,8 +114,9 @@ def drain(typingctx: Any, t: Any, q: Any) -> Typed:
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        state = cgutils.alloca_once(builder, args[0].type.pointee)
-        _drain(builder, args[0], args[1], state, WORD(1))
+        tree, count = args
+        state = cgutils.alloca_once(builder, tree.type.pointee)
+        _call(builder, t, _drain, [tree, count, state, WORD(1)])
         return builder.load(state)
 
     return t.dtype(t, types.int64), emit
@@ -119,7 +129,8 @@ def push_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _push(builder, *args)
+        _call(builder, t, _push, list(args))
+        return builder.add(args[1], WORD(1))
 
     return types.int64(t, types.int64, s, types.int64), emit
 
@@ -131,7 +142,7 @@ def drain_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _drain(builder, *args)
+        _call(builder, t, _drain, list(args))
         return context.get_dummy_value()
 
     return types.void(t, types.int64, s, types.int64), emit
