@@ -1,0 +1,192 @@
+"""Symbolic lengths: algebra, guards, substitution, text, interning."""
+
+import gc
+import pickle
+import sys
+import threading
+
+import pytest
+
+from axiomjit.dims import (
+    Guard,
+    Scope,
+    Symbol,
+    bound,
+    dim,
+    evaluate,
+    larger,
+    product,
+    smaller,
+    substitute,
+    symbol,
+)
+from axiomjit.errors import TraceError
+
+N, M = symbol("n0"), symbol("n1")
+AT = {Symbol("n0"): 17, Symbol("n1"): 6}
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (N + M, M + N),
+        (N * M, M * N),
+        (N * (M + 1), N * M + N),
+        ((N + 1) * (N - 1), N * N - 1),
+        (N - N, dim(0)),
+        (2 * N // 2, N),
+        (N // 1, N),
+        (dim(7) // 2, dim(3)),
+        (0 * N, dim(0)),
+        ((0 - N) * -1, N),
+        (smaller(N, N + 1), N),
+        (larger(N, N + 1), N + 1),
+        (product((N, M, dim(1))), N * M),
+        ((N + 3) // 4, (N + 3) // 4),
+        (dim(5), 5 + 0 * N),
+    ],
+)
+def test_equal_polynomials_are_one_object(left, right):
+    assert left is right
+
+
+@pytest.mark.parametrize(
+    ("length", "value"),
+    [
+        (N + M, 23),
+        (3 - N, -14),
+        (N * M - 2, 100),
+        (N // M, 2),
+        ((0 - N) // M, -3),
+        (N % M, 5),
+        (smaller(N, M), 6),
+        (larger(N, M * 4), 24),
+        ((N + 3) // 4 * 4, 20),
+    ],
+)
+def test_values(length, value):
+    assert evaluate(length, AT) == value
+    assert evaluate(substitute(length, AT), {}) == value
+    assert substitute(length, AT).constant == value
+
+
+def test_a_symbol_without_value_raises():
+    with pytest.raises(KeyError):
+        evaluate(N + symbol("n9"), AT)
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [
+        (dim(0), "0"),
+        (dim(-3), "-3"),
+        (N, "n0"),
+        (2 * N - M + 1, "2*n0 - n1 + 1"),
+        (-N, "-n0"),
+        (N * M * 3, "3*n0*n1"),
+        (N // 2, "floor(n0 / 2)"),
+        ((N + 1023) // 1024, "ceil(n0 / 1024)"),
+        ((N + M) // M, "floor((n0 + n1) / n1)"),
+        (smaller(N, M), "min(n0, n1)"),
+        (larger(N + 1, M), "max(n0 + 1, n1)"),
+    ],
+)
+def test_text(length, text):
+    assert str(length) == text == repr(length)
+
+
+def test_looking_leaves_a_guard():
+    with bound(Scope(AT)) as scope:
+        assert N + 1 > M * 2
+        assert N * 2 != M
+        assert (N // 2) == 8
+    assert list(scope.guards) == [
+        Guard(N + 1, M * 2, ">", True),
+        Guard(N * 2, M, "==", False),
+        Guard(N // 2, dim(8), "==", True),
+    ]
+    assert all(guard.holds(AT) for guard in scope.guards)
+    assert not Guard(N // 2, dim(8), "==", True).holds({**AT, Symbol("n0"): 18})
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda: N == M,  # the call guard says which lengths are equal
+        lambda: N == 1,  # and which are small
+        lambda: N > 4,
+        lambda: N + 1 == N,  # decided by the polynomials
+        lambda: N + 2 > N,
+        lambda: bool(N),
+    ],
+)
+def test_what_is_known_leaves_no_guard(look):
+    with bound(Scope(AT)) as scope:
+        look()
+    assert scope.guards == {}
+
+
+def test_use_as_an_integer_pins_the_value():
+    with bound(Scope(AT)) as scope:
+        assert list(range(N))[-1] == 16
+        assert "x" * M == "xxxxxx"
+        assert float(M) == 6.0
+    assert [(str(g.left), str(g.right)) for g in scope.guards] == [("n0", "17"), ("n1", "6")]
+
+
+@pytest.mark.parametrize("look", [lambda: int(N), lambda: N < M, lambda: N >= 5, lambda: range(N)])
+def test_looking_without_lengths_raises(look):
+    with pytest.raises(TraceError, match="the value of a symbolic length"):
+        look()
+
+
+def test_without_lengths_equality_is_that_of_polynomials():
+    assert N == N + 0
+    assert N != M
+    assert N != "n0"
+
+
+def test_operands_that_are_no_lengths_are_refused():
+    for act in (lambda: N + 1.5, lambda: N * "x", lambda: N // None, lambda: 1.5 - N):
+        with pytest.raises(TypeError):
+            act()
+    with pytest.raises(TypeError, match="make a Dim with"):
+        type(N)()
+
+
+def test_pickle_gives_the_same_object():
+    for length in (N, N * M - 3, N // M, smaller(N, M)):
+        assert pickle.loads(pickle.dumps(length)) is length
+
+
+def test_unused_lengths_are_freed():
+    from axiomjit import dims
+
+    before = len(dims._interned)
+    made = [symbol("zz") + k for k in range(1000)]
+    assert len(dims._interned) >= before + 1000
+    del made
+    gc.collect()
+    assert len(dims._interned) < before + 10
+
+
+def test_threads_get_one_object():
+    """Two threads that make the same length at once must not make two."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for k in range(1500):
+            made, barrier = [], threading.Barrier(4)
+
+            def make(k=k, made=made, barrier=barrier):
+                barrier.wait()
+                made.append(symbol(f"race{k}") * 3 + 1)
+
+            threads = [threading.Thread(target=make) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len({id(length) for length in made}) == 1
+    finally:
+        sys.setswitchinterval(interval)

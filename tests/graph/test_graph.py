@@ -1,0 +1,195 @@
+"""Nodes: interning, long chains, rewriting, text, index maps, records."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from axiomjit import graph as graphs
+from axiomjit.builder import as_node, elementwise
+from axiomjit.dims import Symbol, dim, symbol
+from axiomjit.dtypes import FLOAT
+from axiomjit.evaluate_graph import evaluate_graph
+from axiomjit.graph import Graph, Input, Op, Scalar, post_order, rewrite, users
+from axiomjit.index_maps import affine, compose, fixed, identity, iterator, permutation, show
+from axiomjit.passes.pipeline import GRAPH_PASSES
+from axiomjit.primitives import PRIMITIVES
+from axiomjit.print_graph import print_graph
+from axiomjit.records import Record
+from axiomjit.verify_graph import verify_graph
+from tests.graphs import follow
+from tests.passes.examples import example
+
+N = symbol("n0")
+X = Input(FLOAT, 0, (N,))
+
+
+def add(left, right):
+    return elementwise(PRIMITIVES["add"], as_node(left, "test"), as_node(right, "test"))
+
+
+def test_equal_nodes_are_one_object():
+    assert add(X, 1.0) is add(X, 1.0)
+    assert add(X, 1.0) is not add(X, 2.0)
+    assert Input(FLOAT, 0, (symbol("n0"),)) is X
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (0.0, -0.0, False),
+        (np.nan, np.nan, True),
+        (1, 1.0, False),
+        (1.0, np.float64(1.0), False),  # a Python number is weak
+        (True, 1, False),
+    ],
+)
+def test_numbers_are_told_apart_by_bits_and_kind(one, other, same):
+    assert (as_node(one, "test") is as_node(other, "test")) is same
+
+
+def test_held_arrays_are_told_apart_by_identity():
+    array = np.ones(3)
+    assert as_node(array, "test") is as_node(array, "test")
+    assert as_node(array, "test") is not as_node(np.ones(3), "test")
+
+
+def test_nodes_that_nobody_holds_are_freed():
+    before = len(graphs._interned)
+    made = [add(X, float(k)) for k in range(500)]
+    assert len(graphs._interned) >= before + 500
+    del made
+    gc.collect()
+    assert len(graphs._interned) < before + 50
+
+
+def test_nodes_cannot_change():
+    with pytest.raises(AttributeError, match="cannot change"):
+        X.position = 3
+    with pytest.raises(AttributeError, match="cannot change"):
+        del X.position
+
+
+LENGTH = 10_000
+
+
+@pytest.fixture(scope="module")
+def chain():
+    node = X
+    for _ in range(LENGTH):
+        node = add(node, 1.0)
+    return Graph((X,), (node,))
+
+
+def test_a_long_chain_is_walked_printed_verified_and_run(chain):
+    assert len(list(post_order(chain.outputs))) == LENGTH + 2
+    assert print_graph(chain).count("add(") == LENGTH
+    verify_graph(chain)
+    (result,) = evaluate_graph(chain, [np.zeros(2)], {Symbol("n0"): 2})
+    assert result.tolist() == [LENGTH, LENGTH]
+    assert len(users(chain)) == LENGTH + 2
+
+
+@pytest.mark.parametrize("graph_pass", GRAPH_PASSES)
+def test_a_long_chain_goes_through_each_pass(chain, graph_pass):
+    assert graph_pass(chain) is chain
+
+
+def test_a_long_chain_of_python_numbers_stays_weak():
+    number = Input(FLOAT, 0, (), True)
+    node = number
+    for _ in range(1000):
+        node = add(node, 1)
+    # Not `assert node.weak`: pytest would show the node, and its repr recurses.
+    weak = node.weak
+    assert weak
+
+
+def test_operands_come_before_users_and_once():
+    shared = add(X, 1.0)
+    order = list(post_order((add(shared, shared), shared)))
+    assert order.index(X) < order.index(shared)
+    assert len(order) == len(set(order)) == 4
+
+
+def test_rewrite_keeps_what_no_rule_touches():
+    graph = Graph((X,), (add(X, 1.0), add(X, 2.0)))
+
+    def one_to_three(node):
+        is_one = isinstance(node, Scalar) and node.value == 1.0
+        return Scalar(FLOAT, np.float64(3.0), False) if is_one else node
+
+    changed = rewrite(graph, one_to_three)
+    assert changed.outputs[1] is graph.outputs[1]
+    assert changed.outputs[0].operands[1].value == 3.0
+    assert rewrite(graph, lambda node: node) is graph
+
+
+@pytest.mark.parametrize("name", ["l2", "centred", "product", "strided"])
+def test_print_graph_golden(golden, name):
+    golden(print_graph(example(name).graph))
+
+
+def test_text_of_every_kind_of_leaf():
+    held = np.ones(3)
+    case = follow(lambda x, k: (x + k) * held[0] + x.mean() + held.sum(), np.ones(9), 2.5)
+    shown = print_graph(case.graph)
+    for part in ("input 0: f8[n0]", "input 1: ~f8[]", "length n0: ~i8[]", "scalar 1.0: f8[]"):
+        assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "text"),
+    [
+        (identity(2), permutation((1, 0)), "[i1, i0]"),
+        ((affine({0: dim(2)}, 1),), (affine({0: dim(3)}, 4),), "[6*i0 + 9]"),
+        ((iterator(1), iterator(0)), (fixed(2), iterator(0)), "[i0, 2]"),
+        ((fixed(5),), (), "[5]"),
+        ((affine({0: dim(-1)}, N - 1),), (affine({0: dim(-1)}, N - 1),), "[i0]"),
+        ((iterator(0), iterator(0)), (iterator(3),), "[i3, i3]"),
+        ((affine({0: dim(1), 1: dim(1)}),), (iterator(0), iterator(0)), "[2*i0]"),
+        ((affine({0: dim(1), 1: dim(-1)}),), (iterator(0), iterator(0)), "[0]"),
+    ],
+)
+def test_composed_maps(inner, outer, text):
+    assert show(compose(inner, outer)) == text
+
+
+class Pair(Record):
+    left: int
+    right: int = 2
+
+
+class Triple(Pair):
+    last: int = 3
+
+
+def test_records_are_values():
+    assert Pair(1) == Pair(1, 2) == Pair(left=1, right=2)
+    assert Pair(1) != Pair(2)
+    assert Pair(1) != Triple(1)
+    assert len({Pair(1), Pair(1, 2), Pair(1, 3)}) == 2
+    assert repr(Triple(1)) == "Triple(left=1, right=2, last=3)"
+    assert Triple(1).replace(right=5) == Triple(1, 5)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda: Pair(), "needs 'left'"),
+        (lambda: Pair(1, 2, 3), "takes 2 fields, got 3"),
+        (lambda: Pair(1, left=2), "got 'left' twice"),
+        (lambda: Pair(1, middle=2), "no field 'middle'"),
+        (lambda: Pair(1).replace(middle=2), "no field 'middle'"),
+    ],
+)
+def test_wrong_fields_are_refused(act, message):
+    with pytest.raises(TypeError, match=message):
+        act()
+
+
+def test_an_op_is_iterated_by_its_result_first():
+    (node,) = follow(lambda x: x.sum(axis=0), np.ones((5, 6))).graph.outputs
+    assert isinstance(node, Op)
+    assert [str(n) for n in node.extents] == ["n1", "n0"]
+    assert node.rank == 1

@@ -1,0 +1,269 @@
+"""Graphs from NumPy functions, lowered pass by pass, and plans run in plain Python."""
+
+import inspect
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+from axiomjit.arguments import classify, plain_argument, take_apart
+from axiomjit.config import config
+from axiomjit.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.evaluate_graph import evaluate_graph
+from axiomjit.graph import Graph, Op, post_order
+from axiomjit.passes.estimate_cost import estimate_cost
+from axiomjit.passes.loop_ir import LoopProgram, Nest, statements
+from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
+from axiomjit.passes.plan_ir import Allocate, Launch, NumberSource, Plan, Product, Release, Window
+from axiomjit.passes.print_loops import print_loops
+from axiomjit.passes.print_views import print_views
+from axiomjit.passes.view_ir import ViewProgram
+from axiomjit.print_graph import print_graph
+from axiomjit.runtime.call_library import LIBRARY
+from axiomjit.runtime.execute import Seen
+from axiomjit.runtime.plain import run_plain
+from axiomjit.trace import trace
+
+POISON = {"b": True, "i": -(2**62), "f": np.nan}
+"""What fresh memory holds, by kind of dtype, so that reading it shows."""
+
+
+class Case(NamedTuple):
+    """A function followed for example arguments: what run_pipeline takes."""
+
+    graph: Graph
+    layouts: dict[int, tuple[Dim, ...]]
+    scope: Scope
+    arguments: tuple[object, ...]
+    key: object
+    leaves: tuple[int, ...]
+
+    @property
+    def values(self) -> dict[Symbol, int]:
+        """The lengths at hand."""
+        return self.scope.values
+
+    def returned(self, outputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """What the function returns, given the outputs of its graph; equal ones are one output."""
+        return tuple(outputs[k] for k in self.leaves)
+
+
+def signature_of(function: Callable[..., object], arguments: Sequence[object]):
+    """The class of a call and its arguments as kernels take them."""
+    call = take_apart(inspect.signature(function), frozenset(), tuple(arguments), {})
+    plain = tuple(map(plain_argument, call.dynamic, call.names))
+    return classify(call, plain), plain
+
+
+def follow(function: Callable[..., object], *arguments: object) -> Case:
+    """The case of a function whose arguments are arrays and numbers."""
+    signature, plain = signature_of(function, arguments)
+    scope = Scope(signature.values)
+    followed = trace(lambda tracers: function(*tracers), signature.inputs, scope)
+    leaves = tuple(number for number, _ in followed.leaves if number is not None)
+    return Case(followed.graph, signature.layouts, scope, plain, signature.key, leaves)
+
+
+def evaluated(graph: Graph, case: Case) -> tuple[np.ndarray, ...]:
+    """What the function of a case returns, its graph evaluated."""
+    with np.errstate(all="ignore"):
+        return case.returned(evaluate_graph(graph, case.arguments, case.values))
+
+
+@contextmanager
+def quiet():
+    """No warnings of NumPy, those of empty means included."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(Mean of empty|invalid value)", RuntimeWarning)
+        yield
+
+
+@contextmanager
+def checked():
+    """Every pass is followed by its verifier."""
+    with patch.object(config, "check", True):
+        yield
+
+
+@contextmanager
+def small_forms():
+    """Blocks, groups and tiles so small that a few elements fill several of each."""
+    with (
+        patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
+        patch("axiomjit.passes.tile_folds.LANES", 4),
+    ):
+        yield
+
+
+def run_plain_case(case: Case, plan: Plan, chunks: int = 1) -> tuple[np.ndarray, ...]:
+    """What the function of a case returns, its plan run in plain Python."""
+    return case.returned(run_plan_plain(plan, case.arguments, case.values, chunks))
+
+
+def lowered(case: Case) -> Stages:
+    """The stages of a case, verified after each pass."""
+    with checked():
+        return run_pipeline(case.graph, case.layouts, case.scope)
+
+
+def apply_pass(function: Callable[..., object], before: object, case: Case) -> object:
+    """One pass of the pipeline, with what it takes beside the IR."""
+    match function.__name__:
+        case "lower_to_views":
+            return function(before, case.layouts)
+        case "block_folds":
+            return function(before, case.scope)
+        case "make_plan":
+            return function(before, estimate_cost(lower_until("tile_folds", case)))
+    return function(before)
+
+
+def lower_until(name: str, case: Case) -> object:
+    """What the pass called `name` is given."""
+    program: object = case.graph
+    for function in PASSES:
+        if function.__name__ == name:
+            return program
+        program = apply_pass(function, program, case)
+    raise KeyError(name)
+
+
+def text(program: object) -> str:
+    """The text of any intermediate form."""
+    match program:
+        case Graph():
+            return print_graph(program)
+        case ViewProgram():
+            return print_views(program)
+        case LoopProgram():
+            return print_loops(program)
+        case Plan():
+            return "\n".join(
+                ["plan", *map(_step_text, program.steps), *map(_result, program.results)]
+            )
+    raise TypeError(type(program).__name__)
+
+
+def _window_text(window: Window) -> str:
+    strides, shape = (", ".join(map(str, dims)) for dims in (window.strides, window.shape))
+    return f"{window.buffer}[{shape}] at {window.offset} + ({strides})"
+
+
+def _result(window: Window) -> str:
+    return f"  return {_window_text(window)}"
+
+
+def _step_text(step: Allocate | Launch | Product | Release) -> str:
+    match step:
+        case Allocate() | Release():
+            return f"  {type(step).__name__.lower()} {step.buffer}"
+        case Product():
+            target, left, right = map(_window_text, (step.target, step.left, step.right))
+            return f"  {target} = {step.function}({left}; {right}) over {step.axes}"
+    words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
+    source = step.kernel.source.replace("\n", "\n    ").rstrip()
+    return f"  launch over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"
+
+
+def fresh(buffer, lengths) -> np.ndarray:
+    """Poisoned memory whose dimensions lie in the order of the buffer's strides."""
+    shape = [evaluate(d, lengths) for d in buffer.shape]
+    strides = [evaluate(d, lengths) for d in buffer.strides]
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    laid_out = np.full([shape[d] for d in order], POISON[buffer.dtype.kind], buffer.dtype)
+    return laid_out.transpose([order.index(d) for d in range(len(order))])
+
+
+def _number(source: NumberSource, arguments, lengths) -> object:
+    if source.position is not None:
+        return arguments[source.position]
+    return source.literal if source.length is None else evaluate(source.length, lengths)
+
+
+def _launch(step: Launch, arrays, arguments, lengths, chunks: int) -> None:
+    words = [arrays[name] for name in step.buffers]
+    words += [_number(source, arguments, lengths) for source in step.numbers]
+    words += [evaluate(length, lengths) for length in step.lengths]
+    grid = evaluate(step.grid, lengths)
+    cuts = sorted({grid * k // chunks for k in range(chunks + 1)})
+    kernel = step.kernel
+    # The last chunk first: no chunk may rely on an earlier one.
+    for lo, hi in reversed(list(zip(cuts, cuts[1:], strict=False))):
+        run_plain(kernel.source, kernel.parameters, words, lo, hi)
+    if kernel.combines:
+        run_plain(kernel.source, kernel.parameters, words, 0, 0)
+
+
+def run_plan_plain(
+    plan: Plan, arguments: Sequence[object], lengths: dict[Symbol, int], chunks: int = 1
+) -> tuple[np.ndarray, ...]:
+    """The results of a plan, its kernels in plain Python, each grid cut into so many chunks."""
+    buffers = {buffer.name: buffer for buffer in plan.buffers}
+    arrays = {b.name: b.array for b in plan.buffers if b.role == "held"}
+    arrays |= {b.name: arguments[b.position] for b in plan.buffers if b.role == "argument"}
+
+    def seen(window) -> np.ndarray:
+        return Seen(window, buffers, lengths).of(arrays)
+
+    for step in plan.steps:
+        match step:
+            case Allocate():
+                arrays[step.buffer] = fresh(buffers[step.buffer], lengths)
+            case Launch():
+                _launch(step, arrays, arguments, lengths, chunks)
+            case Product():
+                multiply = LIBRARY[step.function]
+                multiply(seen(step.left), seen(step.right), step.axes, seen(step.target))
+            case Release():
+                del arrays[step.buffer]
+    return tuple(seen(window) for window in plan.results)
+
+
+def as_tuple(value: object) -> tuple[np.ndarray, ...]:
+    """What a function returned, as a tuple of arrays."""
+    return tuple(map(np.asarray, value if isinstance(value, tuple) else (value,)))
+
+
+def in_numpy(function: Callable[..., object], arguments: Sequence[object]) -> tuple:
+    """What NumPy itself makes of a function, without warnings."""
+    with quiet():
+        return as_tuple(function(*arguments))
+
+
+def census(program: object) -> Counter[str]:
+    """How many of each kind of thing a program has."""
+    match program:
+        case Graph():
+            nodes = post_order(program.outputs)
+            return Counter(
+                n.primitive.name if isinstance(n, Op) else type(n).__name__ for n in nodes
+            )
+        case ViewProgram():
+            kinds = [storage.role for storage in program.storages]
+            kinds += ["number"] * len(program.numbers)
+            kinds += ["r-tensor" if d.storage is None else "l-tensor" for d in program.definitions]
+            return Counter(kinds)
+        case LoopProgram():
+            nests = [step for step in program.steps if isinstance(step, Nest)]
+            kinds = [type(s).__name__ for nest in nests for s in statements(nest)]
+            return Counter(kinds + [type(step).__name__ for step in program.steps])
+        case Plan():
+            return Counter(type(step).__name__ for step in program.steps)
+    raise TypeError(type(program).__name__)
+
+
+def before_and_after(name: str, case: Case) -> str:
+    """What a pass makes of a case: both texts, and the counts that changed."""
+    function = next(f for f in PASSES if f.__name__ == name)
+    before = lower_until(name, case)
+    after = apply_pass(function, before, case)
+    old, new = census(before), census(after)
+    changed = [f"{k}: {old[k]} -> {new[k]}" for k in sorted({*old, *new}) if old[k] != new[k]]
+    shown = text(after) if before is not after else "the same object\n"
+    return f"{text(before)}-- {name} --\n{shown}-- counts --\n" + (
+        "\n".join(changed) or "as before"
+    )

@@ -1,0 +1,72 @@
+"""Telling programs, followed for example arguments: one case each, made when asked for."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tests.graphs import Case, follow
+
+
+def numbers(*shape: int, dtype: str = "f8") -> np.ndarray:
+    """Small whole numbers, negative ones among them."""
+    return (np.arange(np.prod(shape, dtype=int)) % 11 - 4).reshape(shape).astype(dtype)
+
+
+def l2(x, y):
+    return np.sqrt(np.dot(x - y, x - y))
+
+
+def sums_and_map(x):
+    return x.sum(), x.max(), x * 2.0
+
+
+def rows_and_columns(x):
+    return x.sum(axis=1), x.sum(axis=0)
+
+
+def centred(x):
+    return x - x.mean(axis=1, keepdims=True)
+
+
+def strided(x, y):
+    return x.T + y[::2, ::-1]
+
+
+def product(a, b, c):
+    return np.maximum(np.dot(a - 1.0, b) + c, 0.0)
+
+
+def undone(x):
+    return abs(-(x[1:] - 1.0)), np.negative(-x[:-1]) * 3.0
+
+
+def mapped(x, y):
+    return np.where(x > y, np.sqrt(x), -y)
+
+
+def total(x):
+    return x.sum()
+
+
+def planes(x):
+    return x.sum(axis=0)
+
+
+_MAKERS: dict[str, Callable[[], Case]] = {
+    "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
+    "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
+    "rows_and_columns": lambda: follow(rows_and_columns, numbers(40, 2000)),
+    "centred": lambda: follow(centred, numbers(5, 7)),
+    "strided": lambda: follow(strided, numbers(5, 6), numbers(12, 5)),
+    "product": lambda: follow(product, numbers(5, 6), numbers(6, 7), numbers(7)),
+    "undone": lambda: follow(undone, numbers(9)),
+    "mapped": lambda: follow(mapped, numbers(6, 7), numbers(6, 7)),
+    "total": lambda: follow(total, numbers(6, 7).T),
+    "planes": lambda: follow(planes, numbers(6, 5, 7)),
+    "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
+}
+
+
+def example(name: str) -> Case:
+    """The case of this name."""
+    return _MAKERS[name]()

@@ -1,0 +1,213 @@
+"""A broken pass is found: illegal IR by the verifiers, wrong IR by its meaning."""
+
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from axiomjit.dims import dim
+from axiomjit.errors import VerifyError
+from axiomjit.graph import Op, rewrite
+from axiomjit.index_maps import affine, identity
+from axiomjit.passes import pipeline
+from axiomjit.passes.loop_ir import For, Index, Load, Nest, Store, rewrite_body
+from axiomjit.passes.plan_ir import Launch
+from axiomjit.primitives import COPY, SUM
+from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
+from tests.passes.examples import centred, numbers, rows_and_columns, undone
+
+PASSES = {function.__name__: function for function in pipeline.PASSES}
+
+
+@contextmanager
+def replaced(name, spoil):
+    """The pipeline with one pass followed by `spoil`."""
+    right = PASSES[name]
+
+    def broken(*arguments):
+        return spoil(right(*arguments))
+
+    graph_passes, loop_passes = (
+        tuple(broken if f is right else f for f in group)
+        for group in (pipeline.GRAPH_PASSES, pipeline.LOOP_PASSES)
+    )
+    with patch.multiple(
+        pipeline, GRAPH_PASSES=graph_passes, LOOP_PASSES=loop_passes, **{name: broken}
+    ):
+        yield
+
+
+def in_ops(rule):
+    """A rule over the ops of a graph."""
+    return lambda graph: rewrite(graph, lambda n: rule(n) if isinstance(n, Op) else n)
+
+
+def in_statements(rule):
+    """A rule over the statements of all nests."""
+
+    def spoil(program):
+        steps = tuple(
+            step.replace(
+                body=rewrite_body(step.body, rule), combine=rewrite_body(step.combine, rule)
+            )
+            if isinstance(step, Nest)
+            else step
+            for step in program.steps
+        )
+        return program.replace(steps=steps)
+
+    return spoil
+
+
+def without(*kinds):
+    """A rule that drops statements."""
+    return in_statements(lambda s: () if isinstance(s, kinds) else (s,))
+
+
+ILLEGAL = {
+    "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
+    "simplify_algebra": in_ops(lambda op: op.replace(fold=SUM)),
+    "lower_to_views": lambda program: program.replace(definitions=program.definitions[1:]),
+    "lower_to_loops": without(Load),
+    "fuse_loops": without(Store),
+    "order_loops": in_statements(lambda s: s.body if isinstance(s, For) else (s,)),
+    "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
+    "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
+    "block_folds": without(Load),
+}
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_illegal_results_stop_the_pipeline(name):
+    with replaced(name, ILLEGAL[name]), pytest.raises(VerifyError, match="a legal"):
+        lowered(follow(undone, numbers(9)))
+
+
+def test_illegal_results_pass_where_nobody_checks():
+    """The verifier is what stopped the test above."""
+    case = follow(undone, numbers(9))
+    with replaced("fuse_loops", ILLEGAL["fuse_loops"]):
+        assert pipeline.run_pipeline(case.graph, case.layouts, case.scope).plan
+
+
+def first_map_shifted(op):
+    """The op with its first operand read backwards, where it has just one dimension."""
+    if op.maps[0] != identity(1) or op.fold is not None:
+        return op
+    backwards = affine({0: dim(-1)}, op.extents[0] - 1)
+    return op.replace(maps=((backwards,), *op.maps[1:]))
+
+
+def one_value_for_all(program):
+    """Every store of the program writes what the first one of its nest does."""
+    seen: list = []
+
+    def rule(stmt):
+        if isinstance(stmt, Store):
+            seen.append(stmt.value)
+            return (stmt.replace(value=seen[0]),)
+        return (stmt,)
+
+    return in_statements(rule)(program)
+
+
+def shorter(kind):
+    """Every loop of a kind without its last step."""
+    return in_statements(
+        lambda s: (
+            (s.replace(extent=s.extent - 1),) if isinstance(s, For) and s.kind == kind else (s,)
+        )
+    )
+
+
+def swapped_strides(program):
+    """Stores whose steps are exchanged between their loops."""
+
+    def rule(stmt):
+        if isinstance(stmt, Store) and len(stmt.index.terms) == 2:
+            (a, p), (b, q) = stmt.index.terms
+            return (stmt.replace(index=Index(stmt.index.offset, ((a, q), (b, p)))),)
+        return (stmt,)
+
+    return in_statements(rule)(program)
+
+
+def merged_anyway(program):
+    """Neighbouring loops joined though memory has gaps."""
+
+    def rule(stmt):
+        if isinstance(stmt, For) and len(stmt.body) == 1 and isinstance(stmt.body[0], For):
+            inner = stmt.body[0]
+
+            def drop(s):
+                if not isinstance(s, Load | Store):
+                    return (s,)
+                terms = tuple(t for t in s.index.terms if t[0] != stmt.iterator)
+                return (s.replace(index=Index(s.index.offset, terms)),)
+
+            body = rewrite_body(inner.body, drop)
+            return (inner.replace(extent=stmt.extent * inner.extent, body=body),)
+        return (stmt,)
+
+    return in_statements(rule)(program)
+
+
+def no_last_launch(plan):
+    """The plan without its last kernel."""
+    last = max(k for k, step in enumerate(plan.steps) if isinstance(step, Launch))
+    return plan.replace(steps=plan.steps[:last] + plan.steps[last + 1 :])
+
+
+def unsigned(op):
+    """Negation forgotten."""
+    if op.primitive.name != "negative":
+        return op
+    return op.replace(primitive=COPY)
+
+
+WRONG = {
+    "compose_views": (in_ops(first_map_shifted), undone, [numbers(9)]),
+    "simplify_algebra": (in_ops(unsigned), lambda x: -x * 2.0, [numbers(9)]),
+    "lower_to_views": (
+        lambda program: program.replace(results=program.results[::-1]),
+        lambda x: (x + 1.0, x - 1.0),
+        [numbers(9)],
+    ),
+    "lower_to_loops": (shorter("fold"), rows_and_columns, [numbers(5, 6) + 9]),
+    "fuse_loops": (one_value_for_all, lambda x: (x + 1.0, x * 2.0), [numbers(30)]),
+    "order_loops": (swapped_strides, lambda x: x[:, ::2] + 1.0, [numbers(6, 12)]),
+    "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
+    "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
+    "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
+    "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
+}
+
+
+def test_every_pass_has_a_wrong_variant():
+    assert set(WRONG) == set(PASSES)
+    assert set(ILLEGAL) == set(PASSES) - {"make_plan"}
+
+
+def means_the_same(function, arguments) -> bool:
+    """Whether plan and simplified graph of a function give what NumPy gives."""
+    case = follow(function, *arguments)
+    want = in_numpy(function, arguments)
+    with small_forms():
+        stages = lowered(case)
+    results = [evaluated(stages.simplified, case)]
+    try:
+        results.append(case.returned(run_plan_plain(stages.plan, case.arguments, case.values)))
+    except IndexError:  # reaching outside a buffer
+        return False
+    return all(
+        np.array_equal(one, other) for got in results for one, other in zip(got, want, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_wrong_but_legal_results_change_the_meaning(name):
+    spoil, function, arguments = WRONG[name]
+    assert means_the_same(function, arguments)
+    with replaced(name, spoil):
+        assert not means_the_same(function, arguments)

@@ -1,0 +1,34 @@
+"""What programs read, write and compute, in numbers."""
+
+import numpy as np
+import pytest
+
+from axiomjit.dims import evaluate
+from tests.graphs import follow, lowered
+from tests.passes.examples import l2, numbers
+
+
+def cost(function, *arguments):
+    """Bytes read, written and temporary, and additions."""
+    case = follow(function, *arguments)
+    total = lowered(case).cost
+    fields = (total.bytes_read, total.bytes_written, total.temporary_bytes, total.flops)
+    return tuple(evaluate(field, case.values) for field in fields)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (lambda x: x + 1.0, (numbers(100),), (800, 800, 0, 100)),
+        (lambda x: x + x, (numbers(100, dtype="f4"),), (400, 400, 0, 100)),
+        (lambda x: np.sqrt(x), (numbers(100),), (800, 800, 0, 1200)),
+        (lambda x: x.sum(), (numbers(10, 10),), (800, 8, 0, 100)),
+        (lambda x: (x.sum(), x.max()), (numbers(100),), (800, 16, 0, 200)),
+        (l2, (numbers(100), numbers(100)), (1600, 8, 0, 312)),
+        (lambda x: x - x.sum(), (numbers(100),), (1608, 808, 8, 200)),
+        (np.dot, (numbers(10, 20), numbers(20, 30)), (6400, 2400, 0, 12000)),
+        (lambda x: x.T, (numbers(10, 10),), (0, 0, 0, 0)),
+    ],
+)
+def test_cost(function, arguments, expected):
+    assert cost(function, *arguments) == expected

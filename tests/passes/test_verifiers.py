@@ -1,0 +1,207 @@
+"""Each rule of each verifier finds the IR that breaks it."""
+
+import numpy as np
+import pytest
+
+from axiomjit.dims import dim
+from axiomjit.dtypes import BOOL, FLOAT, SINGLE
+from axiomjit.errors import VerifyError
+from axiomjit.graph import Graph, Input, Op, Scalar
+from axiomjit.index_maps import identity, iterator
+from axiomjit.passes.loop_ir import (
+    Alloc,
+    Block,
+    Drain,
+    Fold,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    Push,
+    State,
+    Store,
+    Take,
+)
+from axiomjit.passes.verify_loops import verify_loops
+from axiomjit.passes.verify_views import verify_views
+from axiomjit.passes.view_ir import Definition, Library, Number, Storage, Value, View, ViewProgram
+from axiomjit.primitives import ACCUMULATORS, COPY, PRIMITIVES, VIEW, WHERE
+from axiomjit.verify_graph import verify_graph
+
+SIX = (dim(6),)
+ONE = (dim(1),)
+SUM = ACCUMULATORS["sum"]
+X = Input(FLOAT, 0, SIX)
+FLAT = (identity(1),)
+NEGATIVE = PRIMITIVES["negative"]
+
+
+def copied(**changes):
+    """A legal op over X, with fields changed."""
+    fields = {
+        "dtype": FLOAT,
+        "primitive": NEGATIVE,
+        "fold": None,
+        "operands": (X,),
+        "maps": FLAT,
+        "extents": SIX,
+        "rank": 1,
+    }
+    return Op(**(fields | changes))
+
+
+@pytest.mark.parametrize(
+    ("node", "fault"),
+    [
+        (copied(dtype=np.dtype("f2")), "dtype float16 has no code"),
+        (Input(FLOAT, 1, SIX), "input 1 is not among the graph's inputs"),
+        (copied(operands=(X, X)), "negative takes 1 operands, has 2"),
+        (copied(maps=()), "negative takes 1 operands"),
+        (copied(rank=2), "rank 2 with 1 iterators"),
+        (copied(rank=0), "folded iterators without an accumulator"),
+        (copied(fold=SUM), "an accumulator without them"),
+        (copied(maps=(identity(2),)), "a map of 2 dimensions onto an operand of 1"),
+        (copied(maps=((iterator(1),),)), "map i1 names an iterator beyond 1"),
+        (copied(primitive=WHERE, operands=(X, X, X), maps=FLAT * 3), "where chooses by float64"),
+        (
+            copied(
+                primitive=PRIMITIVES["add"],
+                operands=(X, Scalar(SINGLE, np.float32(1), False)),
+                maps=(*FLAT, ()),
+            ),
+            "operands of float64, float32 without a cast",
+        ),
+        (
+            copied(operands=(Scalar(BOOL, np.True_, False),), maps=((),)),
+            "negative has no loop for bool",
+        ),
+        (copied(primitive=VIEW, dtype=BOOL, fold=SUM, rank=0), "sum has no loop for bool"),
+    ],
+)
+def test_verify_graph_finds(node, fault):
+    with pytest.raises(VerifyError, match=fault):
+        verify_graph(Graph((X,), (node,)))
+
+
+def test_verify_graph_leaves_a_legal_graph_alone():
+    assert verify_graph(Graph((X,), (copied(),))) is None
+
+
+A = Storage("a0", "argument", FLOAT, SIX, ONE, X)
+O = Storage("o1", "result", FLOAT, SIX, ONE)  # noqa: E741
+READ = View(A, dim(0), ONE)
+DEFINED = Definition("r0", FLOAT, COPY, None, (READ,), SIX, 1, O)
+VIEWS = ViewProgram((A, O), (), (DEFINED,), ((View(O, dim(0), ONE), SIX),))
+ABSENT = Storage("t9", "temporary", FLOAT, SIX, ONE)
+TEN = Number("c0", FLOAT, Scalar(FLOAT, np.float64(10), True))
+
+
+def with_definition(**changes):
+    """The legal view program with another definition."""
+    return VIEWS.replace(definitions=(DEFINED.replace(**changes),))
+
+
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        (VIEWS.replace(storages=(A, A, O)), "two storages of one name"),
+        (VIEWS.replace(storages=(A.replace(strides=()), O)), "storage a0 has no layout"),
+        (with_definition(storage=A), "r0 writes to argument storage"),
+        (VIEWS.replace(definitions=()), "result o1 is never computed"),
+        (VIEWS.replace(results=((View(O, dim(0), ()), SIX),)), "result o1 has 0 strides"),
+        (
+            with_definition(operands=(View(ABSENT, dim(0), ONE),)),
+            "r0 reads the unlisted storage t9",
+        ),
+        (with_definition(operands=(View(O, dim(0), ONE),)), "r0 reads o1 before it is computed"),
+        (with_definition(operands=(View(A, dim(0), ()),)), "r0 reads with 0 strides"),
+        (with_definition(operands=(Value("r7", identity(1)),)), "r0 reads r7 before it is defined"),
+        (
+            VIEWS.replace(
+                definitions=(DEFINED, DEFINED.replace(name="r1", operands=(Value("r0", ()),)))
+            ),
+            "r1 reads r0 with 0 dims",
+        ),
+        (with_definition(operands=(TEN,)), "r0 reads the unlisted number c0"),
+        (with_definition(rank=0), "r0 folds without an accumulator"),
+        (with_definition(fold=SUM), "r0 folds without an accumulator, or the reverse"),
+        (
+            VIEWS.replace(
+                definitions=(
+                    DEFINED,
+                    DEFINED.replace(name="r1", storage=None, library=Library("x", (0,), (0,))),
+                )
+            ),
+            "r1 is computed by a library but has no storage",
+        ),
+    ],
+)
+def test_verify_views_finds(program, fault):
+    with pytest.raises(VerifyError, match=fault):
+        verify_views(program)
+
+
+def test_verify_views_leaves_a_legal_program_alone():
+    assert verify_views(VIEWS) is None
+
+
+AT = Index(dim(0), (("i0", dim(1)),))
+HERE = Index(dim(0), ())
+LOAD, STORE = Load("v0", A, AT), Store(O, AT, "v0")
+MAPPED = For("i0", dim(6), "map", (LOAD, STORE))
+S = State("s0", SUM, FLOAT)
+FOLDED = For("i0", dim(6), "fold", (LOAD, Fold(S, "v0")))
+TOTAL = (Alloc(S), FOLDED, Take("v1", S), Store(O, HERE, "v1"))
+
+
+def loops(*body, **changes):
+    """A loop program of one nest."""
+    return LoopProgram((A, O), (), (Nest(body),), ((View(O, dim(0), ONE), SIX),)).replace(**changes)
+
+
+def inside(*body, kind="map", block=None):
+    """One loop around statements."""
+    return loops(For("i0", dim(6), kind, body, block))
+
+
+PRODUCT = LibraryCall("tensordot", (READ, READ), (SIX, SIX), ((0,), (0,)), O)
+
+
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        (inside(Load("v0", ABSENT, AT), STORE), "t9 is read before it is written"),
+        (loops(MAPPED, steps=(Nest((MAPPED,)), Nest((MAPPED,)))), "o1 is written twice"),
+        (loops(steps=(PRODUCT, PRODUCT)), "o1 is written twice"),
+        (inside(LOAD, STORE, Store(ABSENT, AT, "v0")), "t9 is not listed"),
+        (loops(steps=()), "result o1 is never written"),
+        (inside(Load("v1", A, AT), STORE), "v0 is used before it is defined"),
+        (inside(LOAD, Let("v1", FLOAT, NEGATIVE, ("v9",)), STORE), "v9 is used before"),
+        (loops(*TOTAL[:1], Fold(S, "v0"), *TOTAL[2:]), "v0 is used before it is defined"),
+        (loops(For("i0", dim(6), "map", (MAPPED,))), "two loops over i0"),
+        (inside(LOAD, LOAD, STORE), "v0 is defined twice"),
+        (inside(LOAD, Store(O, Index(dim(0), (("i7", dim(1)),)), "v0")), "i7 outside its loop"),
+        (inside(LOAD, STORE, block=Block("i9", 4)), "block of i0 in the absent loop i9"),
+        (loops(*TOTAL[1:]), "state s0 is not open"),
+        (inside(LOAD, Take("v1", S), STORE), "state s0 is not open"),
+        (inside(LOAD, Push(S), STORE), "state s0 is not open"),
+        (inside(LOAD, Drain(S), STORE), "state s0 is not open"),
+        (loops(Alloc(S), MAPPED.replace(body=FOLDED.body)), "fold of s0 outside a fold loop"),
+        (inside(LOAD, Alloc(S), Fold(S, "v0"), STORE), "fold of s0 outside a fold loop"),
+        (
+            loops(Alloc(S), FOLDED, Take("v1", S.replace(lanes="i5", cells=4)), TOTAL[3]),
+            "lane i5 of s0 outside its loop",
+        ),
+    ],
+)
+def test_verify_loops_finds(program, fault):
+    with pytest.raises(VerifyError, match=fault):
+        verify_loops(program)
+
+
+@pytest.mark.parametrize("program", [loops(MAPPED), loops(*TOTAL), loops(steps=(PRODUCT,))])
+def test_verify_loops_leaves_a_legal_program_alone(program):
+    assert verify_loops(program) is None
