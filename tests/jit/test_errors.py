@@ -1,0 +1,172 @@
+"""Errors of the jit door: what was asked at which line of the user, what was seen, what instead."""
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.errors import (
+    CompileError,
+    FallbackWarning,
+    GraphTypeError,
+    GraphValueError,
+    NeedsValuesError,
+    UnsupportedAttributeError,
+    UnsupportedError,
+)
+from axiomjit.runtime import compile_source
+from axiomjit.runtime.kernel_cache import KERNELS
+
+HERE = Path(__file__).name
+X = np.arange(12.0).reshape(3, 4) + 1
+
+
+def branch(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+
+def item_write(x):
+    y = x * 2
+    y[0] = 1
+    return y
+
+
+def in_place(x):
+    x += 1
+    return x
+
+
+class ArrayLike:
+    def __array__(self, dtype=None, copy=None):
+        return X
+
+
+REFUSED = {
+    "object": (lambda x: x + 1, np.array([1, "a"], object), GraphTypeError),
+    "string": (lambda x: x + 1, np.array(["a"]), GraphTypeError),
+    "int32": (lambda x: x + 1, np.arange(3, dtype="i4"), GraphTypeError),
+    "complex": (lambda x: x + 1, np.ones(3, complex), GraphTypeError),
+    "python-complex": (lambda x: x, 1j, GraphTypeError),
+    "array-like": (lambda x: x + 1, ArrayLike(), GraphTypeError),
+    "masked": (lambda x: x + 1, np.ma.array([1.0]), GraphTypeError),
+    "huge-int": (lambda x: x * 1.0, 2**70, GraphTypeError),
+    "unhashable": (lambda x: x, {1, 2}, GraphTypeError),
+    "shapes": (lambda x: x + x[:2], X, GraphValueError),
+    "product": (lambda x: x @ x, X, GraphValueError),
+    "branch": (branch, X, NeedsValuesError),
+    "float": (lambda x: float(x.sum()), X, NeedsValuesError),
+    "int": (lambda x: int(x[0, 0]), X, NeedsValuesError),
+    "range": (lambda x: list(range(x)), 3, NeedsValuesError),
+    "asarray": (lambda x: np.asarray(x) + 1, X, NeedsValuesError),
+    "item-write": (item_write, X, NeedsValuesError),
+    "in-place": (in_place, X, NeedsValuesError),
+    "out": (lambda x: np.add(x, 1, out=np.zeros(4)), X, NeedsValuesError),
+    "mask": (lambda x: x[x > 0], X, UnsupportedError),
+    "list-index": (lambda x: x[[0, 1]], X, UnsupportedError),
+    "svd": (np.linalg.svd, X, UnsupportedError),
+    "fft": (lambda x: np.fft.fft(x), X, UnsupportedError),
+    "sort": (lambda x: np.sort(x), X, UnsupportedError),
+    "ufunc": (lambda x: np.arctan2(x, x), X, UnsupportedError),
+    "accumulate": (lambda x: np.add.accumulate(x), X, UnsupportedError),
+    "method": (lambda x: x.argsort(), X, UnsupportedAttributeError),
+    "where-option": (lambda x: x.sum(where=x > 1), X, UnsupportedError),
+    "dtype-option": (lambda x: np.add(x, 1, dtype="f4"), X, UnsupportedError),
+    "operand": (lambda x: x + "a", X, GraphTypeError),
+    "cast": (lambda x: x.astype("i2"), X, GraphTypeError),
+}
+
+
+def shown(error):
+    """The message without folders and line numbers."""
+    return re.sub(rf"[^\s]*[/\\]{HERE}:\d+", f"{HERE}:LINE", str(error))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name, golden):
+    function, argument, kind = REFUSED[name]
+    before = np.array(argument, copy=True) if isinstance(argument, np.ndarray) else None
+    with pytest.raises(kind, match=rf"{HERE}:\d+: .+\n  seen: .+\n  instead: .+") as caught:
+        axiomjit.jit(function, strict=True)(argument)
+    if before is not None:
+        np.testing.assert_array_equal(argument, before)
+    golden(shown(caught.value))
+
+
+def test_the_line_is_the_users():
+    with pytest.raises(NeedsValuesError, match="truth") as caught:
+        axiomjit.jit(branch, strict=True)(X)
+    line = branch.__code__.co_firstlineno + 1
+    assert str(caught.value).startswith(f"{__file__}:{line}: ")
+    assert caught.value.where == f"{__file__}:{line}"
+
+
+@pytest.mark.parametrize("function", [branch, item_write])
+def test_without_strict_numpy_runs_with_one_warning(function):
+    f = axiomjit.jit(function)
+    before = axiomjit.stats()["fallbacks"]
+    with pytest.warns(FallbackWarning, match=f"{function.__name__} runs in NumPy") as caught:
+        result = f(X.copy())
+    np.testing.assert_array_equal(result, function(X.copy()))
+    assert len(caught) == 1
+    np.testing.assert_array_equal(f(-X), function(-X))
+    assert axiomjit.stats()["fallbacks"] == before + 1
+
+
+def test_in_place_in_numpy_changes_the_argument_as_numpy_does():
+    x = X.copy()
+    with pytest.warns(FallbackWarning, match="write"):
+        axiomjit.jit(in_place)(x)
+    np.testing.assert_array_equal(x, X + 1)
+
+
+@pytest.mark.parametrize("policy", ["warn", "allow"])
+def test_fallback_policies(policy, monkeypatch):
+    monkeypatch.setattr(axiomjit.config, "fallback", policy)
+    f = axiomjit.jit(lambda x: np.sort(x))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        np.testing.assert_array_equal(f(X[:, ::-1]), X)
+    assert [w.category for w in caught] == [FallbackWarning] * (policy == "warn")
+
+
+def test_settings_are_checked():
+    with pytest.raises(GraphValueError, match="'error', 'warn', 'allow'"):
+        axiomjit.config.fallback = "sometimes"
+    with pytest.raises(GraphValueError, match="no parameter 'z'"):
+        axiomjit.jit(lambda x: x, static_argnames=["z"])
+
+
+def test_compile_failure_shows_no_traceback_of_numba(monkeypatch):
+    def explode(*args):
+        raise RuntimeError("LLVM ERROR: out of registers")
+
+    monkeypatch.setattr(compile_source.compiler, "compile_extra", explode)
+    f = axiomjit.jit(lambda x: x * 19.0 - x / (x + 23) - np.sqrt(x + x * x))
+    with pytest.raises(CompileError, match="out of registers") as caught:
+        f(X)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert "report this source" in str(caught.value)
+    monkeypatch.undo()
+    assert f(X).shape == X.shape
+    assert KERNELS.get(f.lower(X).kernels[0]).compile_ms > 0
+
+
+def test_errors_of_the_users_own_pass_through():
+    def own(x):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        axiomjit.jit(own)(X)
+
+
+def test_errstate_keeps_its_meaning():
+    f = axiomjit.jit(lambda x: 1 / x)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide"):
+        f(np.zeros(3))
+    assert np.isinf(f(np.zeros(3))).all()
