@@ -134,6 +134,14 @@ def test_fallback_policies(policy, monkeypatch):
     assert [w.category for w in caught] == [FallbackWarning] * (policy == "warn")
 
 
+def test_what_is_not_compiled_is_named():
+    with pytest.raises(UnsupportedError, match=r"numpy\.sort, which is not compiled yet"):
+        axiomjit.jit(np.sort)(X)
+    with pytest.raises(UnsupportedAttributeError, match=r"compiled methods: sum, mean, max") as one:
+        axiomjit.jit(lambda x: x.argsort())(X)
+    assert isinstance(one.value, AttributeError)
+
+
 def test_settings_are_checked():
     with pytest.raises(GraphValueError, match="'error', 'warn', 'allow'"):
         axiomjit.config.fallback = "sometimes"
