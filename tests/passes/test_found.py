@@ -26,7 +26,7 @@ FOUND = {
         [numbers(6, 5), numbers(6, 30)],
     ),
     # block_folds: division by a length of 0
-    "sum of no columns": (lambda x: x.sum(), [np.zeros((300, 0))]),
+    "sum of no columns": (lambda x: x[::2, 3:1].sum(), [numbers(7, 6)]),
     "sum of nothing, strided": (lambda x: x[0, ::3, 1::3].sum() + 2.0, [numbers(1, 2, 1)]),
     # order_loops after fuse_loops: a fold outside its loop, statements beside the grid's loop
     "fold of one and map": (
