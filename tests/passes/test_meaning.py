@@ -20,7 +20,7 @@ from tests.graphs import (
 from tests.passes.programs import programs
 from tests.runtime.kernels import same_bits
 
-PROGRAMS = int(os.environ.get("AXIOMJIT_PROGRAMS", "150"))
+PROGRAMS = int(os.environ.get("AXIOMJIT_PROGRAMS", "600"))
 MANY = settings(
     max_examples=PROGRAMS,
     deadline=None,
