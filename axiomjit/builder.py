@@ -80,7 +80,7 @@ def cast(node: Node, dtype: DType) -> Node:
     if node.dtype == dtype and not node.weak:
         return node
     if isinstance(node, Scalar):
-        return Scalar(dtype, dtype.type(node.value), False)
+        return Scalar(dtype, dtype.type(node.value), node.weak)
     rank = len(node.shape)
     return note(Op(dtype, CAST, None, (node,), (identity(rank),), node.shape, rank))
 
@@ -225,7 +225,7 @@ def fold(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> Node:
         GraphValueError: max or min over a length of 0.
     """
     if not axes:
-        return cast(node, accumulator.result_dtype(node.dtype))
+        return elementwise(COPY, cast(node, accumulator.result_dtype(node.dtype)))
     _check_not_empty(accumulator, node, axes)
     result = accumulator.result_dtype(node.dtype)
     operand = cast(node, result)

@@ -9,6 +9,7 @@ the program that was built is still valid.
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -185,6 +186,7 @@ class Dim:
         return _intern, (dict(self.terms),)
 
 
+_lock: Final = threading.RLock()
 _interned: Final[WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dim]] = WeakValueDictionary()
 
 
@@ -194,11 +196,12 @@ def _intern(terms: Mapping[Monomial, int]) -> Dim:
         key=lambda t: (-len(t[0]), tuple(_order(a) for a in t[0])),
     )
     key = tuple(kept)
-    found = _interned.get(key)
-    if found is None:
-        found = object.__new__(Dim)
-        found.terms = key
-        found = _interned.setdefault(key, found)
+    with _lock:
+        found = _interned.get(key)
+        if found is None:
+            found = object.__new__(Dim)
+            found.terms = key
+            _interned[key] = found
     return found
 
 

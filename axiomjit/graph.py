@@ -13,6 +13,7 @@ accumulator along iterators), kernel (one compiled loop nest), plan (steps in or
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 from weakref import WeakValueDictionary
@@ -32,7 +33,9 @@ class NodeType(RecordType):
     def __call__(cls, *values: object, **named: object) -> Node:
         """Intern: same class, parameters and children give the same object."""
         node: Node = super().__call__(*values, **named)
-        return _interned.setdefault((cls, *node.identity()), node)
+        key = (cls, *node.identity())
+        with _lock:
+            return _interned.setdefault(key, node)
 
 
 class Node(Record, metaclass=NodeType):
@@ -60,11 +63,16 @@ class Node(Record, metaclass=NodeType):
         """The operands."""
         return ()
 
+    def __repr__(self) -> str:
+        lengths = ", ".join(str(length) for length in self.shape)
+        return f"{type(self).__name__}({self.dtype}[{lengths}])"
+
     def identity(self) -> tuple[object, ...]:
         """What decides whether two nodes compute the same."""
         return tuple(getattr(self, field) for field in type(self)._fields)
 
 
+_lock: Final = threading.RLock()
 _interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDictionary()
 
 
@@ -152,7 +160,7 @@ class Op(Node):
         stack: list[Op] = [self]
         while stack:
             node = stack.pop()
-            arithmetic = node.primitive.sign is not None and node.dtype.kind != "b"
+            arithmetic = node.primitive.keeps_weak and node.dtype.kind != "b"
             leaves = (child for child in node.operands if not isinstance(child, Op))
             if not arithmetic or node.extents or not all(leaf.weak for leaf in leaves):
                 return False

@@ -42,6 +42,11 @@ class Primitive(Record):
         return hash(self.name)
 
     @property
+    def keeps_weak(self) -> bool:
+        """Whether Python does this itself where all operands are Python numbers."""
+        return self.sign is not None or self.name == "cast"
+
+    @property
     def ufunc(self) -> np.ufunc | None:
         """The ufunc whose loops decide this row's dtypes; None where a rule of its own does."""
         return self.evaluate if isinstance(self.evaluate, np.ufunc) else None

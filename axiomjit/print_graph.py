@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.dims import Dim
-from axiomjit.dtypes import code
+from axiomjit.dtypes import CODES
 from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, post_order
 from axiomjit.index_maps import show
 
@@ -15,12 +15,14 @@ def shape_text(shape: tuple[Dim, ...]) -> str:
 
 def type_text(node: Node) -> str:
     """dtype and shape, e.g. `f8[n0]`; a weak number has a `~`."""
-    return f"{'~' if node.weak else ''}{code(node.dtype)}{shape_text(node.shape)}"
+    name = CODES.get(node.dtype, str(node.dtype))
+    return f"{'~' if node.weak else ''}{name}{shape_text(node.shape)}"
 
 
 def _op_text(op: Op, numbers: dict[Node, int]) -> str:
     reads = ", ".join(
-        f"%{numbers[child]}{show(index)}" for child, index in zip(op.operands, op.maps, strict=True)
+        f"%{numbers[child]}{show(index)}"
+        for child, index in zip(op.operands, op.maps, strict=False)
     )
     text = f"{op.primitive}({reads})"
     if op.fold is not None:

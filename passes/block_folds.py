@@ -112,7 +112,7 @@ def _blocked(loop: For, states: list[State]) -> tuple[For, bool]:
     at = len(chain) - 1
     size: int | Dim = BLOCK
     if at > 0 and chain[at].extent < SHORT:
-        size = larger(dim(BLOCK) // chain[at].extent, 1)
+        size = larger(dim(BLOCK) // larger(chain[at].extent, 1), 1)
         at -= 1
     cut = chain[at]
     blocks = f"{cut.iterator}b"
@@ -137,7 +137,7 @@ def _in_groups(body: tuple[Stmt, ...], loop: For, first: int) -> Nest:
     trees = [state for state in states if state.accumulator.blocked]
     blocked, outermost = _blocked(loop, trees) if trees else (loop, False)
     rows = product(tuple(k.extent for k in chain_of(loop)[0][1:]))
-    size: int | Dim = GROUP if outermost else larger(dim(BLOCK * GROUP) // rows, 1)
+    size: int | Dim = GROUP if outermost else larger(dim(BLOCK * GROUP) // larger(rows, 1), 1)
     groups = _ceil(blocked.extent, size)
     unit = f"{blocked.iterator}g"
     here = Index(dim(0), ((unit, dim(1)),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Node, Op, base_of, is_view, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
 from axiomjit.passes.view_ir import Library
@@ -39,6 +40,8 @@ class _Choice:
         # where a value is computed: the op in whose loops, and the map from the value to it
         self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
         self.cones = _cones(self.order)
+        # the extents of the folds that each op finishes
+        self.folded: dict[Op, tuple[Dim, ...]] = {}
 
     def stored(self) -> dict[Node, Library | None]:
         """Visit all ops, readers first."""
@@ -49,6 +52,13 @@ class _Choice:
             if self._must_store(op):
                 self.chosen[op] = _library_of(op)
         return self.chosen
+
+    def _joins(self, fold: Op, reader: Op, index: IndexMap) -> bool:
+        """Whether the reader finishes the fold, in one loop with what else it finishes."""
+        if not _finishes(reader, index):
+            return False
+        extents = fold.extents[fold.rank :]
+        return self.folded.setdefault(reader, extents) == extents
 
     def _storing_readers(self, op: Op) -> dict[tuple[Op, IndexMap], None]:
         found: dict[tuple[Op, IndexMap], None] = {}
@@ -71,7 +81,7 @@ class _Choice:
             return True
         readers = self.readers[op]
         if op.fold is not None:
-            return len(readers) != 1 or not _finishes(*next(iter(readers)))
+            return len(readers) != 1 or not self._joins(op, *next(iter(readers)))
         if not self.cones[op]:
             return True
         weight = sum(part.primitive.weight for part in self.cones[op])

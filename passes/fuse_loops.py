@@ -21,6 +21,7 @@ from axiomjit.passes.loop_ir import (
     rename,
     rewrite_body,
     statements,
+    strain,
     walk,
 )
 from axiomjit.passes.view_ir import Storage
@@ -34,7 +35,8 @@ def fuse_loops(program: LoopProgram) -> LoopProgram:
 
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a
     temporary that nobody loads any more is dropped. Loops with different extents, and a nest that
-    reads what the other has stored at another index, stay apart.
+    reads what the other has stored at another index, stay apart; so do nests that walk memory in
+    different directions.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -94,7 +96,15 @@ def _join(first: Nest, second: Nest) -> Nest | None:
         return None
     if len(list(walk(body))) > LARGEST or _reads_other_place(body):
         return None
+    if _jumps(body) > _jumps(first.body) + _jumps(second.body):
+        return None
     return Nest(body)
+
+
+def _jumps(body: tuple[Stmt, ...]) -> float:
+    """Accesses that leave a cache line when the best loop stands innermost."""
+    accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
+    return min((strain(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
 
 def _names(body: tuple[Stmt, ...]) -> set[str]:
@@ -149,7 +159,11 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _alike(host: For, guest: For) -> bool:
-    return host.extent is guest.extent and host.block is None and guest.block is None
+    """Whether one loop can do both; a loop that folds takes in a map loop without folds."""
+    if host.extent is not guest.extent or host.block is not None or guest.block is not None:
+        return False
+    mapped = [loop for loop in (host, guest) if loop.kind == "map"]
+    return len(mapped) != 1 or not any(isinstance(s, Fold) for s in walk(mapped[0].body))
 
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
@@ -197,12 +211,13 @@ def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Two states that fold the same value in one loop are one state."""
+    """Two states opened here that fold the same value in one loop are one state."""
+    opened = {stmt.state.name for stmt in body if isinstance(stmt, Alloc)}
     twins: dict[str, str] = {}
     for loop in walk(body):
         folds: dict[object, State] = {}
         for stmt in loop.body if isinstance(loop, For) else ():
-            if isinstance(stmt, Fold):
+            if isinstance(stmt, Fold) and stmt.state.name in opened:
                 key = (stmt.value, stmt.state.accumulator, stmt.state.dtype)
                 first = folds.setdefault(key, stmt.state)
                 if first.name != stmt.state.name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.dims import Dim, dim
-from axiomjit.index_maps import Affine, IndexMap, apply, identity, iterator
+from axiomjit.index_maps import Affine, IndexMap, apply, fixed, iterator
 from axiomjit.passes.loop_ir import (
     Alloc,
     Fold,
@@ -49,23 +49,42 @@ class _Emitter:
         self.definitions = definitions
         self.extents: list[Dim] = []
         self.values: dict[tuple[str, tuple[Affine, ...], int], str] = {}
+        self.bodies: list[list[Stmt]] = []  # kept, so that each has an identity of its own
         self.count = 0
         self.states = 0
 
     def nest(self, definition: Definition) -> Nest:
         """The nest that computes a definition into its storage."""
         self.extents = list(definition.extents[: definition.rank])
-        place = identity(definition.rank)
-        inner: list[Stmt] = []
+        place = tuple(self.place(k) for k in range(definition.rank))
+        inner = self.open_body()
         value = self.define(definition, place, inner)
         assert definition.storage is not None
         strides = definition.storage.strides
         index = self.index(View(definition.storage, dim(0), strides), place)
         inner.append(Store(definition.storage, index, value))
-        body = tuple(inner)
-        for k in reversed(range(definition.rank)):
-            body = (For(f"i{k}", definition.extents[k], "map", body),)
-        return Nest(body)
+        return Nest(self.loops("map", range(definition.rank), tuple(inner)))
+
+    def open_body(self) -> list[Stmt]:
+        """A new body; what is computed in it is shared in it alone."""
+        self.bodies.append([])
+        return self.bodies[-1]
+
+    def loops(self, kind: str, iterators: range, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Loops around a body, first iterator outermost; one that takes one step is none.
+
+        A fold keeps one loop in any case: what is folded stands inside a fold loop.
+        """
+        inner = body
+        for k in reversed(iterators):
+            last_chance = kind == "fold" and k == iterators[0] and body is inner
+            if self.extents[k].constant != 1 or last_chance:
+                body = (For(f"i{k}", self.extents[k], kind, body),)
+        return body
+
+    def place(self, k: int) -> Affine:
+        """Where an iterator stands: at 0 where it takes one step."""
+        return fixed(0) if self.extents[k].constant == 1 else iterator(k)
 
     def define(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The value of a definition with its map iterators at `place`, as a name."""
@@ -77,12 +96,10 @@ class _Emitter:
         self.extents += folded
         state = State(f"s{self.states}", fold, fold.state_dtype(definition.dtype))
         self.states += 1
-        inner: list[Stmt] = []
-        own = tuple(iterator(first + k) for k in range(len(folded)))
+        inner = self.open_body()
+        own = tuple(self.place(first + k) for k in range(len(folded)))
         inner.append(Fold(state, self.apply(definition, (*place, *own), inner)))
-        loop = tuple(inner)
-        for k in reversed(range(len(folded))):
-            loop = (For(f"i{first + k}", folded[k], "fold", loop),)
+        loop = self.loops("fold", range(first, len(self.extents)), tuple(inner))
         name = self.fresh()
         body += [Alloc(state), *loop, Take(name, state)]
         if state.dtype == definition.dtype:

@@ -146,11 +146,10 @@ class _Lowering:
         plain = tuple(range(op.rank))
         found: set[tuple[int, ...]] = set()
         for child, index in zip(op.operands, op.maps, strict=True):
-            order = self.orders.get(child)
-            iterators = [f.terms[0][0] for f in index if len(f.terms) == 1]
-            if order is None or op.fold is not None or sorted(iterators) != list(plain):
-                continue
-            found.add(tuple(iterators[d] for d in order))
+            along = [f.terms[0][0] if len(f.terms) == 1 else op.rank for f in index]
+            kept = tuple(along[d] for d in self.orders.get(child, ()) if along[d] < op.rank)
+            if sorted(kept) == list(plain):
+                found.add(kept)
         return found.pop() if len(found) == 1 else plain
 
     def _viewed(self, op: Op) -> bool:

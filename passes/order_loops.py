@@ -1,11 +1,10 @@
-"""LoopProgram -> LoopProgram: unit stride innermost, loops of one step dropped."""
+"""LoopProgram -> LoopProgram: unit stride innermost."""
 
 from __future__ import annotations
 
 from axiomjit.dims import magnitude
 from axiomjit.passes.loop_ir import (
     For,
-    Index,
     LibraryCall,
     Load,
     LoopProgram,
@@ -13,7 +12,6 @@ from axiomjit.passes.loop_ir import (
     Stmt,
     Store,
     chain_of,
-    rewrite_body,
     statements,
     strain,
 )
@@ -27,7 +25,7 @@ def order_loops(program: LoopProgram) -> LoopProgram:
     (stores count more than loads); the others stand by falling stride; ties keep their order.
 
     Needs: a legal loop program whose loops have no blocks.
-    Gives: a legal loop program without loops of extent 1.
+    Gives: a legal loop program.
     Keeps: the nests and their data; sums over several loops may be added in another order.
     """
     steps = tuple(step if isinstance(step, LibraryCall) else _order(step) for step in program.steps)
@@ -37,27 +35,9 @@ def order_loops(program: LoopProgram) -> LoopProgram:
 
 
 def _order(nest: Nest) -> Nest:
-    body = rewrite_body(nest.body, _without_single_step)
-    accesses = [s for s in statements(Nest(body)) if isinstance(s, Load | Store)]
-    body = _permute(body, accesses)
+    accesses = [s for s in statements(nest) if isinstance(s, Load | Store)]
+    body = _permute(nest.body, accesses)
     return nest if body == nest.body else Nest(body)
-
-
-def _without_single_step(stmt: Stmt) -> tuple[Stmt, ...]:
-    """The body of a loop of one step, with its iterator 0; folds keep one loop."""
-    if not isinstance(stmt, For) or stmt.extent.constant != 1:
-        return (stmt,)
-    if stmt.kind == "fold" and not any(isinstance(s, For) for s in stmt.body):
-        return (stmt,)
-    return rewrite_body(stmt.body, lambda s: (_at_zero(s, stmt.iterator),))
-
-
-def _at_zero(stmt: Stmt, iterator: str) -> Stmt:
-    if not isinstance(stmt, Load | Store):
-        return stmt
-    terms = tuple((name, stride) for name, stride in stmt.index.terms if name != iterator)
-    placed: Stmt = stmt.replace(index=Index(stmt.index.offset, terms))
-    return placed
 
 
 def _permute(body: tuple[Stmt, ...], accesses: list[Load | Store]) -> tuple[Stmt, ...]:
