@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.dims import SMALL, Dim, Symbol, dim, symbol
-from axiomjit.dtypes import FLOAT, INT, supported
+from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Input
 from axiomjit.origins import user_location
@@ -78,18 +78,11 @@ def exact_key(call: Call) -> object:
     Raises:
         GraphTypeError: a static argument cannot be hashed.
     """
-    parts = [
-        (leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned)
-        if isinstance(leaf, Array)
-        else type(leaf)
-        for leaf in call.dynamic
-    ]
-    statics = tuple((place, type(value), value) for place, value in call.static)
-    key = (call.structure, tuple(parts), statics)
+    key = (call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
     try:
         hash(key)
     except TypeError:
-        culprit = next(v for _, v in call.static if type(v).__hash__ is None)
+        culprit = next(v for _, v in call.static if not _hashable(v))
         raise GraphTypeError(
             "an argument that is neither array nor number is static, and is told apart by hash",
             f"an argument of type {type(culprit).__name__}, which has none",
@@ -97,6 +90,29 @@ def exact_key(call: Call) -> object:
             user_location(),
         ) from None
     return key
+
+
+def _layout(leaf: Any) -> object:
+    """What decides how a dynamic argument is read, its value where that is an int."""
+    if isinstance(leaf, Array):
+        return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
+    return (int, leaf) if isinstance(leaf, int) else type(leaf)
+
+
+def _statics(call: Call) -> tuple[object, ...]:
+    """Static values with type, and text for floats: -0.0 is not 0.0, nan is nan."""
+    return tuple(
+        (place, type(value), repr(value) if isinstance(value, float | complex) else value)
+        for place, value in call.static
+    )
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 class ArgumentClass:
@@ -128,6 +144,11 @@ class ArgumentClass:
         self.values[Symbol(name)] = value
         return symbol(name)
 
+    def integer(self, position: int, value: int) -> Dim:
+        """The symbol of an integer argument, about which nothing is known."""
+        self.values[Symbol(f"k{position}", free=True)] = value
+        return symbol(f"k{position}", free=True)
+
     def strides(self, array: Array, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """The symbolic strides (elements) of an array of this symbolic shape."""
         strides = [dim(0)] * array.ndim
@@ -148,9 +169,13 @@ class ArgumentClass:
 
 
 class Signature(Record):
-    """The class of a call: its inputs, layouts of arrays, the values of its symbols, the guard."""
+    """The class of a call.
 
-    inputs: tuple[Input, ...]
+    `given` has an input for each array and float, a symbol for each integer; `values` are those
+    of the symbols, `layouts` the strides of arrays, `key` the call guard.
+    """
+
+    given: tuple[Input | Dim, ...]
     layouts: Layouts
     values: dict[Symbol, int]
     key: object
@@ -163,22 +188,22 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
         GraphTypeError: an argument's elements or its type cannot be compiled.
     """
     classes = ArgumentClass()
-    inputs: list[Input] = []
+    given: list[Input | Dim] = []
     layouts: Layouts = {}
     for position, (argument, name) in enumerate(zip(arguments, call.names, strict=True)):
         asked = f"argument {name}"
         if isinstance(argument, Array | np.generic):
             dtype = supported(argument.dtype, asked, user_location())
             shape = classes.shape(argument.shape)
-            inputs.append(Input(dtype, position, shape))
+            given.append(Input(dtype, position, shape))
             if isinstance(argument, Array):
                 layouts[position] = classes.strides(argument, shape)
+        elif isinstance(argument, int):
+            given.append(classes.integer(position, argument))
         else:
-            dtype = INT if isinstance(argument, int) else FLOAT
-            inputs.append(Input(dtype, position, (), True))
-    statics = tuple((place, type(value), value) for place, value in call.static)
-    key = (call.structure, tuple(inputs), tuple(layouts.items()), statics)
-    return Signature(tuple(inputs), layouts, classes.values, key)
+            given.append(Input(FLOAT, position, (), True))
+    key = (call.structure, tuple(given), tuple(layouts.items()), _statics(call))
+    return Signature(tuple(given), layouts, classes.values, key)
 
 
 def plain_array(array: Array) -> Array:
@@ -187,7 +212,7 @@ def plain_array(array: Array) -> Array:
     whole = all(step % array.itemsize == 0 for step in array.strides) if array.itemsize else True
     if array.dtype == native and array.flags.aligned and whole:
         return array
-    return np.ascontiguousarray(array, dtype=native)
+    return np.array(array, dtype=native, order="C")
 
 
 def plain_argument(value: Any, name: str) -> object:
@@ -196,17 +221,10 @@ def plain_argument(value: Any, name: str) -> object:
     Raises:
         GraphTypeError: an array-like that NumPy functions treat in ways of their own.
     """
-    if type(value) is Array or isinstance(value, np.memmap):
+    if type(value) is Array or type(value) is np.memmap:
         return plain_array(np.asarray(value))
     if isinstance(value, np.generic):
         return plain_array(np.asarray(value))
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise GraphTypeError(
-            f"argument {name}",
-            f"the integer {value}, outside 64 bits",
-            "pass a float, or a number within -2**63 and 2**63 - 1",
-            user_location(),
-        )
     if isinstance(value, int | float):
         return value
     raise GraphTypeError(

@@ -16,7 +16,7 @@ from axiomjit import dtypes
 from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import BOOL, WEAK_TYPES, DType, Promotable
 from axiomjit.errors import GraphTypeError, GraphValueError, UnsupportedError
-from axiomjit.graph import Held, Node, Op, Scalar, size
+from axiomjit.graph import Held, Node, Op, Scalar, Size, size
 from axiomjit.index_maps import IndexMap, affine, identity, iterator, permutation
 from axiomjit.origins import note, user_location
 from axiomjit.primitives import (
@@ -39,7 +39,7 @@ MULTIPLY: Final = PRIMITIVES["multiply"]
 def as_node(value: Any, asked: str) -> Node:
     """The node of a number, an array or a length; a node is returned as it is.
 
-    An array is held by reference, not copied.
+    An array is held by reference, not copied; a list becomes an array.
 
     Raises:
         GraphTypeError: the value is nothing one can compute with.
@@ -48,10 +48,17 @@ def as_node(value: Any, asked: str) -> Node:
         return value
     if isinstance(value, Dim):
         return size(value) if value.constant is None else as_node(value.constant, asked)
+    if isinstance(value, list | tuple):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray):
         native = dtypes.supported(value.dtype, asked, user_location())
         if value.dtype != native or not value.flags.aligned:
-            value = value.astype(native)
+            raise GraphTypeError(
+                asked,
+                "an array from outside the function that is byteswapped or misaligned",
+                "convert it there once, for example with x.astype(x.dtype.newbyteorder('='))",
+                user_location(),
+            )
         return Held(native, value, tuple(dim(n) for n in value.shape))
     if isinstance(value, np.generic):
         native = dtypes.supported(value.dtype, asked, user_location())
@@ -79,6 +86,8 @@ def cast(node: Node, dtype: DType) -> Node:
     """The node with elements of another dtype; itself where nothing changes."""
     if node.dtype == dtype and not node.weak:
         return node
+    if isinstance(node, Size):
+        return Size(dtype, node.length)
     if isinstance(node, Scalar):
         return Scalar(dtype, dtype.type(node.value), node.weak)
     rank = len(node.shape)
@@ -273,6 +282,11 @@ def contract(
     return note(Op(result, MULTIPLY, SUM, (a, b), maps, extents, rank))
 
 
+def strong(node: Node) -> Node:
+    """The node as an array: a Python number takes part in promotion with its dtype."""
+    return elementwise(COPY, node) if node.weak else node
+
+
 def dot(left: Node, right: Node) -> Node:
     """NumPy's dot: products of numbers, inner products, matrix products.
 
@@ -280,7 +294,7 @@ def dot(left: Node, right: Node) -> Node:
         GraphValueError: the contracted lengths differ.
     """
     if not left.shape or not right.shape:
-        return elementwise(MULTIPLY, left, right)
+        return elementwise(MULTIPLY, strong(left), strong(right))
     a, b = len(left.shape), len(right.shape)
     meet = max(b - 2, 0)
     asked = f"dot({type_text(left)}, {type_text(right)})"

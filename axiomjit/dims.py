@@ -8,6 +8,7 @@ the program that was built is still valid.
 
 from __future__ import annotations
 
+import functools
 import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -23,9 +24,10 @@ Monomial = tuple["Atom", ...]
 
 
 class Symbol(Record):
-    """A length given from outside; `rank` orders symbols, `name` is for people and printing."""
+    """A length given from outside; a `free` one may be any integer, also equal to another."""
 
     name: str
+    free: bool = False
 
 
 class Quotient(Record):
@@ -217,9 +219,9 @@ def dim(value: int | Dim) -> Dim:
     return value if isinstance(value, Dim) else _intern({(): operator.index(value)})
 
 
-def symbol(name: str) -> Dim:
+def symbol(name: str, free: bool = False) -> Dim:
     """The Dim of a length called `name`, given from outside."""
-    return _intern({(Symbol(name),): 1})
+    return _intern({(Symbol(name, free),): 1})
 
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
@@ -241,10 +243,7 @@ def _extreme(which: str, left: Dim, right: Dim) -> Dim:
 
 def product(lengths: tuple[Dim, ...]) -> Dim:
     """The product of lengths; 1 for none."""
-    total = dim(1)
-    for length in lengths:
-        total = total * length
-    return total
+    return functools.reduce(operator.mul, lengths, dim(1))
 
 
 def magnitude(length: Dim) -> int:
@@ -260,7 +259,7 @@ def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
         for atom in monomial:
             match atom:
                 case Symbol():
-                    part = part * (dim(values[atom]) if atom in values else symbol(atom.name))
+                    part = part * (dim(values.get(atom, _intern({(atom,): 1}))))
                 case Quotient(top=top, bottom=bottom):
                     part = part * (substitute(top, values) // substitute(bottom, values))
                 case Extreme(which=which, left=left, right=right):
@@ -319,8 +318,8 @@ SIGNS: Final[dict[str, Callable[[int, int], bool]]] = {
 class Scope:
     """The values at hand of the symbols of one trace, and the guards left by those who looked.
 
-    Symbols of one scope are taken to be different numbers, each above `SMALL`: the call guard
-    (which lengths are equal, which are small) already says so.
+    Symbols of one scope that are not free are taken to be different numbers, each above `SMALL`:
+    the call guard (which lengths are equal, which are small) already says so.
     """
 
     def __init__(self, values: Mapping[Symbol, int]) -> None:
@@ -397,4 +396,5 @@ def _known(left: Dim, right: Dim, sign: str) -> bool:
 
 def _is_symbol(length: Dim) -> bool:
     monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
-    return factor == 1 and len(monomial) == 1 and isinstance(monomial[0], Symbol)
+    atom = monomial[0] if factor == 1 and len(monomial) == 1 else None
+    return isinstance(atom, Symbol) and not atom.free

@@ -7,7 +7,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Final, Generic, TypeVar
 
 import numpy as np
@@ -40,9 +39,12 @@ class Program:
 
     def bind(self, lengths: Mapping[Symbol, int]) -> Runnable:
         """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
-        if config.disable or user_traps_errors() or not _can_compile():
-            return Evaluated(self.stages.graph, lengths)
-        return BoundPlan(self.stages.plan, lengths)
+        if not config.disable and not user_traps_errors():
+            try:
+                return BoundPlan(self.stages.plan, lengths)
+            except ImportError as error:
+                _notice(str(error))
+        return Evaluated(self.stages.graph, lengths)
 
 
 def user_traps_errors() -> bool:
@@ -66,15 +68,14 @@ Runnable = BoundPlan | Evaluated
 
 
 @lru_cache(maxsize=1)
-def _can_compile() -> bool:
-    if find_spec("numba") is not None:
-        return True
+def _notice(reason: str) -> None:
+    """Say once that nothing is compiled, and why."""
     warnings.warn(
-        "axiomjit: numba is not installed, every program runs in NumPy; pip install numba",
+        f"axiomjit: numba cannot be imported, every program runs in NumPy ({reason}); "
+        "install a numba that fits this NumPy",
         FallbackWarning,
-        stacklevel=4,
+        stacklevel=6,
     )
-    return False
 
 
 AnyProgram = TypeVar("AnyProgram", bound=Program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 import warnings
 from collections import OrderedDict
@@ -15,7 +16,7 @@ import numpy as np
 from axiomjit.arguments import Call, Signature, classify, exact_key, plain_argument, take_apart
 from axiomjit.config import config
 from axiomjit.counters import count
-from axiomjit.dims import Scope
+from axiomjit.dims import Dim, Scope, evaluate
 from axiomjit.driver import Program, ProgramTable, Runnable, user_traps_errors
 from axiomjit.errors import (
     FallbackWarning,
@@ -25,10 +26,11 @@ from axiomjit.errors import (
     UnsupportedError,
 )
 from axiomjit.explain import Explanation
+from axiomjit.lengths import Length
 from axiomjit.lowered import Lowered
 from axiomjit.records import Record
 from axiomjit.trace import Trace, Tracer, trace
-from axiomjit.tree import LEAF, unflatten
+from axiomjit.tree import LEAF, Structure, unflatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,11 +58,29 @@ class TracedProgram(Program):
 
 
 class Ready(Record):
-    """What runs for one exact layout of arguments; `plain` says that they can be used as is."""
+    """What runs for one exact layout of arguments, and how its results are put together.
+
+    A leaf is the number of a result, or a value; `plain` says that arguments can be used as is.
+    """
 
     runnable: Runnable
-    trace: Trace
+    structure: Structure
+    leaves: tuple[tuple[int | None, object], ...]
     plain: bool
+
+
+class BoundMethod(functools.partial[Any]):
+    """A compiled method of an instance."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """As `Jitted.lower`."""
+        jitted: Any = self.func
+        return cast(Lowered, jitted.lower(*self.args, *args, **kwargs))
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """As `Jitted.explain`."""
+        jitted: Any = self.func
+        return cast(Explanation, jitted.explain(*self.args, *args, **kwargs))
 
 
 class Jitted(Generic[P, R]):
@@ -72,6 +92,7 @@ class Jitted(Generic[P, R]):
         """Wrap; nothing is compiled before the first call."""
         functools.update_wrapper(self, function)
         self._function = function
+        self._name: str = getattr(function, "__qualname__", type(function).__qualname__)
         self._signature = inspect.signature(function)
         self._static = self._checked(static_argnames)
         self._strict = strict
@@ -87,7 +108,7 @@ class Jitted(Generic[P, R]):
             if name not in self._signature.parameters:
                 raise GraphValueError(
                     f"jit(static_argnames={list(names)})",
-                    f"no parameter {name!r} in {self._function.__qualname__}{self._signature}",
+                    f"no parameter {name!r} in {self._name}{self._signature}",
                     "name parameters of the function",
                 )
         return frozenset(names)
@@ -95,7 +116,7 @@ class Jitted(Generic[P, R]):
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """A method; its instance is a static argument."""
         bound: Any = self
-        return bound if owner is None else functools.partial(bound, owner)
+        return bound if owner is None else BoundMethod(bound, owner)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run; results are new arrays, or views where NumPy would return one."""
@@ -112,7 +133,7 @@ class Jitted(Generic[P, R]):
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
         call = take_apart(self._signature, self._static, args, kwargs)
-        if any(isinstance(value, Tracer) for value in call.dynamic):
+        if any(isinstance(value, Tracer | Length) for value in (*call.dynamic, *_values(call))):
             return self._function(*args, **kwargs)
         key = quick or exact_key(call)
         ready = self._exact.get(key)
@@ -127,6 +148,13 @@ class Jitted(Generic[P, R]):
         arguments = call.dynamic if ready.plain else _plain(call)
         return _assemble(ready, arguments)
 
+    def __reduce__(self) -> tuple[Any, ...] | str:
+        """Pickled by name where the name finds it, as functions are; else by what it wraps."""
+        module: object = sys.modules.get(self._function.__module__)
+        if functools.reduce(_attribute, self._name.split("."), module) is self:
+            return self._name
+        return Jitted, (self._function, tuple(self._static), self._strict)
+
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Every stage of the program for these arguments; nothing is run.
 
@@ -139,7 +167,7 @@ class Jitted(Generic[P, R]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
-        return Explanation(self._function.__qualname__, self.lower(*args, **kwargs))
+        return Explanation(self._name, self.lower(*args, **kwargs))
 
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far."""
@@ -151,7 +179,12 @@ class Jitted(Generic[P, R]):
         signature = classify(call, plain)
         program = self._program(call, signature)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
-        ready = Ready(program.bind(signature.values), program.trace, as_is)
+        runnable = program.bind(signature.values)
+        leaves = tuple(
+            (number, evaluate(value, signature.values) if isinstance(value, Dim) else value)
+            for number, value in program.trace.leaves
+        )
+        ready = Ready(runnable, program.trace.structure, leaves, as_is)
         with self._lock:
             self._bound += 1
             if config.disable:
@@ -170,11 +203,11 @@ class Jitted(Generic[P, R]):
         return self._programs.find(signature.key, signature.values, build)
 
     def _follow(self, call: Call, signature: Signature, scope: Scope) -> Trace:
-        def run(tracers: Sequence[Tracer]) -> object:
+        def run(tracers: Sequence[Tracer | Length]) -> object:
             whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
             return self._function(*whole[0], **whole[1])
 
-        return trace(run, signature.inputs, scope)
+        return trace(run, signature.given, scope)
 
     def _fall_back(self, error: TraceError) -> None:
         """Decide whether NumPy runs the function from now on; else raise the error."""
@@ -186,14 +219,22 @@ class Jitted(Generic[P, R]):
         count("fallbacks")
         if policy == "warn":
             warnings.warn(
-                f"{self._function.__qualname__} runs in NumPy, not compiled: {error}",
+                f"{self._name} runs in NumPy, not compiled: {error}",
                 FallbackWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
+
+
+def _values(call: Call) -> Iterator[object]:
+    return (value for _, value in call.static)
 
 
 def _plain(call: Call) -> tuple[object, ...]:
     return tuple(map(plain_argument, call.dynamic, call.names))
+
+
+def _attribute(owner: object, name: str) -> object:
+    return getattr(owner, name, None)
 
 
 def _arrays_key(args: tuple[object, ...]) -> object:
@@ -209,14 +250,13 @@ def _arrays_key(args: tuple[object, ...]) -> object:
 def _assemble(ready: Ready, arguments: Sequence[object]) -> object:
     """Run, and put the return value together: results without dimensions are NumPy scalars."""
     results = ready.runnable.run(arguments)
-    followed = ready.trace
-    if followed.structure is LEAF and followed.leaves[0][0] is not None:
+    if ready.structure is LEAF and ready.leaves[0][0] is not None:
         return results[0][()] if results[0].ndim == 0 else results[0]
-    return unflatten(followed.structure, _leaves(followed, results))
+    return unflatten(ready.structure, _leaves(ready, results))
 
 
-def _leaves(followed: Trace, results: Sequence[np.ndarray]) -> Iterator[object]:
-    for number, value in followed.leaves:
+def _leaves(ready: Ready, results: Sequence[np.ndarray]) -> Iterator[object]:
+    for number, value in ready.leaves:
         if number is None:
             yield value
         else:

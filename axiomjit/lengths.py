@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -57,15 +56,26 @@ class Length:
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any
     ) -> object:
-        if any(type(v).__name__ == "Tracer" for v in inputs):
+        known = Length | np.ndarray | np.generic | int | float | complex
+        if not all(isinstance(value, known) for value in inputs):
             return NotImplemented
-        values = [int(v) if isinstance(v, Length) else v for v in inputs]
-        return getattr(ufunc, method)(*values, **options)
+        return getattr(ufunc, method)(*map(_at_hand, inputs), **options)
 
 
-def unwrap(value: object) -> object:
-    """The symbolic length behind a Length; other values as they are."""
-    return value.dim if isinstance(value, Length) else value
+def _at_hand(value: Any) -> Any:
+    """The value at hand of a Length, with a guard; other values as they are."""
+    return int(value) if isinstance(value, Length) else value
+
+
+def unwrap(value: Any) -> Any:
+    """The symbolic length behind a Length, also within tuples, lists and slices."""
+    if isinstance(value, Length):
+        return value.dim
+    if isinstance(value, slice):
+        return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
+    if isinstance(value, tuple | list):
+        return type(value)(map(unwrap, value)) if not hasattr(value, "_fields") else value
+    return value
 
 
 def length(value: Dim) -> int | Length:
@@ -73,39 +83,47 @@ def length(value: Dim) -> int | Length:
     return Length(value) if value.constant is None else value.constant
 
 
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Length | int) and not isinstance(value, bool)
+
+
 def _symbolic(name: str) -> Callable[[Length, Any], object]:
-    """Integer arithmetic that stays symbolic; other operands get the value at hand."""
+    """Integer arithmetic that stays symbolic; with other operands it has the value at hand."""
+    by_value = _by_value(name)
 
     def method(self: Length, other: Any) -> object:
-        if isinstance(other, Length | int) and not isinstance(other, bool):
-            return length(getattr(self.dim, name)(dim(unwrap(other))))  # type: ignore[arg-type]
-        return _by_value(name)(self, other)
+        if not _is_integer(other) or (name in ("__floordiv__", "__mod__") and other == 0):
+            return by_value(self, other)
+        result = getattr(self.dim, name)(dim(unwrap(other)))
+        return length(result) if isinstance(result, Dim) else result
 
     return method
 
 
-def _by_value(name: str) -> Callable[[Length, Any], object]:
+def _by_value(name: str) -> Callable[..., object]:
     def method(self: Length, *others: Any) -> object:
-        values = [int(v) if isinstance(v, Length) else v for v in others]
-        return getattr(int(self), name)(*values)
+        return getattr(int(self), name)(*map(_at_hand, others))
 
     return method
 
 
 def _compared(name: str) -> Callable[[Length, Any], object]:
-    """Comparison; integers are compared as lengths, so that what is always so leaves no guard."""
+    """Comparison of integers as lengths: what is always so leaves no guard."""
+    symbolic = _symbolic(name)
 
     def method(self: Length, other: Any) -> object:
-        if isinstance(other, float) and math.isfinite(other) and other == int(other):
-            other = int(other)
-        if isinstance(other, Length | int):
-            return getattr(self.dim, name)(dim(unwrap(other)))  # type: ignore[arg-type]
-        return _by_value(name)(self, other)
+        whole = isinstance(other, float) and other.is_integer()
+        return symbolic(self, int(other) if whole else other)
 
     return method
 
 
-for _name in ("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__"):
-    setattr(Length, _name, _symbolic(_name))
-for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
-    setattr(Length, _name, _compared(_name))
+_FORMS: Final = {
+    _symbolic: "add radd sub rsub mul rmul floordiv mod",
+    _compared: "eq ne lt le gt ge",
+    _by_value: "rfloordiv rmod truediv rtruediv pow rpow divmod rdivmod abs neg pos invert "
+    "and rand or ror xor rxor lshift rlshift rshift rrshift",
+}
+for _form, _names in _FORMS.items():
+    for _name in _names.split():
+        setattr(Length, f"__{_name}__", _form(f"__{_name}__"))

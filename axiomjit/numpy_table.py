@@ -40,7 +40,7 @@ def refuse(function: str, option: str, value: object) -> UnsupportedError:
 
 def _only_defaults(function: str, **options: object) -> None:
     for option, value in options.items():
-        if value is not None and value is not UNGIVEN:
+        if value is not None and value is not UNGIVEN and value is not True:
             raise refuse(function, option, value)
 
 
@@ -75,7 +75,11 @@ def _axes(node: Node, axis: Axis) -> tuple[int, ...]:
         numpy.exceptions.AxisError: no such dimension.
     """
     rank = len(node.shape)
-    return tuple(range(rank)) if axis is None else normalize_axis_tuple(axis, rank)
+    if isinstance(axis, list):
+        raise TypeError(f"'list' object cannot be interpreted as an integer: axis={axis}")
+    if axis is None or (rank == 0 and axis in (0, -1)):
+        return tuple(range(rank))
+    return normalize_axis_tuple(axis, rank)
 
 
 def keep_dimensions(node: Node, shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
@@ -171,15 +175,17 @@ def _broadcast_to(array: object, shape: Any, subok: bool = False) -> Node:
     return builder.broadcast_to(node, tuple(dim(n) for n in lengths))
 
 
-def cast_to(node: Node, dtype: Any) -> Node:
-    """`node.astype(dtype)`: always a fresh array."""
+def cast_to(node: Node, dtype: Any, copy: bool = True) -> Node:
+    """`node.astype(dtype)`: a fresh array; with `copy=False` the node where it has the dtype."""
     wanted = supported(np.dtype(dtype), f"astype({dtype})", user_location())
     if node.dtype == wanted:
-        return _copy(node)
+        return _copy(node) if copy else node
     return builder.cast(node, wanted)
 
 
-def _copy(a: object) -> Node:
+def _copy(a: object, order: str = "K") -> Node:
+    if order != "K":
+        raise refuse("copy", "order", order)
     node = builder.as_node(a, "copy")
     return builder.elementwise(PRIMITIVES["copy"], node)
 
@@ -192,6 +198,8 @@ def index_node(node: Node, key: object) -> Node:
         IndexError: an index out of range, or more indices than dimensions.
     """
     items = key if isinstance(key, tuple) else (key,)
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
     named = [k for k in items if k is not None and k is not Ellipsis]
     if len(named) > len(node.shape):
         raise IndexError(f"{len(named)} indices for an array of {len(node.shape)} dimensions")
@@ -216,10 +224,14 @@ def index_node(node: Node, key: object) -> Node:
     return builder.view(node, tuple(maps), tuple(extents))
 
 
+def _index_name(item: object) -> str:
+    return f"an array {type_text(item)}" if isinstance(item, Node) else f"a {type(item).__name__}"
+
+
 def _position(item: Any, length: Dim) -> Dim:
     if isinstance(item, bool) or not isinstance(item, int | np.integer | Dim):
         raise UnsupportedError(
-            f"indexing with {type(item).__name__}",
+            f"indexing with {_index_name(item)}",
             "an index that is no integer, slice, Ellipsis or newaxis",
             "use where(...) for a choice by mask, or index outside the compiled function",
             user_location(),
@@ -233,6 +245,8 @@ def _position(item: Any, length: Dim) -> Dim:
 def _slice_of(item: slice, length: Dim) -> tuple[Dim, int, Dim]:
     """First position, step and number of positions of a slice; looks leave guards."""
     step = 1 if item.step is None else int(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
     if item.start is None and item.stop is None:
         start = dim(0) if step > 0 else length - 1
         return start, step, (length + (abs(step) - 1)) // abs(step)
@@ -288,6 +302,6 @@ METHODS: Final[dict[str, Row]] = {
     "max": _MAX,
     "min": _MIN,
     "dot": _dot,
-    "copy": _copy,
+    "copy": lambda a, order="C": _copy(a, "K" if order == "C" else order),
 }
 REDUCTIONS: Final[dict[np.ufunc, Row]] = {np.add: _SUM, np.maximum: _MAX, np.minimum: _MIN}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,12 +15,11 @@ if TYPE_CHECKING:
 
     from axiomjit.graph import Node
 
-_PACKAGE: Final = str(Path(__file__).parent)
-_REAL: Final = tuple(
-    str((Path(__file__).parent / part).resolve()) for part in ("passes", "runtime")
+_PACKAGE: Final = Path(__file__).parent
+_PARTS: Final = tuple((_PACKAGE / part).resolve() for part in ("passes", "runtime"))
+_OURS: Final = tuple(
+    f"{folder}{os.sep}" for folder in (_PACKAGE, *_PARTS, Path(np.__file__).parent)
 )
-_NUMPY: Final = str(Path(np.__file__).parent)
-_OURS: Final = (_PACKAGE, *_REAL, _NUMPY)
 _origins: Final[WeakKeyDictionary[Node, str]] = WeakKeyDictionary()
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -11,8 +11,14 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from axiomjit import builder, numpy_table
 from axiomjit.dims import Dim, Scope, bound, product
 from axiomjit.dtypes import DType
-from axiomjit.errors import NeedsValuesError, UnsupportedAttributeError, UnsupportedError
-from axiomjit.graph import Graph, Input, Node
+from axiomjit.errors import (
+    NeedsValuesError,
+    TraceError,
+    UnsupportedAttributeError,
+    UnsupportedError,
+)
+from axiomjit.graph import Graph, Input, Node, post_order
+from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_table import FUNCTIONS, METHODS, REDUCTIONS, UFUNCS
 from axiomjit.origins import origin, user_location
 from axiomjit.print_graph import type_text
@@ -32,9 +38,9 @@ class Tracer(NDArrayOperatorsMixin):
         self.node = node
 
     @property
-    def shape(self) -> tuple[int | Dim, ...]:
-        """The shape; lengths that may differ in the next call are Dims."""
-        return tuple(n if n.constant is None else n.constant for n in self.node.shape)
+    def shape(self) -> tuple[int | Length, ...]:
+        """The shape; a length that may differ in the next call is a `Length`."""
+        return tuple(length(n) for n in self.node.shape)
 
     @property
     def ndim(self) -> int:
@@ -42,10 +48,14 @@ class Tracer(NDArrayOperatorsMixin):
         return len(self.node.shape)
 
     @property
-    def size(self) -> int | Dim:
+    def size(self) -> int | Length:
         """The number of elements."""
-        total = product(self.node.shape)
-        return total if total.constant is None else total.constant
+        return length(product(self.node.shape))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.node.dtype.itemsize
 
     @property
     def dtype(self) -> DType:
@@ -62,12 +72,12 @@ class Tracer(NDArrayOperatorsMixin):
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return Tracer(FUNCTIONS[np.transpose](self.node, order))
 
-    def astype(self, dtype: Any) -> Tracer:
-        """A copy with elements of another type."""
-        return Tracer(numpy_table.cast_to(self.node, dtype))
+    def astype(self, dtype: Any, copy: bool = True) -> Tracer:
+        """A copy with elements of another type; itself with `copy=False` where it has it."""
+        return Tracer(numpy_table.cast_to(self.node, dtype, copy))
 
     def __getitem__(self, key: object) -> Tracer:
-        return Tracer(numpy_table.index_node(self.node, key))
+        return Tracer(numpy_table.index_node(self.node, unwrap(_node(key))))
 
     def __len__(self) -> int:
         if not self.node.shape:
@@ -109,7 +119,7 @@ class Tracer(NDArrayOperatorsMixin):
         for option, value in options.items():
             if not (option == "where" and value is True):
                 raise numpy_table.refuse(ufunc.__name__, option, value)
-        return Tracer(UFUNCS[ufunc](*nodes))
+        return Tracer(builder.strong(UFUNCS[ufunc](*nodes)))
 
     def __array_function__(
         self,
@@ -118,6 +128,8 @@ class Tracer(NDArrayOperatorsMixin):
         args: Sequence[object],
         kwargs: dict[str, object],
     ) -> object:
+        if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
+            return getattr(args[0], QUERIES[func])
         if func not in FUNCTIONS:
             raise _unsupported(f"{func.__module__}.{func.__name__}", args)
         given = {name: _node(value) for name, value in kwargs.items()}
@@ -154,13 +166,13 @@ class Tracer(NDArrayOperatorsMixin):
 
 
 def _ours(value: object) -> bool:
-    known = Tracer | np.ndarray | np.generic | int | float | Dim | Node
+    known = Tracer | np.ndarray | np.generic | int | float | Length | Node
     return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
 
 
 def _node(value: object) -> object:
-    """The node of a traced array; other values as they are."""
-    return value.node if isinstance(value, Tracer) else value
+    """The node of a traced array, the symbol of a length; other values as they are."""
+    return value.node if isinstance(value, Tracer) else unwrap(value)
 
 
 def _made(node: Node) -> str:
@@ -197,11 +209,41 @@ def _unsupported(name: str, args: Sequence[object]) -> UnsupportedError:
     )
 
 
+def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], object]:
+    """An infix operator: of Python numbers alone it gives a Python number, unlike the ufunc."""
+
+    def method(self: Tracer, other: object) -> object:
+        if not isinstance(other, Tracer | Length | int | float):
+            return ufunc(other, self) if mirrored else ufunc(self, other)
+        pair = (other, self) if mirrored else (self, other)
+        return Tracer(UFUNCS[ufunc](*map(_node, pair)))
+
+    return method
+
+
+for _name, _ufunc in (
+    ("add", np.add),
+    ("sub", np.subtract),
+    ("mul", np.multiply),
+    ("truediv", np.divide),
+    ("pow", np.power),
+):
+    setattr(Tracer, f"__{_name}__", _operator(_ufunc, mirrored=False))
+    setattr(Tracer, f"__r{_name}__", _operator(_ufunc, mirrored=True))
+
+
+QUERIES: Final[dict[Callable[..., object], str]] = {
+    np.shape: "shape",
+    np.ndim: "ndim",
+    np.size: "size",
+}
+
+
 class Trace(Record):
     """A followed function: its graph, and the structure of what it returned.
 
     `leaves` has one entry per leaf of the structure: the number of a graph output, or a value
-    that did not depend on arguments.
+    that depends on no array (a Dim where it depends on lengths).
     """
 
     graph: Graph
@@ -209,10 +251,28 @@ class Trace(Record):
     leaves: tuple[tuple[int | None, object], ...]
 
 
+def _check_holds_none(value: object) -> None:
+    """Refuse to return a traced array inside a container that is not taken apart."""
+    inside: list[object] = []
+    if isinstance(value, set | frozenset):
+        inside = list(value)
+    elif not isinstance(value, type | np.ndarray | np.generic) and hasattr(value, "__dict__"):
+        inside = list(vars(value).values())
+    if isinstance(value, Generator) or any(isinstance(part, Tracer) for part in inside):
+        raise TraceError(
+            f"return a {type(value).__name__}",
+            "traced arrays inside, whose values are known only after the call",
+            "return arrays in tuples, named tuples, lists or dicts",
+            user_location(),
+        )
+
+
 def trace(
-    call: Callable[[Sequence[Tracer]], object], inputs: tuple[Input, ...], scope: Scope
+    call: Callable[[Sequence[Tracer | Length]], object],
+    given: Sequence[Input | Dim],
+    scope: Scope,
 ) -> Trace:
-    """Follow `call` with one tracer per input.
+    """Follow `call` with a tracer for each input, a `Length` for each integer.
 
     Raises:
         NeedsValuesError: it branches on values or writes into an array.
@@ -220,16 +280,23 @@ def trace(
         GraphTypeError, GraphValueError: operands do not fit.
     """
     with bound(scope):
-        returned = call([Tracer(node) for node in inputs])
+        returned = call([Tracer(v) if isinstance(v, Input) else Length(v) for v in given])
+    inputs = tuple(v for v in given if isinstance(v, Input))
     values, structure = flatten(returned)
     outputs: dict[Node, int] = {}
     leaves: list[tuple[int | None, object]] = []
     for value in values:
         if isinstance(value, Tracer):
             leaves.append((outputs.setdefault(value.node, len(outputs)), None))
-        elif isinstance(value, Dim):
-            node = builder.as_node(value, "return")
-            leaves.append((outputs.setdefault(node, len(outputs)), None))
         else:
-            leaves.append((None, value))
+            _check_holds_none(value)
+            leaves.append((None, unwrap(value)))
+    strangers = {n for n in post_order(tuple(outputs)) if isinstance(n, Input)} - set(inputs)
+    if strangers:
+        raise TraceError(
+            "a result",
+            "a traced array of another call, kept from when it was followed",
+            "return arrays instead of storing them outside the function",
+            user_location(),
+        )
     return Trace(Graph(inputs, tuple(outputs)), structure, tuple(leaves))

@@ -48,6 +48,6 @@ def unflatten(structure: Structure, leaves: Iterator[object]) -> object:
     parts = [unflatten(part, leaves) for part in structure.parts]
     if structure.kind is dict:
         return dict(zip(structure.keys, parts, strict=True))
-    if hasattr(structure.kind, "_fields"):
-        return structure.kind(*parts)
+    if hasattr(structure.kind, "_make"):
+        return structure.kind._make(parts)
     return structure.kind(parts)

@@ -199,7 +199,8 @@ class _Interface:
     ) -> None:
         interface = dict(base.__array_interface__)
         address, read_only = interface["data"]
-        shifted = (address + (offset if 0 not in shape else 0), read_only)
+        spread = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
+        shifted = (address + (offset if 0 not in shape else 0), read_only or spread)
         interface.update(data=shifted, shape=shape, strides=strides)
         self.__array_interface__ = interface
         self.base = base
