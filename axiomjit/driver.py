@@ -135,7 +135,8 @@ def run_graph(
     owners = [a for a in arrays if isinstance(a, Array)]
     owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
     return tuple(
-        r.copy() if any(np.may_share_memory(r, owner) for owner in owners) else r for r in results
+        r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
+        for r in results
     )
 
 
