@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from axiomjit.dims import Dim, Symbol, evaluate
+from axiomjit.dims import Symbol, evaluate
 from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, post_order
 from axiomjit.index_maps import IndexMap
 
@@ -96,8 +96,3 @@ def read(
         return np.empty(extents, value.dtype)
     first: tuple[Any, ...] = tuple(slice(evaluate(f.offset, lengths), None) for f in index)
     return as_strided(value[(*first, ...)], extents, strides)
-
-
-def shape_of(shape: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
-    """A symbolic shape in numbers."""
-    return tuple(evaluate(length, lengths) for length in shape)

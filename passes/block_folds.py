@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Final
 
 from axiomjit.dims import Dim, Scope, bound, dim, larger, product
@@ -12,7 +14,6 @@ from axiomjit.passes.loop_ir import (
     Fold,
     For,
     Index,
-    LibraryCall,
     Load,
     LoopProgram,
     Nest,
@@ -22,6 +23,7 @@ from axiomjit.passes.loop_ir import (
     Store,
     Take,
     chain_of,
+    map_nests,
 )
 from axiomjit.passes.view_ir import Storage
 
@@ -45,24 +47,17 @@ def block_folds(program: LoopProgram, scope: Scope) -> LoopProgram:
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.
     Keeps: each result within the bound of the sum's rounding; max and min bit for bit.
     """
-    partials = 0
-    steps: list[Nest | LibraryCall] = []
+    numbers = count()
     with bound(scope):
-        for step in program.steps:
-            new = step if isinstance(step, LibraryCall) else _cut(step, partials)
-            partials += len(new.partials) if isinstance(new, Nest) else 0
-            steps.append(new)
-    changed = any(new is not old for new, old in zip(steps, program.steps, strict=True))
-    result: LoopProgram = program.replace(steps=tuple(steps)) if changed else program
-    return result
+        return map_nests(program, lambda nest: _cut(nest, numbers))
 
 
-def _cut(nest: Nest, partials: int) -> Nest:
+def _cut(nest: Nest, numbers: Iterator[int]) -> Nest:
     outer = next((s for s in nest.body if isinstance(s, For)), None)
     if outer is None:
         return nest
     if outer.kind == "fold":
-        return _in_groups(nest.body, outer, partials)
+        return _in_groups(nest.body, outer, numbers)
     body = _cut_rows(nest.body)
     return nest if body == nest.body else Nest(body)
 
@@ -129,7 +124,7 @@ def _blocked(loop: For, states: list[State]) -> tuple[For, bool]:
     return outermost, at == 0
 
 
-def _in_groups(body: tuple[Stmt, ...], loop: For, first: int) -> Nest:
+def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
     """A grid of groups of blocks, and the part that combines their results."""
     at = body.index(loop)
     opened = tuple(map(_as_tree, body[:at]))
@@ -142,8 +137,8 @@ def _in_groups(body: tuple[Stmt, ...], loop: For, first: int) -> Nest:
     unit = f"{blocked.iterator}g"
     here = Index(dim(0), ((unit, dim(1)),))
     partials = tuple(
-        Storage(f"p{first + k}", "partial", state.dtype, (groups,), (dim(1),))
-        for k, state in enumerate(states)
+        Storage(f"p{next(numbers)}", "partial", state.dtype, (groups,), (dim(1),))
+        for state in states
     )
     drains = tuple(Drain(state) for state in trees)
     main: list[Stmt] = [*opened, blocked.replace(block=Block(unit, size)), *drains]

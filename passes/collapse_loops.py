@@ -6,12 +6,12 @@ from axiomjit.dims import dim
 from axiomjit.passes.loop_ir import (
     For,
     Index,
-    LibraryCall,
     Load,
     LoopProgram,
     Nest,
     Stmt,
     Store,
+    map_nests,
     rewrite_body,
     walk,
 )
@@ -28,12 +28,7 @@ def collapse_loops(program: LoopProgram) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: the order in which elements are visited.
     """
-    steps = tuple(
-        step if isinstance(step, LibraryCall) else _collapse(step) for step in program.steps
-    )
-    changed = any(new is not old for new, old in zip(steps, program.steps, strict=True))
-    result: LoopProgram = program.replace(steps=steps) if changed else program
-    return result
+    return map_nests(program, _collapse)
 
 
 def _collapse(nest: Nest) -> Nest:

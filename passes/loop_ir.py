@@ -154,6 +154,15 @@ class LoopProgram(Record):
     results: tuple[tuple[View, tuple[Dim, ...]], ...]
 
 
+def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
+    """Replace each nest by what `rule` gives for it; the program itself where nothing changes."""
+    steps = tuple(step if isinstance(step, LibraryCall) else rule(step) for step in program.steps)
+    if all(new is old for new, old in zip(steps, program.steps, strict=True)):
+        return program
+    changed: LoopProgram = program.replace(steps=steps)
+    return changed
+
+
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement, loops before their bodies."""
     for stmt in body:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from axiomjit.dims import magnitude
 from axiomjit.passes.loop_ir import (
     For,
-    LibraryCall,
     Load,
     LoopProgram,
     Nest,
     Stmt,
     Store,
     chain_of,
+    map_nests,
     statements,
     strain,
 )
@@ -28,10 +28,7 @@ def order_loops(program: LoopProgram) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: the nests and their data; sums over several loops may be added in another order.
     """
-    steps = tuple(step if isinstance(step, LibraryCall) else _order(step) for step in program.steps)
-    changed = any(new is not old for new, old in zip(steps, program.steps, strict=True))
-    result: LoopProgram = program.replace(steps=steps) if changed else program
-    return result
+    return map_nests(program, _order)
 
 
 def _order(nest: Nest) -> Nest:

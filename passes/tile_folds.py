@@ -9,7 +9,6 @@ from axiomjit.passes.loop_ir import (
     Block,
     Fold,
     For,
-    LibraryCall,
     Load,
     LoopProgram,
     Nest,
@@ -18,6 +17,7 @@ from axiomjit.passes.loop_ir import (
     Store,
     Take,
     chain_of,
+    map_nests,
     rewrite_body,
     strain,
     walk,
@@ -38,10 +38,7 @@ def tile_folds(program: LoopProgram) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: the order in which each result's elements are added.
     """
-    steps = tuple(step if isinstance(step, LibraryCall) else _tile(step) for step in program.steps)
-    changed = any(new is not old for new, old in zip(steps, program.steps, strict=True))
-    result: LoopProgram = program.replace(steps=steps) if changed else program
-    return result
+    return map_nests(program, _tile)
 
 
 def _tile(nest: Nest) -> Nest:
