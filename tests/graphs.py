@@ -40,16 +40,26 @@ class Case(NamedTuple):
     scope: Scope
     arguments: tuple[object, ...]
     key: object
-    leaves: tuple[int, ...]
+    leaves: tuple[tuple[int | None, object], ...]
 
     @property
     def values(self) -> dict[Symbol, int]:
         """The lengths at hand."""
         return self.scope.values
 
-    def returned(self, outputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-        """What the function returns, given the outputs of its graph; equal ones are one output."""
-        return tuple(outputs[k] for k in self.leaves)
+    def returned(
+        self, outputs: Sequence[np.ndarray], lengths: dict[Symbol, int] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """What the function returns, given the outputs of its graph; equal ones are one output.
+
+        What depends on lengths and integers alone is no output of the graph; other lengths than
+        those at hand may be given.
+        """
+        lengths = self.values if lengths is None else lengths
+        return tuple(
+            np.asarray(_value(value, lengths)) if number is None else outputs[number]
+            for number, value in self.leaves
+        )
 
 
 def signature_of(function: Callable[..., object], arguments: Sequence[object]):
@@ -63,9 +73,13 @@ def follow(function: Callable[..., object], *arguments: object) -> Case:
     """The case of a function whose arguments are arrays and numbers."""
     signature, plain = signature_of(function, arguments)
     scope = Scope(signature.values)
-    followed = trace(lambda tracers: function(*tracers), signature.inputs, scope)
-    leaves = tuple(number for number, _ in followed.leaves if number is not None)
-    return Case(followed.graph, signature.layouts, scope, plain, signature.key, leaves)
+    with quiet():  # of integers alone NumPy makes a number at once, and may warn
+        followed = trace(lambda tracers: function(*tracers), signature.given, scope)
+    return Case(followed.graph, signature.layouts, scope, plain, signature.key, followed.leaves)
+
+
+def _value(value: object, lengths: dict[Symbol, int]) -> object:
+    return evaluate(value, lengths) if isinstance(value, Dim) else value
 
 
 def evaluated(graph: Graph, case: Case) -> tuple[np.ndarray, ...]:

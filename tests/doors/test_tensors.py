@@ -339,7 +339,7 @@ graph
   %0 = input {first}: f8[{a}, {b}]
   %1 = input {second}: f8[{b}]
   %2 = subtract(%0[i0, i1], %1[i1]): f8[{a}, {b}]
-  %3 = scalar 2.0: f8[]
+  %3 = scalar 2.0: ~f8[]
   %4 = multiply(%2[i0, i1], %3[]): f8[{a}, {b}]
   %5 = sum view(%4[i0, i1]) over i1 < {b}: f8[{a}]
   return %5

@@ -134,7 +134,7 @@ def test_text_of_every_kind_of_leaf():
     held = np.ones(3)
     case = follow(lambda x, k: (x + k) * held[0] + x.mean() + held.sum(), np.ones(9), 2.5)
     shown = print_graph(case.graph)
-    for part in ("input 0: f8[n0]", "input 1: ~f8[]", "length n0: ~i8[]", "scalar 1.0: f8[]"):
+    for part in ("input 0: f8[n0]", "input 1: ~f8[]", "length n0: ~f8[]", "scalar 1.0: f8[]"):
         assert part in shown
 
 

@@ -139,7 +139,7 @@ def test_dtypes_are_those_of_numpy(name, left, right):
     except TypeError:
         want = None
     try:
-        (output,) = follow(function, *operands).graph.outputs
+        case = follow(function, *operands)
     except (GraphTypeError, UnsupportedError):
         # refused, where NumPy refuses or computes in what has no loop here
         kinds = {o.dtype for o in operands if isinstance(o, np.ndarray)}
@@ -150,4 +150,19 @@ def test_dtypes_are_those_of_numpy(name, left, right):
             or (name == "power")
         )
     else:
-        assert output.dtype == want
+        # of integers alone NumPy itself makes a number, no output of the graph
+        assert [node.dtype for node in case.graph.outputs] in ([want], [])
+        assert evaluated(case.graph, case)[0].dtype == want
+
+
+@pytest.mark.parametrize("n", [3, -(2**62), 2**70])
+@pytest.mark.parametrize("code", ["f8", "f4", "i8"])
+def test_integer_arguments_in_graphs_and_plans(code, n):
+    x = np.arange(5).astype(DTYPES[code])
+    if code == "i8" and n == 2**70:
+        n = 2**63 - 1
+    case = follow(lambda x, n: x * n + (n + 1), x, n - 1)
+    want = in_numpy(lambda x, n: x * n + (n + 1), (x, n - 1))[0]
+    assert same_bits(evaluated(case.graph, case)[0], want)
+    with quiet():
+        assert same_bits(run_plain_case(case, lowered(case).plan)[0], want)

@@ -111,11 +111,7 @@ sys.path.insert(0, str(package.parent))
     "block",
     [
         pytest.param("sys.modules['numba'] = None", id="absent"),
-        pytest.param(
-            BROKEN,
-            id="broken",
-            marks=pytest.mark.xfail(strict=True, reason="an ImportError inside numba is raised"),
-        ),
+        pytest.param(BROKEN, id="broken"),
     ],
 )
 def test_without_numba_everything_runs_in_numpy(block):

