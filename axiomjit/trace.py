@@ -258,7 +258,7 @@ def _check_holds_none(value: object) -> None:
         inside = list(value)
     elif not isinstance(value, type | np.ndarray | np.generic) and hasattr(value, "__dict__"):
         inside = list(vars(value).values())
-    if isinstance(value, Generator) or any(isinstance(part, Tracer) for part in inside):
+    if isinstance(value, Generator) or any(isinstance(part, Tracer | Length) for part in inside):
         raise TraceError(
             f"return a {type(value).__name__}",
             "traced arrays inside, whose values are known only after the call",
@@ -279,7 +279,7 @@ def trace(
         UnsupportedError: it calls what the table does not have.
         GraphTypeError, GraphValueError: operands do not fit.
     """
-    with bound(scope):
+    with bound(scope), np.errstate(all="ignore"):
         returned = call([Tracer(v) if isinstance(v, Input) else Length(v) for v in given])
     inputs = tuple(v for v in given if isinstance(v, Input))
     values, structure = flatten(returned)

@@ -23,7 +23,7 @@ from axiomjit.passes.loop_ir import (
     walk,
 )
 
-LANES: Final = 1024
+LANES: Final = 512
 """Cells of a tile: long enough for vector code, short enough to stay in the first-level cache."""
 
 
