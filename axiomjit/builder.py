@@ -31,7 +31,7 @@ from axiomjit.primitives import (
     Accumulator,
     Primitive,
 )
-from axiomjit.print_graph import shape_text, type_text
+from axiomjit.seen import at_hand, seen_call, seen_shape, seen_type
 
 MULTIPLY: Final = PRIMITIVES["multiply"]
 
@@ -70,8 +70,8 @@ def as_node(value: Any, asked: str) -> Node:
     if isinstance(value, Real):
         return Scalar(dtypes.FLOAT, np.float64(float(value)), True)
     raise GraphTypeError(
-        asked,
-        f"an operand of type {type(value).__name__}",
+        f"an operand of {asked}",
+        seen_type(value),
         "pass arrays or numbers; mark other arguments with static_argnames",
         user_location(),
     )
@@ -113,7 +113,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     for wanted in loop[-1:]:
         if dtypes.code(wanted) not in primitive.loops:
             raise GraphTypeError(
-                f"{primitive.name}({', '.join(type_text(n) for n in operands)})",
+                seen_call(primitive.name, *operands),
                 f"{primitive.name} of {wanted} elements is not compiled",
                 "convert the operands with .astype(np.float64)",
                 user_location(),
@@ -140,8 +140,12 @@ def map_op(
     return note(Op(result, primitive, None, cast_operands, tuple(maps), extents, rank))
 
 
-def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]], asked: str) -> tuple[Dim, ...]:
+def broadcast_shapes(
+    shapes: Sequence[tuple[Dim, ...]], function: str, *operands: Node
+) -> tuple[Dim, ...]:
     """NumPy's broadcast of shapes, trailing dimensions aligned, ones stretched.
+
+    `function` and `operands` are what an error says was asked.
 
     Raises:
         GraphValueError: two lengths differ and neither is 1.
@@ -156,11 +160,10 @@ def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]], asked: str) -> tuple[Dim
             if length == 1:
                 length = shape[position]
             elif length != shape[position]:
+                meet = f"lengths {at_hand(length)} and {at_hand(shape[position])} meet"
                 raise GraphValueError(
-                    asked,
-                    "shapes "
-                    + ", ".join(shape_text(s) for s in shapes)
-                    + f"; lengths {length} and {shape[position]} meet at dimension {position}",
+                    seen_call(function, *operands),
+                    f"{meet} at dimension {position} of {', '.join(map(seen_shape, shapes))}",
                     "reshape or slice so that the lengths are equal, or 1 where one stretches",
                     user_location(),
                 )
@@ -179,25 +182,23 @@ def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
 
 def elementwise(primitive: Primitive, *operands: Node) -> Node:
     """A primitive of positionally broadcast operands."""
-    asked = f"{primitive.name}({', '.join(type_text(n) for n in operands)})"
-    extents = broadcast_shapes([n.shape for n in operands], asked)
+    extents = broadcast_shapes([n.shape for n in operands], primitive.name, *operands)
     maps = [stretch_map(n.shape, extents) for n in operands]
     return map_op(primitive, operands, maps, extents)
 
 
 def power(base: Node, exponent: Node) -> Node:
     """base ** exponent; NumPy's short forms for the exponents 2, 1, 0.5 and -1 of floats."""
-    asked = f"power({type_text(base)}, {type_text(exponent)})"
     if isinstance(exponent, Scalar) and exponent.weak and base.dtype.kind == "f":
         value = exponent.value.item()
         if value == 2:
             return elementwise(MULTIPLY, base, base)
         if value == 1:
-            return elementwise(MULTIPLY, base, as_node(1, asked))
+            return elementwise(MULTIPLY, base, as_node(1, "power"))
         if value == 0.5:
             return elementwise(PRIMITIVES["sqrt"], base)
         if value == -1:
-            return elementwise(PRIMITIVES["divide"], as_node(1, asked), base)
+            return elementwise(PRIMITIVES["divide"], as_node(1, "power"), base)
     return elementwise(PRIMITIVES["power"], base, exponent)
 
 
@@ -216,11 +217,10 @@ def transpose(node: Node, order: Sequence[int]) -> Node:
 
 def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
     """The node stretched to `extents`, as NumPy's broadcast_to."""
-    asked = f"broadcast_to({type_text(node)}, {shape_text(extents)})"
-    if broadcast_shapes([node.shape, extents], asked) != extents:
+    if broadcast_shapes([node.shape, extents], "broadcast_to", node) != extents:
         raise GraphValueError(
-            asked,
-            f"{shape_text(node.shape)} does not stretch to {shape_text(extents)}",
+            f"broadcast_to({seen_type(node)}, {seen_shape(extents)})",
+            f"{seen_shape(node.shape)} does not stretch to {seen_shape(extents)}",
             "give a shape whose trailing lengths equal the array's, or where the array has 1",
             user_location(),
         )
@@ -250,7 +250,7 @@ def fold(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> Node:
 def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> None:
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
-            f"{accumulator.name} of {type_text(node)} along dimensions {tuple(axes)}",
+            f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",
             f"a length of 0, and {accumulator.name} of nothing has no value",
             f"call {accumulator.name} only where the array has elements",
             user_location(),
@@ -297,12 +297,11 @@ def dot(left: Node, right: Node) -> Node:
         return elementwise(MULTIPLY, strong(left), strong(right))
     a, b = len(left.shape), len(right.shape)
     meet = max(b - 2, 0)
-    asked = f"dot({type_text(left)}, {type_text(right)})"
     if left.shape[-1] != right.shape[meet]:
         raise GraphValueError(
-            asked,
-            f"lengths {left.shape[-1]} (last dimension of the left operand) and "
-            f"{right.shape[meet]} (dimension {meet} of the right one)",
+            seen_call("dot", left, right),
+            f"lengths {at_hand(left.shape[-1])} (last dimension of the left operand) and "
+            f"{at_hand(right.shape[meet])} (dimension {meet} of the right one)",
             "transpose or slice an operand so that these two lengths are equal",
             user_location(),
         )

@@ -68,9 +68,8 @@ def _str_quotient(top: Dim, bottom: Dim) -> str:
     """Rounding up is written as such: floor((n0 + 1023) / 1024) is ceil(n0 / 1024)."""
     above = top - (bottom - 1)
     up = bottom.constant is not None and len(above.terms) < len(top.terms)
-    name, upper = ("ceil", above) if up else ("floor", top)
-    over, under = (str(d) if len(d.terms) < 2 else f"({d})" for d in (upper, bottom))
-    return f"{name}({over} / {under})"
+    over, under = (str(d) if len(d.terms) < 2 else f"({d})" for d in (above if up else top, bottom))
+    return f"{'ceil' if up else 'floor'}({over} / {under})"
 
 
 class Dim:
@@ -167,9 +166,6 @@ class Dim:
 
     __int__ = __index__
 
-    def __float__(self) -> float:
-        return float(int(self))
-
     def __repr__(self) -> str:
         return str(self)
 
@@ -215,7 +211,7 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
 
 
 def dim(value: int | Dim) -> Dim:
-    """The Dim of an integer; a Dim is returned as it is."""
+    """The Dim of an integer; a Dim as it is."""
     return value if isinstance(value, Dim) else _intern({(): operator.index(value)})
 
 

@@ -20,7 +20,7 @@ from axiomjit.graph import Node
 from axiomjit.index_maps import affine, iterator
 from axiomjit.origins import user_location
 from axiomjit.primitives import MAX, MIN, PRIMITIVES, SUM, WHERE, Accumulator
-from axiomjit.print_graph import type_text
+from axiomjit.seen import seen_call, seen_type
 
 Axis = int | Sequence[int] | None
 Row = Callable[..., Node]
@@ -135,7 +135,7 @@ def _matmul(a: object, b: object) -> Node:
     left, right = builder.as_node(a, "matmul"), builder.as_node(b, "matmul")
     if not 1 <= len(left.shape) <= 2 or not 1 <= len(right.shape) <= 2:
         raise UnsupportedError(
-            f"matmul({type_text(left)}, {type_text(right)})",
+            seen_call("matmul", left, right),
             "operands of other than one or two dimensions",
             "use matrices or vectors; for numbers use *",
             user_location(),
@@ -225,7 +225,7 @@ def index_node(node: Node, key: object) -> Node:
 
 
 def _index_name(item: object) -> str:
-    return f"an array {type_text(item)}" if isinstance(item, Node) else f"a {type(item).__name__}"
+    return f"an array {seen_type(item)}" if isinstance(item, Node) else seen_type(item)
 
 
 def _position(item: Any, length: Dim) -> Dim:

@@ -23,6 +23,7 @@ from axiomjit.numpy_table import FUNCTIONS, METHODS, REDUCTIONS, UFUNCS
 from axiomjit.origins import origin, user_location
 from axiomjit.print_graph import type_text
 from axiomjit.records import Record
+from axiomjit.seen import seen_call, seen_type
 from axiomjit.tree import Structure, flatten
 
 
@@ -96,7 +97,7 @@ class Tracer(NDArrayOperatorsMixin):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
         raise UnsupportedAttributeError(
             f"array.{name}",
-            f"the attribute {name} of {type_text(self.node)}, which is not compiled yet",
+            f"the attribute {name} of {seen_type(self.node)}, which is not compiled yet",
             f"call it outside the compiled function; compiled methods: {', '.join(METHODS)}",
             user_location(),
         )
@@ -177,7 +178,7 @@ def _node(value: object) -> object:
 
 def _made(node: Node) -> str:
     where = origin(node)
-    return f"{type_text(node)}" + (f", made at {where}" if where else "")
+    return seen_type(node) + (f", made at {where}" if where else "")
 
 
 def _refuse_value(asked: str, node: Node, remedy: str) -> NoReturn:
@@ -196,12 +197,8 @@ def _refuse_write(asked: str, node: Node) -> NoReturn:
 
 
 def _unsupported(name: str, args: Sequence[object]) -> UnsupportedError:
-    shown = ", ".join(
-        type_text(value.node) if isinstance(value, Tracer) else type(value).__name__
-        for value in args
-    )
     return UnsupportedError(
-        f"{name}({shown})",
+        seen_call(name, *map(_node, args)),
         f"{name}, which is not compiled yet",
         "call it outside the compiled function, or set axiomjit.config.fallback = 'warn' "
         "to run the whole function in NumPy",
