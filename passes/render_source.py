@@ -51,7 +51,8 @@ def render_source(nest: Nest, numbers: tuple[Number, ...]) -> Rendered:
     """Write the kernel of a nest.
 
     Extents and offsets up to 4 and strides up to 1 are written into the source (with larger ones
-    LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs over the range that the caller gives.
+    LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs
+    over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone.
