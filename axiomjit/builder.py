@@ -25,6 +25,7 @@ from axiomjit.primitives import (
     MAX,
     MIN,
     PRIMITIVES,
+    READ_ONLY,
     SUM,
     VIEW,
     WHERE,
@@ -208,6 +209,13 @@ def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
 
 
+def read_only(node: Node, seen: Node) -> Node:
+    """`seen`, a view of the node or the node itself, as a view that nobody may write through."""
+    shape = seen.shape
+    index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
+    return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
+
+
 def transpose(node: Node, order: Sequence[int]) -> Node:
     """Dimension k of the result is dimension `order[k]` of the node."""
     inverse = [order.index(d) for d in range(len(order))]
@@ -329,6 +337,7 @@ __all__ = [
     "map_op",
     "mean",
     "power",
+    "read_only",
     "transpose",
     "view",
 ]

@@ -53,12 +53,14 @@ class Primitive(Record):
 
 
 VIEW: Final = Primitive("view", 1, np.asarray, "{0}", weight=0)
+READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 
 _ROWS: Final = (
     VIEW,
+    READ_ONLY,
     CAST,
     COPY,
     WHERE,

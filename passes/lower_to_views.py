@@ -29,7 +29,7 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import VIEW
+from axiomjit.primitives import READ_ONLY, VIEW
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 
@@ -170,13 +170,15 @@ class _Lowering:
         return Value(self.values[child], index)
 
     def _result(self, node: Node) -> tuple[View, tuple[Dim, ...]]:
-        base, index = node, identity(len(node.shape))
+        base, index, writable = node, identity(len(node.shape)), True
         if is_view(node):
             assert isinstance(node, Op)
             base, index = node.operands[0], node.maps[0]
+            writable = node.primitive is not READ_ONLY
         if base in self.numbers:
             self._copy_number(base)
-        return _view(self.storages[base], index, len(node.shape)), node.shape
+        view = _view(self.storages[base], index, len(node.shape))
+        return view.replace(writable=writable), node.shape
 
     def _copy_number(self, node: Node) -> None:
         """A number that is returned as it is gets a storage of no dimensions."""
