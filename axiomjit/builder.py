@@ -24,6 +24,7 @@ from axiomjit.primitives import (
     COPY,
     MAX,
     MIN,
+    PACK,
     PRIMITIVES,
     READ_ONLY,
     SUM,
@@ -102,7 +103,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         GraphTypeError, UnsupportedError: no such loop.
     """
     kinds = tuple(promotable(node) for node in operands)
-    if primitive is COPY:
+    if primitive is COPY or primitive is PACK:
         return tuple(operands), operands[0].dtype
     if primitive is WHERE:
         result = dtypes.common(kinds[1:])

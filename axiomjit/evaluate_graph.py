@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from axiomjit.dims import Symbol, evaluate
 from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, is_view, post_order
@@ -102,5 +101,20 @@ def read(
             strides[k] += evaluate(factor, lengths) * stride
     if 0 in extents:
         return np.empty(extents, value.dtype)
-    first: tuple[Any, ...] = tuple(slice(evaluate(f.offset, lengths), None) for f in index)
-    return as_strided(value[(*first, ...)], extents, strides)
+    first = sum(
+        evaluate(f.offset, lengths) * stride for f, stride in zip(index, value.strides, strict=True)
+    )
+    return np.asarray(_Elsewhere(value, first, extents, tuple(strides)))
+
+
+class _Elsewhere:
+    """The memory of an array from another place on: a map may step beyond a dense dimension."""
+
+    def __init__(
+        self, base: Array, first: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
+        interface = dict(base.__array_interface__)
+        address, read_only = interface["data"]
+        interface.update(data=(address + first, read_only), shape=shape, strides=strides)
+        self.__array_interface__ = interface
+        self.base = base

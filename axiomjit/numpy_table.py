@@ -1,7 +1,8 @@
 """The one table from NumPy functions to the builder; every NumPy door goes through it.
 
 A row takes what the NumPy function takes, with arrays as nodes, and gives a node or a tuple of
-nodes. An option that is not compiled is refused by name. `numpy_shapes` holds the views.
+nodes. An option that is not compiled is refused by name. `numpy_shapes` and
+`numpy_reshape` hold the views.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit import builder, numpy_shapes
+from axiomjit import builder, numpy_reshape, numpy_shapes
 from axiomjit.dtypes import supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node
@@ -155,6 +156,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.where: _where,
     np.copy: _copy,
     **numpy_shapes.FUNCTIONS,
+    **numpy_reshape.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
     "sum": FUNCTIONS[np.sum],
@@ -164,5 +166,6 @@ METHODS: Final[dict[str, Row]] = {
     "dot": _dot,
     "copy": lambda a, order="C": _copy(a, "K" if order == "C" else order),
     **numpy_shapes.METHODS,
+    **numpy_reshape.METHODS,
 }
 REDUCTIONS: Final[dict[np.ufunc, Row]] = {np.add: _SUM, np.maximum: _MAX, np.minimum: _MIN}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -18,6 +18,7 @@ from axiomjit.errors import (
     UnsupportedError,
 )
 from axiomjit.graph import Graph, Input, Node, post_order
+from axiomjit.layouts import Strides, laid_out
 from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_options import Row, refuse
 from axiomjit.numpy_shapes import index_node
@@ -283,15 +284,18 @@ def trace(
     call: Callable[[Sequence[Tracer | Length]], object],
     given: Sequence[Input | Dim],
     scope: Scope,
+    layouts: Mapping[int, Strides] | None = None,
 ) -> Trace:
     """Follow `call` with a tracer for each input, a `Length` for each integer.
+
+    `layouts` has the strides (elements) of arrays by position, where they decide what is a view.
 
     Raises:
         NeedsValuesError: it branches on values or writes into an array.
         UnsupportedError: it calls what the table does not have.
         GraphTypeError, GraphValueError: operands do not fit.
     """
-    with bound(scope):
+    with bound(scope), laid_out(layouts or {}):
         returned = call([Tracer(v) if isinstance(v, Input) else Length(v) for v in given])
     inputs = tuple(v for v in given if isinstance(v, Input))
     values, structure = flatten(returned)

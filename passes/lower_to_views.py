@@ -29,7 +29,7 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import READ_ONLY, VIEW
+from axiomjit.primitives import PACK, READ_ONLY, VIEW
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 
@@ -144,10 +144,13 @@ class _Lowering:
     def _order(self, op: Op) -> tuple[int, ...]:
         """Dimensions, outermost first, in the order in which all full operands lie (NumPy's K)."""
         plain = tuple(range(op.rank))
+        if op.primitive is PACK:
+            return plain
         found: set[tuple[int, ...]] = set()
         for child, index in zip(op.operands, op.maps, strict=True):
-            along = [f.terms[0][0] if len(f.terms) == 1 else op.rank for f in index]
-            kept = tuple(along[d] for d in self.orders.get(child, ()) if along[d] < op.rank)
+            along = [sorted(f.terms, key=lambda term: -magnitude(term[1])) for f in index]
+            order = self.orders.get(child, ())
+            kept = tuple(k for d in order for k, _ in along[d] if k < op.rank)
             if sorted(kept) == list(plain):
                 found.add(kept)
         return found.pop() if len(found) == 1 else plain
