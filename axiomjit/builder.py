@@ -24,7 +24,9 @@ from axiomjit.primitives import (
     COPY,
     MAX,
     MIN,
+    PACK,
     PRIMITIVES,
+    READ_ONLY,
     SUM,
     VIEW,
     WHERE,
@@ -101,7 +103,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         GraphTypeError, UnsupportedError: no such loop.
     """
     kinds = tuple(promotable(node) for node in operands)
-    if primitive is COPY:
+    if primitive is COPY or primitive is PACK:
         return tuple(operands), operands[0].dtype
     if primitive is WHERE:
         result = dtypes.common(kinds[1:])
@@ -207,6 +209,13 @@ def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     if index == identity(len(extents)) and extents == node.shape:
         return node
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
+
+
+def read_only(node: Node, seen: Node) -> Node:
+    """`seen`, a view of the node or the node itself, as a view that nobody may write through."""
+    shape = seen.shape
+    index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
+    return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
 
 
 def transpose(node: Node, order: Sequence[int]) -> Node:
@@ -328,6 +337,7 @@ __all__ = [
     "map_op",
     "mean",
     "power",
+    "read_only",
     "transpose",
     "view",
 ]

@@ -8,6 +8,7 @@ and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the resul
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -53,14 +54,19 @@ class Primitive(Record):
 
 
 VIEW: Final = Primitive("view", 1, np.asarray, "{0}", weight=0)
+READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
+PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
+"""A copy that is always stored, dense in C order, so that its dimensions can be merged."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 
 _ROWS: Final = (
     VIEW,
+    READ_ONLY,
     CAST,
     COPY,
+    PACK,
     WHERE,
     Primitive("add", 2, np.add, "{0} + {1}", NUMBERS, sign="+"),
     Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from axiomjit import builder, numpy_table
+from axiomjit import builder
 from axiomjit.dims import Dim, Scope, bound, product
 from axiomjit.dtypes import DType
 from axiomjit.errors import (
@@ -18,8 +18,11 @@ from axiomjit.errors import (
     UnsupportedError,
 )
 from axiomjit.graph import Graph, Input, Node, post_order
+from axiomjit.layouts import Strides, laid_out
 from axiomjit.lengths import Length, length, unwrap
-from axiomjit.numpy_table import FUNCTIONS, METHODS, REDUCTIONS, UFUNCS
+from axiomjit.numpy_options import Row, refuse
+from axiomjit.numpy_shapes import index_node
+from axiomjit.numpy_table import FUNCTIONS, METHODS, REDUCTIONS, UFUNCS, cast_to
 from axiomjit.origins import origin, user_location
 from axiomjit.print_graph import type_text
 from axiomjit.records import Record
@@ -68,6 +71,11 @@ class Tracer(NDArrayOperatorsMixin):
         """The transpose, a view."""
         return Tracer(FUNCTIONS[np.transpose](self.node))
 
+    @property
+    def mT(self) -> Tracer:  # noqa: N802 - NumPy's name
+        """The last two dimensions swapped, a view."""
+        return Tracer(FUNCTIONS[np.matrix_transpose](self.node))
+
     def transpose(self, *axes: Any) -> Tracer:
         """The dimensions in another order, a view."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
@@ -75,10 +83,10 @@ class Tracer(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, copy: bool = True) -> Tracer:
         """A copy with elements of another type; itself with `copy=False` where it has it."""
-        return Tracer(numpy_table.cast_to(self.node, dtype, copy))
+        return Tracer(cast_to(self.node, dtype, copy))
 
     def __getitem__(self, key: object) -> Tracer:
-        return Tracer(numpy_table.index_node(self.node, unwrap(_node(key))))
+        return Tracer(index_node(self.node, unwrap(_node(key))))
 
     def __len__(self) -> int:
         if not self.node.shape:
@@ -92,7 +100,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
-            return lambda *args, **kwargs: Tracer(METHODS[name](self.node, *args, **kwargs))
+            return lambda *args, **kwargs: _called(METHODS[name], (self, *args), kwargs)
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
         raise UnsupportedAttributeError(
@@ -119,7 +127,7 @@ class Tracer(NDArrayOperatorsMixin):
             raise _unsupported(f"numpy.{ufunc.__name__}{suffix}", inputs)
         for option, value in options.items():
             if not (option == "where" and value is True):
-                raise numpy_table.refuse(ufunc.__name__, option, value)
+                raise refuse(ufunc.__name__, option, value)
         return Tracer(builder.strong(UFUNCS[ufunc](*nodes)))
 
     def __array_function__(
@@ -133,8 +141,7 @@ class Tracer(NDArrayOperatorsMixin):
             return getattr(args[0], QUERIES[func])
         if func not in FUNCTIONS:
             raise _unsupported(f"{func.__module__}.{func.__name__}", args)
-        given = {name: _node(value) for name, value in kwargs.items()}
-        return Tracer(FUNCTIONS[func](*map(_node, args), **given))
+        return _called(FUNCTIONS[func], args, kwargs)
 
     def __setitem__(self, key: object, value: object) -> NoReturn:
         _refuse_write("array[...] = value", self.node)
@@ -174,6 +181,12 @@ def _ours(value: object) -> bool:
 def _node(value: object) -> object:
     """The node of a traced array, the symbol of a length; other values as they are."""
     return value.node if isinstance(value, Tracer) else unwrap(value)
+
+
+def _called(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
+    """What a row of the table gives, as traced arrays."""
+    made = row(*map(_node, args), **{name: _node(value) for name, value in kwargs.items()})
+    return tuple(map(Tracer, made)) if isinstance(made, tuple) else Tracer(made)
 
 
 def _made(node: Node) -> str:
@@ -268,15 +281,18 @@ def trace(
     call: Callable[[Sequence[Tracer | Length]], object],
     given: Sequence[Input | Dim],
     scope: Scope,
+    layouts: Mapping[int, Strides] | None = None,
 ) -> Trace:
     """Follow `call` with a tracer for each input, a `Length` for each integer.
+
+    `layouts` has the strides (elements) of arrays by position, where they decide what is a view.
 
     Raises:
         NeedsValuesError: it branches on values or writes into an array.
         UnsupportedError: it calls what the table does not have.
         GraphTypeError, GraphValueError: operands do not fit.
     """
-    with bound(scope), np.errstate(all="ignore"):
+    with bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
         returned = call([Tracer(v) if isinstance(v, Input) else Length(v) for v in given])
     inputs = tuple(v for v in given if isinstance(v, Input))
     values, structure = flatten(returned)

@@ -37,8 +37,18 @@ BINARY = {
 }
 FOLDS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
 SHAPERS = {
-    "transpose": lambda x, order: np.transpose(x, order),
+    "transpose": np.transpose,
     "index": lambda x, key: x[key],
+    "reshape": np.reshape,
+    "ravel": np.ravel,
+    "swapaxes": np.swapaxes,
+    "moveaxis": np.moveaxis,
+    "squeeze": np.squeeze,
+    "expand_dims": np.expand_dims,
+    "diagonal": np.diagonal,
+    "flip": np.flip,
+    "rot90": np.rot90,
+    "broadcast_to": np.broadcast_to,
 }
 OTHER = {"where": np.where, "dot": np.dot, "matmul": np.matmul}
 NUMBERS = (2.0, -0.5, 3, 0.0, -1, np.float32(0.25), np.float64(-2.0), np.inf)
@@ -145,12 +155,66 @@ def slices(draw, length):
 
 
 @st.composite
+def shapes_of(draw, size):
+    """A shape of so many elements, one length perhaps left out."""
+    shape, rest = [], size
+    for _ in range(draw(st.integers(0, 3))):
+        divisors = [n for n in range(1, rest + 1) if rest % n == 0] or [0, 2]
+        shape.append(draw(st.sampled_from(divisors)))
+        rest = rest // shape[-1] if shape[-1] else rest
+    shape.insert(draw(st.integers(0, len(shape))), rest)
+    at = draw(st.integers(0, 2 * len(shape)))
+    if at < len(shape) and 0 not in [*shape[:at], *shape[at + 1 :]]:
+        shape[at] = -1
+    return tuple(shape)
+
+
+@st.composite
+def viewing(draw, value):
+    """The name and the options of a function that looks at a value in another way."""
+    rank = value.ndim
+    names = ["reshape", "reshape", "ravel", "squeeze", "expand_dims", "flip", "broadcast_to"]
+    names += ["swapaxes", "moveaxis"] if rank else []
+    names += ["diagonal", "rot90"] if rank >= 2 else []
+    name = draw(st.sampled_from(names))
+    axis = st.integers(-rank, rank - 1)
+    match name:
+        case "reshape":
+            return name, {"shape": draw(shapes_of(value.size))}
+        case "ravel":
+            return name, {}
+        case "swapaxes":
+            return name, {"axis1": draw(axis), "axis2": draw(axis)}
+        case "moveaxis":
+            return name, {"source": draw(axis), "destination": draw(axis)}
+        case "squeeze":
+            ones = tuple(d for d, n in enumerate(value.shape) if n == 1)
+            return name, {"axis": draw(st.sampled_from([None, ones[:1], ones]))}
+        case "expand_dims":
+            return name, {"axis": draw(st.integers(-rank - 1, rank))}
+        case "flip":
+            return name, {"axis": draw(st.none() | axis) if rank else None}
+        case "broadcast_to":
+            front = draw(st.lists(st.sampled_from([1, 2, 3]), max_size=1))
+            wide = draw(st.sampled_from([1, 2, 5]))
+            return name, {"shape": (*front, *(wide if n == 1 else n for n in value.shape))}
+    first, second = draw(st.permutations(range(rank)))[:2]
+    if name == "rot90":
+        return name, {"k": draw(st.integers(-1, 4)), "axes": (first, second)}
+    return name, {"offset": draw(st.integers(-2, 2)), "axis1": first, "axis2": second}
+
+
+@st.composite
 def shaper(draw, values, k):
     """A step that only looks at a value in another way."""
     value = np.asarray(values[k])
-    if draw(st.booleans()):
+    kind = draw(st.sampled_from(["transpose", "index", "index", "view", "view", "view"]))
+    if kind == "view":
+        name, options = draw(viewing(value))
+        return Step(name, (At(k),), tuple(options.items()))
+    if kind == "transpose":
         order = tuple(draw(st.permutations(range(value.ndim))))
-        return Step("transpose", (At(k),), (("order", order),))
+        return Step("transpose", (At(k),), (("axes", order),))
     key = [draw(slices(n)) for n in value.shape]
     if draw(st.integers(0, 3)) == 0:
         key.insert(draw(st.integers(0, len(key))), None)

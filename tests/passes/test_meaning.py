@@ -60,6 +60,12 @@ def test_plan_means_what_numpy_does(program):
     case = follow(program.function(), *program.arguments)
     got = run_plain_case(case, lowered(case).plan)
     assert_same(got, want, "the plan")
+    arrays = [a for a in program.arguments if isinstance(a, np.ndarray)]
+    for k, (one, other) in enumerate(zip(got, want, strict=True)):
+        shared = [[np.shares_memory(result, a) for a in arrays] for result in (one, other)]
+        assert shared[0] == shared[1] or not other.ndim, f"output {k} is a view, or is not one"
+        if any(shared[1]) and other.ndim:
+            assert one.flags.writeable == other.flags.writeable, f"output {k}"
 
 
 @MANY
