@@ -67,8 +67,9 @@ def as_node(value: Any, asked: str) -> Node:
         return Scalar(native, native.type(value), False)
     if isinstance(value, bool):
         return Scalar(BOOL, np.bool_(value), False)
-    if isinstance(value, Integral) and -(2**63) <= int(value) < 2**63:
-        return Scalar(dtypes.INT, np.int64(int(value)), True)
+    if isinstance(value, Integral) and -(2**63) <= int(value) < 2**64:
+        wide = dtypes.INT if int(value) < 2**63 else dtypes.UNSIGNED
+        return Scalar(wide, wide.type(int(value)), True)
     if isinstance(value, Real):
         return Scalar(dtypes.FLOAT, np.float64(float(value)), True)
     raise GraphTypeError(
@@ -81,17 +82,32 @@ def as_node(value: Any, asked: str) -> Node:
 
 def promotable(node: Node) -> Promotable:
     """What the node is to promotion: its dtype, or int/float for a Python number."""
-    return WEAK_TYPES[node.dtype] if node.weak else node.dtype
+    return WEAK_TYPES[node.dtype.kind] if node.weak else node.dtype
+
+
+def fits(node: Node, dtype: DType) -> bool:
+    """Whether a dtype holds the value of a Python integer; true for everything else.
+
+    A look at a length leaves a guard.
+    """
+    if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | Size):
+        return True
+    low, high = dtypes.bounds(dtype)
+    if isinstance(node, Scalar):
+        return bool(low <= node.value.item() <= high)
+    above = low == -(2**63) or node.length >= low
+    return above and (high >= 2**63 - 1 or node.length <= high)
 
 
 def cast(node: Node, dtype: DType) -> Node:
-    """The node with elements of another dtype; itself where nothing changes."""
+    """The node with elements of another dtype, as `astype`; itself where nothing changes."""
     if node.dtype == dtype and not node.weak:
         return node
-    if isinstance(node, Size):
+    if isinstance(node, Size) and fits(node, dtype):
         return Size(dtype, node.length)
     if isinstance(node, Scalar):
-        return Scalar(dtype, dtype.type(node.value), node.weak)
+        with np.errstate(all="ignore"):
+            return Scalar(dtype, node.value.astype(dtype), node.weak)
     rank = len(node.shape)
     return note(Op(dtype, CAST, None, (node,), (identity(rank),), node.shape, rank))
 
@@ -103,6 +119,8 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         GraphTypeError, UnsupportedError: no such loop.
     """
     kinds = tuple(promotable(node) for node in operands)
+    if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
+        kinds = tuple(node.dtype for node in operands)
     if primitive is COPY or primitive is PACK:
         return tuple(operands), operands[0].dtype
     if primitive is WHERE:
@@ -120,7 +138,17 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
                 "convert the operands with .astype(np.float64)",
                 user_location(),
             )
+    if primitive is not WHERE:
+        for node, wanted in zip(operands, loop, strict=True):
+            _check_fits(node, wanted)
     return tuple(cast(n, d) for n, d in zip(operands, loop, strict=True)), result
+
+
+def _check_fits(node: Node, dtype: DType) -> None:
+    """NumPy's own complaint about a Python integer beside a narrower array."""
+    if not fits(node, dtype):
+        value = int(node.length) if isinstance(node, Size) else getattr(node, "value", None)
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
 
 
 def _located_resolve(ufunc: np.ufunc, kinds: tuple[Promotable, ...]) -> tuple[DType, ...]:
@@ -288,6 +316,13 @@ def contract(
     (a, b), result = resolve(MULTIPLY, (left, right))
     if rank == len(extents):
         return note(Op(result, MULTIPLY, None, (a, b), maps, extents, rank))
+    if dtypes.code(result) not in SUM.loops:
+        raise GraphTypeError(
+            f"product of {seen_type(left)} and {seen_type(right)}",
+            f"a sum of {result} elements, which is not compiled",
+            "convert the operands with .astype(np.int64)",
+            user_location(),
+        )
     return note(Op(result, MULTIPLY, SUM, (a, b), maps, extents, rank))
 
 

@@ -15,15 +15,29 @@ BOOL: Final[DType] = np.dtype(np.bool_)
 INT: Final[DType] = np.dtype(np.int64)
 FLOAT: Final[DType] = np.dtype(np.float64)
 SINGLE: Final[DType] = np.dtype(np.float32)
-CODES: Final[dict[DType, str]] = {BOOL: "b1", INT: "i8", SINGLE: "f4", FLOAT: "f8"}
-DTYPES: Final[dict[str, DType]] = {code: dtype for dtype, code in CODES.items()}
+UNSIGNED: Final[DType] = np.dtype(np.uint64)
+_ALL: Final = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+DTYPES: Final[dict[str, DType]] = {code: np.dtype(code) for code in _ALL}
+CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
 
-WEAK_TYPES: Final[dict[DType, type]] = {INT: int, FLOAT: float}
+WEAK_TYPES: Final[dict[str, type]] = {"i": int, "u": int, "f": float}
+"""The Python type that a weak operand of a kind of dtype is to promotion."""
 
 
 def code(dtype: DType) -> str:
     """The two-character code of a supported element type, as generated source writes it."""
     return CODES[dtype]
+
+
+def cast_name(code: str) -> str:
+    """The function that casts to a dtype in generated source, where i1 and i2 are iterators."""
+    return str(DTYPES[code]) if code[0] in "iu" else code
+
+
+def bounds(dtype: DType) -> tuple[int, int]:
+    """The smallest and largest number of an integer dtype."""
+    bits = 8 * dtype.itemsize
+    return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def supported(dtype: DType, asked: str, where: str | None = None) -> DType:

@@ -2,29 +2,35 @@
 
 A row gives the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its
 form in generated source, the dtypes that have such a form, whether LLVM makes packed code of it,
-and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the result's code.
+and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the result's cast.
+
+Nothing relies on how Numba promotes: what it computes in another type is cast back at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
 import numpy as np
 
-from axiomjit.dtypes import BOOL, DTYPES, FLOAT, INT, SINGLE, DType
+from axiomjit.dtypes import DTYPES, FLOAT, INT, UNSIGNED, DType, bounds, cast_name
 from axiomjit.records import Record
 
 FLOATS: Final = frozenset({"f4", "f8"})
-NUMBERS: Final = FLOATS | {"i8"}
+INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
+NUMBERS: Final = FLOATS | INTEGERS
 ALL: Final = NUMBERS | {"b1"}
+KEPT: Final = frozenset({"b1", "i8", "f4", "f8"})
+"""Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
 
 
 class Primitive(Record):
     """One scalar operation.
 
-    `weight` is its cost in additions; `sign` its infix form where people write one.
+    `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
+    form for bools where that is another.
     """
 
     name: str
@@ -35,6 +41,7 @@ class Primitive(Record):
     vector: bool = True
     weight: int = 1
     sign: str | None = None
+    bools: str | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -48,9 +55,25 @@ class Primitive(Record):
         return self.sign is not None or self.name == "cast"
 
     @property
+    def compares(self) -> bool:
+        """Whether operands of unsigned and signed 64-bit integers may meet, as in NumPy."""
+        return self.sign in ("==", "!=", "<", "<=", ">", ">=")
+
+    @property
     def ufunc(self) -> np.ufunc | None:
         """The ufunc whose loops decide this row's dtypes; None where a rule of its own does."""
         return self.evaluate if isinstance(self.evaluate, np.ufunc) else None
+
+    def written(self, operands: Sequence[str], codes: Sequence[str], result: str) -> str:
+        """The operation on named operands of these dtypes, as generated source has it."""
+        if self.ufunc is None:
+            return self.source.format(*operands, dtype=cast_name(result))
+        if len(set(codes)) > 1:  # a comparison of signed with unsigned integers
+            return f"{self.name}({', '.join(operands)})"
+        source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
+        text = source.format(*operands)
+        widened = "(" not in source and result not in KEPT
+        return f"{cast_name(result)}({text})" if widened else text
 
 
 VIEW: Final = Primitive("view", 1, np.asarray, "{0}", weight=0)
@@ -68,22 +91,22 @@ _ROWS: Final = (
     COPY,
     PACK,
     WHERE,
-    Primitive("add", 2, np.add, "{0} + {1}", NUMBERS, sign="+"),
+    Primitive("add", 2, np.add, "{0} + {1}", sign="+", bools="{0} | {1}"),
     Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),
-    Primitive("multiply", 2, np.multiply, "{0} * {1}", NUMBERS, sign="*"),
+    Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),
     Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS, weight=8, sign="/"),
     Primitive("power", 2, np.power, "power({0}, {1})", FLOATS, False, 80, "**"),
     Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
-    Primitive("absolute", 1, np.absolute, "absolute({0})", NUMBERS),
+    Primitive("absolute", 1, np.absolute, "absolute({0})"),
     Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS, weight=12),
     Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
     Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
     Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
     Primitive("not_equal", 2, np.not_equal, "{0} != {1}", sign="!="),
-    Primitive("less", 2, np.less, "{0} < {1}", NUMBERS, sign="<"),
-    Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", NUMBERS, sign="<="),
-    Primitive("greater", 2, np.greater, "{0} > {1}", NUMBERS, sign=">"),
-    Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", NUMBERS, sign=">="),
+    Primitive("less", 2, np.less, "{0} < {1}", sign="<", bools="~{0} & {1}"),
+    Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", sign="<=", bools="~{0} | {1}"),
+    Primitive("greater", 2, np.greater, "{0} > {1}", sign=">", bools="{0} & ~{1}"),
+    Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", sign=">=", bools="{0} | ~{1}"),
 )
 PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
 
@@ -111,23 +134,26 @@ class Accumulator(Record):
         return hash(self.name)
 
     def result_dtype(self, operand: DType) -> DType:
-        """dtype of the result, NumPy's rule: sums of bools count."""
-        return INT if self.name == "sum" and operand == BOOL else operand
+        """dtype of the result, NumPy's rule: integers are added in 64 bits, bools counted."""
+        if self.name != "sum" or operand.kind == "f":
+            return operand
+        return UNSIGNED if operand.kind == "u" else INT
 
     def state_dtype(self, result: DType) -> DType:
-        """dtype of the state: float32 sums run in float64 and are rounded once."""
-        return FLOAT if self.blocked and result == SINGLE else result
+        """dtype of the state: sums run in 64 bits and are rounded or wrapped once."""
+        if self.name != "sum":
+            return result
+        return FLOAT if result.kind == "f" else self.result_dtype(result)
 
     def initial(self, dtype: DType) -> float | int | bool:
         """The neutral value of a state of this dtype."""
         if self.name == "sum":
-            return 0 if dtype == INT else 0.0
+            return 0.0 if dtype.kind == "f" else 0
         low = self.name == "max"
-        if dtype == BOOL:
+        if dtype.kind == "b":
             return not low
-        if dtype == INT:
-            info = np.iinfo(np.int64)
-            return info.min if low else info.max
+        if dtype.kind in "iu":
+            return bounds(dtype)[not low]
         return float("-inf") if low else float("inf")
 
 

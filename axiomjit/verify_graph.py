@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.dtypes import BOOL, CODES, code
+from axiomjit.dtypes import BOOL, CODES, INT, UNSIGNED, code
 from axiomjit.errors import VerifyError
 from axiomjit.graph import Graph, Input, Node, Op, post_order
 from axiomjit.print_graph import print_graph
@@ -56,7 +56,8 @@ def _dtype_faults(op: Op) -> Iterator[str]:
     values = kinds[1:] if op.primitive.name == "where" else kinds
     if op.primitive.name == "where" and kinds[0] != BOOL:
         yield f"where chooses by {kinds[0]}"
-    if len(set(values)) > 1:
+    signs_meet = op.primitive.compares and set(values) == {INT, UNSIGNED}
+    if len(set(values)) > 1 and not signs_meet:
         yield f"operands of {', '.join(str(k) for k in kinds)} without a cast"
     if op.primitive.name != "cast" and any(code(k) not in op.primitive.loops for k in values):
         yield f"{op.primitive} has no loop for {values[0]}"

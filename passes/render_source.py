@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from axiomjit.dims import SMALL, Dim
-from axiomjit.dtypes import INT, DType, code
+from axiomjit.dtypes import INT, DType, cast_name, code
 from axiomjit.passes.kernel_ir import Kernel, Parameter
 from axiomjit.passes.loop_ir import (
     Alloc,
@@ -183,7 +183,8 @@ class _Writer:
         match stmt:
             case Let():
                 operands = [self.value(name) for name in stmt.operands]
-                text = stmt.primitive.source.format(*operands, dtype=code(stmt.dtype))
+                codes = [code(self.dtypes[name]) for name in operands]
+                text = stmt.primitive.written(operands, codes, code(stmt.dtype))
                 yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
             case Load():
                 place = f"{self.buffer(stmt.buffer)}, {self.index(stmt.index)}"
@@ -212,12 +213,12 @@ class _Writer:
     def as_type(self, old: str, dtype: DType) -> str:
         """A scalar in a dtype."""
         name = self.value(old)
-        return name if self.dtypes[name] == dtype else f"{code(dtype)}({name})"
+        return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
 
     def neutral(self, state: State) -> str:
         """The neutral value of a state, typed."""
         value = state.accumulator.initial(state.dtype)
-        return f"{code(state.dtype)}({value!r})"
+        return f"{cast_name(code(state.dtype))}({value!r})"
 
     def lane(self, state: State) -> str:
         """The cell of the current step of the lanes."""
@@ -232,7 +233,7 @@ class _Writer:
     def alloc(self, stmt: Alloc) -> Iterator[str]:
         """Open a state, or the tree of its blocks."""
         state = stmt.state
-        dtype = code(state.dtype)
+        dtype = cast_name(code(state.dtype))
         name = self.named("s", state.name)
         if stmt.scope == "tree":
             yield f"{self.named('t', state.name)} = tile({LEVELS * state.cells}, {dtype})"

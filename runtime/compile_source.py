@@ -10,6 +10,7 @@ gave identical code and saved 2 to 3 ms of about 50; LLVM's function passes (6 m
 
 import ctypes
 import functools
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -19,8 +20,19 @@ from numba.core import compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from axiomjit.runtime import intrinsics, tree_intrinsics
+from axiomjit.runtime import cast_intrinsics, intrinsics, tree_intrinsics, value_intrinsics
+from axiomjit.runtime.kernel_types import WordsType
 from axiomjit.runtime.plain import Parameter
+
+NAMES: dict[str, Any] = {
+    "inf": math.inf,
+    "nan": math.nan,
+    **cast_intrinsics.NAMES,
+    **intrinsics.NAMES,
+    **value_intrinsics.NAMES,
+    **tree_intrinsics.NAMES,
+}
+"""What a kernel source may name; `plain.plain_names` has the same."""
 
 _ENTRY = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -107,7 +119,7 @@ def compile_source(source: str, parameters: Sequence[Parameter]) -> CompiledKern
     """Compile the one function `kernel(w, lo, hi)` in `source`.
 
     Args:
-        source: Python text over the names in `intrinsics.NAMES` and `tree_intrinsics.NAMES`.
+        source: Python text over `NAMES`.
         parameters: what each word of the argument block holds, in order.
 
     Returns:
@@ -116,10 +128,10 @@ def compile_source(source: str, parameters: Sequence[Parameter]) -> CompiledKern
     Raises:
         CompileError: Numba or LLVM refused the source.
     """
-    words = intrinsics.WordsType([(p.kind, p.dtype) for p in parameters])
+    words = WordsType([(p.kind, p.dtype) for p in parameters])
     signature = (words, types.int64, types.int64)
     try:
-        namespace = intrinsics.NAMES | tree_intrinsics.NAMES
+        namespace = dict(NAMES)
         exec(compile(source, "<kernel>", "exec"), namespace)
         with global_compiler_lock:
             started = time.perf_counter()

@@ -1,7 +1,8 @@
 """The names of a kernel source in plain Python: what a kernel means, without numba.
 
 Values are NumPy scalars, so that float32 arithmetic stays float32. A buffer refuses any access
-outside the memory that its array spans. `axiomjit.runtime.intrinsics` holds the compiled twins.
+outside the memory that its array spans. `axiomjit.runtime.intrinsics` and its
+neighbours hold the compiled twins.
 """
 
 import math
@@ -11,12 +12,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-SMALLEST_I8 = -(1 << 63)
+_CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in _CODES}
 
-DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in ("i8", "f4", "f8")}
-DTYPES["b1"] = np.dtype(np.bool_)
-# What an uninitialised tile cell holds, so that reading one shows.
-POISON: dict[str, Any] = {"b1": True, "i8": SMALLEST_I8, "f4": math.nan, "f8": math.nan}
+
+def _poison(dtype: np.dtype[Any]) -> Any:
+    """What an uninitialised tile cell holds, so that reading one shows."""
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min or info.max
+    return True if dtype.kind == "b" else math.nan
 
 
 class Parameter(Protocol):
@@ -83,17 +88,44 @@ def store(a: PlainBuffer, i: int, v: Any) -> None:
     a.window[a.at(i)] = v
 
 
+def cast_name(code: str) -> str:
+    """What a source calls the cast to a dtype: i1 and i2 would be its iterators."""
+    return str(DTYPES[code]) if code[0] in "iu" else code
+
+
+def float_route(code: str) -> str:
+    """The signed integers through which a float becomes an integer of a dtype other than u8.
+
+    x86-64 has instructions to 32 and 64 bits, which give the smallest integer for NaN and what
+    does not fit; narrower results are their low bits. NumPy gives the same.
+    """
+    return "i8" if code in ("i8", "u4") else "i4"
+
+
+def _float_to_int(v: Any, code: str) -> Any:
+    """What the compiled cast gives, on every platform."""
+    if code == "u8":
+        if v >= 2.0**63:
+            return np.uint64(
+                (int(_float_to_int(v - v.dtype.type(2.0**63), "i8")) ^ 1 << 63) % 2**64
+            )
+        return _float_to_int(v, "i8").astype(np.uint64)
+    route = DTYPES[float_route(code)]
+    low = np.iinfo(route).min
+    return route.type(int(v) if low <= v < -low else low).astype(DTYPES[code])
+
+
 def _make_cast(code: str) -> Callable[[Any], Any]:
     """The cast function of one dtype, named by its code."""
     dtype = DTYPES[code]
 
     def cast(v: Any) -> Any:
         value = np.asarray(v)
-        if code == "i8" and value.dtype.kind == "f" and not SMALLEST_I8 <= v < -SMALLEST_I8:
-            return np.int64(SMALLEST_I8)  # what x86-64 gives for NaN and what does not fit
+        if dtype.kind in "iu" and value.dtype.kind == "f":
+            return _float_to_int(value[()], code)
         return value.astype(dtype)[()]
 
-    cast.__name__ = code
+    cast.__name__ = cast_name(code)
     cast.__doc__ = f"`v` as {code}."
     return cast
 
@@ -103,8 +135,8 @@ CASTS: dict[str, Callable[[Any], Any]] = {code: _make_cast(code) for code in DTY
 
 def tile(n: int, dtype: Callable[[Any], Any]) -> PlainBuffer:
     """Array of `n` cells; `dtype` is the cast function of their dtype."""
-    code = dtype.__name__
-    return PlainBuffer("tile", np.full(n, POISON[code], DTYPES[code]))
+    cells = next(DTYPES[code] for code in DTYPES if cast_name(code) == dtype.__name__)
+    return PlainBuffer("tile", np.full(n, _poison(cells), cells))
 
 
 def push(t: PlainBuffer, q: int, s: Any) -> int:
@@ -210,7 +242,7 @@ def _reader(parameters: Sequence[Parameter], kind: str) -> Callable[[Sequence[An
 def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
     """The globals of a kernel source that runs in plain Python."""
     return {
-        **CASTS,
+        **{cast.__name__: cast for cast in CASTS.values()},
         **{kind: _reader(parameters, kind) for kind in ("buffer", "scalar", "length")},
         "load": load,
         "store": store,
@@ -228,6 +260,12 @@ def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
         "absolute": absolute,
         "isnan": isnan,
         "power": power,
+        "equal": np.equal,
+        "not_equal": np.not_equal,
+        "less": np.less,
+        "less_equal": np.less_equal,
+        "greater": np.greater,
+        "greater_equal": np.greater_equal,
         "inf": math.inf,
         "nan": math.nan,
     }

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from axiomjit.runtime.intrinsics import CODES, WORD, BufferType, Typed
+from axiomjit.runtime.kernel_types import CODES, WORD, BufferType, Typed
 
 BIT = ir.IntType(1)
 Body = Callable[[Any, Any, Any, Any, Any], None]

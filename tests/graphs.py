@@ -28,8 +28,12 @@ from axiomjit.runtime.execute import Seen
 from axiomjit.runtime.plain import run_plain
 from axiomjit.trace import trace
 
-POISON = {"b": True, "i": -(2**62), "f": np.nan}
-"""What fresh memory holds, by kind of dtype, so that reading it shows."""
+
+def poison(dtype: np.dtype) -> object:
+    """What fresh memory holds, so that reading it shows."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max // 2
+    return True if dtype.kind == "b" else np.nan
 
 
 class Case(NamedTuple):
@@ -190,7 +194,7 @@ def fresh(buffer, lengths) -> np.ndarray:
     shape = [evaluate(d, lengths) for d in buffer.shape]
     strides = [evaluate(d, lengths) for d in buffer.strides]
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
-    laid_out = np.full([shape[d] for d in order], POISON[buffer.dtype.kind], buffer.dtype)
+    laid_out = np.full([shape[d] for d in order], poison(buffer.dtype), buffer.dtype)
     return laid_out.transpose([order.index(d) for d in range(len(order))])
 
 

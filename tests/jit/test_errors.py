@@ -49,7 +49,7 @@ class ArrayLike:
 REFUSED = {
     "object": (lambda x: x + 1, np.array([1, "a"], object), GraphTypeError),
     "string": (lambda x: x + 1, np.array(["a"]), GraphTypeError),
-    "int32": (lambda x: x + 1, np.arange(3, dtype="i4"), GraphTypeError),
+    "long-double": (lambda x: x + 1, np.ones(3, np.longdouble), GraphTypeError),
     "complex": (lambda x: x + 1, np.ones(3, complex), GraphTypeError),
     "python-complex": (lambda x: x, 1j, GraphTypeError),
     "array-like": (lambda x: x + 1, ArrayLike(), GraphTypeError),
@@ -76,7 +76,7 @@ REFUSED = {
     "where-option": (lambda x: x.sum(where=x > 1), X, UnsupportedError),
     "dtype-option": (lambda x: np.add(x, 1, dtype="f4"), X, UnsupportedError),
     "operand": (lambda x: x + "a", X, GraphTypeError),
-    "cast": (lambda x: x.astype("i2"), X, GraphTypeError),
+    "cast": (lambda x: x.astype("c8"), X, GraphTypeError),
 }
 
 

@@ -24,7 +24,7 @@ LENGTH = Parameter("n", "length", "i8")
 def scalar_word(value, code):
     """The 64-bit word that holds a scalar's bits in its low end."""
     dtype = np.dtype(bool) if code == "b1" else np.dtype(code)
-    return int.from_bytes(np.asarray(value, dtype).tobytes(), "little", signed=code == "i8")
+    return int.from_bytes(np.asarray(value, dtype).tobytes(), "little", signed=code[0] == "i")
 
 
 def words_of(parameters, arguments):

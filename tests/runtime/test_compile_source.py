@@ -66,7 +66,7 @@ def test_loops_are_vector_code_without_checks(squares):
     [
         ("load(x, block * 1024)", "maximum(s, load(x, i))", "f8", np.max),
         ("load(x, block * 1024)", "minimum(s, load(x, i))", "f4", np.min),
-        ("i8(0)", "add_reassoc(s, load(x, i))", "i8", np.sum),
+        ("int64(0)", "add_reassoc(s, load(x, i))", "i8", np.sum),
         ("load(x, block * 1024)", "maximum(s, load(x, i))", "i8", np.max),
     ],
 )

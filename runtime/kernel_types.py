@@ -1,0 +1,74 @@
+"""What the values of a kernel source are to Numba: element types, buffers, the argument block.
+
+Two Numba types carry what is known when a kernel is compiled: `WordsType`, the kernel's parameter
+list, and `BufferType`, the dtype and alias scope of one buffer. So every name is one global
+intrinsic, and compiling a kernel registers nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import models, register_model
+
+NUMBA_TYPES: dict[str, types.Type] = {
+    "b1": types.boolean,
+    "i1": types.int8,
+    "i2": types.int16,
+    "i4": types.int32,
+    "i8": types.int64,
+    "u1": types.uint8,
+    "u2": types.uint16,
+    "u4": types.uint32,
+    "u8": types.uint64,
+    "f4": types.float32,
+    "f8": types.float64,
+}
+CODES: dict[types.Type, str] = {ty: code for code, ty in NUMBA_TYPES.items()}
+
+WORD = ir.IntType(64)
+BYTE = ir.IntType(8)
+
+Emit = Callable[[Any, Any, Any, Any], Any]
+Typed = tuple[Any, Emit] | None
+
+
+class BufferType(types.Type):
+    """Pointer to elements of one dtype; `scope` of `count` says which buffer of the kernel it is.
+
+    A tile has count 0: LLVM sees for itself that a stack array aliases nothing.
+    """
+
+    def __init__(self, dtype: types.Type, scope: int, count: int) -> None:
+        """Type of buffer number `scope` among the `count` buffers of a kernel."""
+        self.dtype, self.scope, self.count = dtype, scope, count
+        super().__init__(name=f"Buffer{CODES[dtype]}N{scope}of{count}")
+
+
+class WordsType(types.Type):
+    """The argument block of a kernel: per word its kind ("buffer", "scalar", "length") and dtype.
+
+    The name is short and alphanumeric because it becomes part of the kernel's symbol.
+    """
+
+    def __init__(self, words: Sequence[tuple[str, str]]) -> None:
+        """Type of an argument block with these (kind, dtype code) words."""
+        self.words = tuple(words)
+        self.count = sum(kind == "buffer" for kind, _ in self.words)
+        super().__init__(name="W" + "".join(kind[0].upper() + code for kind, code in self.words))
+
+    def scope(self, k: int) -> int:
+        """Number of word `k` among the buffers."""
+        return sum(kind == "buffer" for kind, _ in self.words[:k])
+
+
+register_model(BufferType)(models.PointerModel)
+
+
+@register_model(WordsType)
+class _WordsModel(models.PrimitiveModel):
+    """A WordsType value is a pointer to 64-bit words."""
+
+    def __init__(self, manager: Any, fe_type: WordsType) -> None:
+        super().__init__(manager, fe_type, WORD.as_pointer())

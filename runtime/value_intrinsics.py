@@ -1,0 +1,171 @@
+"""Operations on values, as Numba intrinsics: per name one rule for each kind of dtype.
+
+Operands have one dtype, which is also the result's unless a row says otherwise.
+`axiomjit.runtime.plain` has the twins.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from axiomjit.runtime.kernel_types import CODES, NUMBA_TYPES, Typed
+
+Emitter = Callable[[Any, list[Any]], Any]
+Rules = dict[str, Emitter]
+"""The emission for operands of the kinds whose letters the key lists."""
+
+
+def overload(operands: Sequence[Any], rules: Rules, result: str | None = None) -> Typed:
+    """An operation on operands of one dtype.
+
+    `result` is a dtype code, or None where the result has the operands' dtype.
+    """
+    code = CODES.get(operands[0])
+    if code is None or any(ty != operands[0] for ty in operands):
+        return None
+    rule = next((rule for kinds, rule in rules.items() if code[0] in kinds), None)
+    if rule is None:
+        return None
+    result_type = operands[0] if result is None else NUMBA_TYPES[result]
+    return result_type(*operands), lambda context, builder, signature, args: rule(builder, args)
+
+
+def make_unary(name: str, rules: Rules, result: str | None = None) -> Any:
+    """The intrinsic `name(v)`."""
+
+    def unary(typingctx: Any, v: Any) -> Typed:
+        return overload((v,), rules, result)
+
+    unary.__name__ = name
+    return intrinsic(unary)
+
+
+def make_binary(name: str, rules: Rules, result: str | None = None) -> Any:
+    """The intrinsic `name(a, b)`."""
+
+    def binary(typingctx: Any, a: Any, b: Any) -> Typed:
+        return overload((a, b), rules, result)
+
+    binary.__name__ = name
+    return intrinsic(binary)
+
+
+def call(name: str) -> Emitter:
+    """Emission of a call of the LLVM intrinsic `name` on the operands' type."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        function_type = ir.FunctionType(args[0].type, [arg.type for arg in args])
+        function = builder.module.declare_intrinsic(name, [args[0].type], function_type)
+        return builder.call(function, args)
+
+    return emit
+
+
+def method(name: str) -> Emitter:
+    """Emission of one instruction of the IR builder."""
+    return lambda b, args: getattr(b, name)(*args)
+
+
+def _choose(comparison: str, signed: bool) -> Emitter:
+    """Emission of `a if a <comparison> b else b` on integers, without a branch."""
+    compare = "icmp_signed" if signed else "icmp_unsigned"
+    return lambda b, args: b.select(getattr(b, compare)(comparison, *args), *args)
+
+
+def _same(builder: Any, args: list[Any]) -> Any:
+    return args[0]
+
+
+def _magnitude(builder: Any, args: list[Any]) -> Any:
+    """Absolute value of an integer; the smallest one stays itself, as in NumPy."""
+    negative = builder.icmp_signed("<", args[0], ir.Constant(args[0].type, 0))
+    return builder.select(negative, builder.neg(args[0]), args[0])
+
+
+def _constant(value: bool) -> Emitter:
+    return lambda b, args: ir.IntType(1)(value)
+
+
+def make_comparison(name: str, sign: str) -> Any:
+    """The intrinsic `name(a, b)` of an unsigned and a signed 64-bit integer, either way round."""
+
+    def comparison(typingctx: Any, a: Any, b: Any) -> Typed:
+        if {a, b} != {types.uint64, types.int64}:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            signed = args[0] if a == types.int64 else args[1]
+            below = builder.icmp_signed("<", signed, ir.Constant(signed.type, 0))
+            # A negative number is less than every unsigned one, as -1 is less than 0.
+            order = [ir.IntType(8)(-1 if ty == types.int64 else 0) for ty in (a, b)]
+            of_negative = builder.icmp_signed(sign, *order)
+            return builder.select(below, of_negative, builder.icmp_unsigned(sign, *args))
+
+        return types.boolean(a, b), emit
+
+    comparison.__name__ = name
+    return intrinsic(comparison)
+
+
+MAXIMUM: Rules = {
+    "f": call("llvm.maximum"),
+    "i": _choose(">=", signed=True),
+    "u": _choose(">=", signed=False),
+    "b": method("or_"),
+}
+MINIMUM: Rules = {
+    "f": call("llvm.minimum"),
+    "i": _choose("<=", signed=True),
+    "u": _choose("<=", signed=False),
+    "b": method("and_"),
+}
+ABSOLUTE: Rules = {"f": call("llvm.fabs"), "i": _magnitude, "ub": _same}
+ISNAN: Rules = {
+    "f": lambda b, args: b.fcmp_unordered("uno", args[0], args[0]),
+    "iub": _constant(False),
+}
+
+
+def _reordered(instruction: str, integers: str) -> Rules:
+    """A float instruction that LLVM may reorder, and the one for integers."""
+    return {
+        "f": lambda b, args: getattr(b, instruction)(*args, flags=("reassoc",)),
+        "iu": method(integers),
+    }
+
+
+@intrinsic
+def select(typingctx: Any, c: Any, a: Any, b: Any) -> Typed:
+    """`select(c, a, b)`: a where c else b, both evaluated, without a branch."""
+    if c != types.boolean or a != b or a not in CODES:
+        return None
+    return a(c, a, a), lambda context, builder, signature, args: builder.select(*args)
+
+
+COMPARISONS = {
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+
+NAMES: dict[str, Any] = {
+    "select": select,
+    # What LLVM may reorder: the accumulator add of a sum, and of a product.
+    "add_reassoc": make_binary("add_reassoc", _reordered("fadd", "add")),
+    "mul_reassoc": make_binary("mul_reassoc", _reordered("fmul", "mul")),
+    # NaN if either is NaN; +0 above -0.
+    "maximum": make_binary("maximum", MAXIMUM),
+    "minimum": make_binary("minimum", MINIMUM),
+    "sqrt": make_unary("sqrt", {"f": call("llvm.sqrt")}),
+    "absolute": make_unary("absolute", ABSOLUTE),
+    "isnan": make_unary("isnan", ISNAN, "b1"),
+    # libm's pow, one scalar call per element
+    "power": make_binary("power", {"f": call("llvm.pow")}),
+}
+NAMES.update((name, make_comparison(name, sign)) for name, sign in COMPARISONS.items())
