@@ -91,7 +91,9 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
-            return lambda *args, **kwargs: Tracer(METHODS[name](self.node, *args, **kwargs))
+            return lambda *args, **kwargs: Tracer(
+                METHODS[name](self.node, *map(_node, args), **_nodes(kwargs))
+            )
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
         raise UnsupportedAttributeError(
@@ -119,7 +121,10 @@ class Tracer(NDArrayOperatorsMixin):
         for option, value in options.items():
             if not (option == "where" and value is True):
                 raise numpy_table.refuse(ufunc.__name__, option, value)
-        return Tracer(builder.strong(UFUNCS[ufunc](*nodes)))
+        made = UFUNCS[ufunc](*nodes)
+        if isinstance(made, tuple):
+            return tuple(Tracer(builder.strong(node)) for node in made)
+        return Tracer(builder.strong(made))
 
     def __array_function__(
         self,
@@ -132,8 +137,7 @@ class Tracer(NDArrayOperatorsMixin):
             return getattr(args[0], QUERIES[func])
         if func not in FUNCTIONS:
             raise _unsupported(f"{func.__module__}.{func.__name__}", args)
-        given = {name: _node(value) for name, value in kwargs.items()}
-        return Tracer(FUNCTIONS[func](*map(_node, args), **given))
+        return Tracer(FUNCTIONS[func](*map(_node, args), **_nodes(kwargs)))
 
     def __setitem__(self, key: object, value: object) -> NoReturn:
         _refuse_write("array[...] = value", self.node)
@@ -173,6 +177,10 @@ def _ours(value: object) -> bool:
 def _node(value: object) -> object:
     """The node of a traced array, the symbol of a length; other values as they are."""
     return value.node if isinstance(value, Tracer) else unwrap(value)
+
+
+def _nodes(named: dict[str, object]) -> dict[str, object]:
+    return {name: _node(value) for name, value in named.items()}
 
 
 def _made(node: Node) -> str:
@@ -216,7 +224,9 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], obj
         if not isinstance(other, Tracer | Length | int | float):
             return ufunc(other, self) if mirrored else ufunc(self, other)
         pair = (other, self) if mirrored else (self, other)
-        return Tracer(UFUNCS[ufunc](*map(_node, pair)))
+        made = UFUNCS[ufunc](*map(_node, pair))
+        assert isinstance(made, Node)
+        return Tracer(made)
 
     return method
 
@@ -227,6 +237,8 @@ for _name, _ufunc in (
     ("mul", np.multiply),
     ("truediv", np.divide),
     ("pow", np.power),
+    ("floordiv", np.floor_divide),
+    ("mod", np.remainder),
 ):
     setattr(Tracer, f"__{_name}__", _operator(_ufunc, mirrored=False))
     setattr(Tracer, f"__r{_name}__", _operator(_ufunc, mirrored=True))
