@@ -14,25 +14,23 @@ import numpy as np
 
 from axiomjit import dtypes
 from axiomjit.dims import Dim, dim
-from axiomjit.dtypes import BOOL, WEAK_TYPES, DType, Promotable
+from axiomjit.dtypes import BOOL, DType
 from axiomjit.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.graph import Held, Node, Op, Scalar, Size, size
 from axiomjit.index_maps import IndexMap, affine, identity, iterator, permutation
 from axiomjit.origins import note, user_location
 from axiomjit.primitives import (
-    CAST,
     COPY,
     MAX,
     MIN,
-    PACK,
     PRIMITIVES,
     READ_ONLY,
     SUM,
     VIEW,
-    WHERE,
     Accumulator,
     Primitive,
 )
+from axiomjit.promotion import cast, check_fits, loop_of, promotable, resolve
 from axiomjit.seen import at_hand, seen_call, seen_shape, seen_type
 
 MULTIPLY: Final = PRIMITIVES["multiply"]
@@ -78,84 +76,6 @@ def as_node(value: Any, asked: str) -> Node:
         "pass arrays or numbers; mark other arguments with static_argnames",
         user_location(),
     )
-
-
-def promotable(node: Node) -> Promotable:
-    """What the node is to promotion: its dtype, or int/float for a Python number."""
-    return WEAK_TYPES[node.dtype.kind] if node.weak else node.dtype
-
-
-def fits(node: Node, dtype: DType) -> bool:
-    """Whether a dtype holds the value of a Python integer; true for everything else.
-
-    A look at a length leaves a guard.
-    """
-    if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | Size):
-        return True
-    low, high = dtypes.bounds(dtype)
-    if isinstance(node, Scalar):
-        return bool(low <= node.value.item() <= high)
-    above = low == -(2**63) or node.length >= low
-    return above and (high >= 2**63 - 1 or node.length <= high)
-
-
-def cast(node: Node, dtype: DType) -> Node:
-    """The node with elements of another dtype, as `astype`; itself where nothing changes."""
-    if node.dtype == dtype and not node.weak:
-        return node
-    if isinstance(node, Size) and fits(node, dtype):
-        return Size(dtype, node.length)
-    if isinstance(node, Scalar):
-        with np.errstate(all="ignore"):
-            return Scalar(dtype, node.value.astype(dtype), node.weak)
-    rank = len(node.shape)
-    return note(Op(dtype, CAST, None, (node,), (identity(rank),), node.shape, rank))
-
-
-def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node, ...], DType]:
-    """Operands cast to the loop's dtypes, and the dtype of the result.
-
-    Raises:
-        GraphTypeError, UnsupportedError: no such loop.
-    """
-    kinds = tuple(promotable(node) for node in operands)
-    if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
-        kinds = tuple(node.dtype for node in operands)
-    if primitive is COPY or primitive is PACK:
-        return tuple(operands), operands[0].dtype
-    if primitive is WHERE:
-        result = dtypes.common(kinds[1:])
-        loop: tuple[DType, ...] = (BOOL, result, result)
-    else:
-        assert primitive.ufunc is not None, primitive
-        *loop_in, result = _located_resolve(primitive.ufunc, kinds)
-        loop = tuple(loop_in)
-    for wanted in loop[-1:]:
-        if dtypes.code(wanted) not in primitive.loops:
-            raise GraphTypeError(
-                seen_call(primitive.name, *operands),
-                f"{primitive.name} of {wanted} elements is not compiled",
-                "convert the operands with .astype(np.float64)",
-                user_location(),
-            )
-    if primitive is not WHERE:
-        for node, wanted in zip(operands, loop, strict=True):
-            _check_fits(node, wanted)
-    return tuple(cast(n, d) for n, d in zip(operands, loop, strict=True)), result
-
-
-def _check_fits(node: Node, dtype: DType) -> None:
-    """NumPy's own complaint about a Python integer beside a narrower array."""
-    if not fits(node, dtype):
-        value = int(node.length) if isinstance(node, Size) else getattr(node, "value", None)
-        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
-
-
-def _located_resolve(ufunc: np.ufunc, kinds: tuple[Promotable, ...]) -> tuple[DType, ...]:
-    try:
-        return dtypes.resolve(ufunc, kinds)
-    except (GraphTypeError, UnsupportedError) as error:
-        raise type(error)(error.asked, error.seen, error.remedy, user_location()) from None
 
 
 def map_op(
@@ -229,7 +149,39 @@ def power(base: Node, exponent: Node) -> Node:
             return elementwise(PRIMITIVES["sqrt"], base)
         if value == -1:
             return elementwise(PRIMITIVES["divide"], as_node(1, "power"), base)
+    dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
+    if dtype.kind in "iu":
+        return _integer_power(base, exponent, dtype)
     return elementwise(PRIMITIVES["power"], base, exponent)
+
+
+def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
+    """Products of the base, which wrap; the exponent must be known.
+
+    Raises:
+        ValueError: it is negative, as in NumPy.
+        UnsupportedError: the exponent is an array.
+    """
+    if not isinstance(exponent, Scalar | Size):
+        raise UnsupportedError(
+            seen_call("power", base, exponent),
+            "an array of integer exponents, of which NumPy refuses negative ones by value",
+            "use an exponent that is a number, or floats: power(x.astype(float), y)",
+            user_location(),
+        )
+    check_fits(exponent, dtype)
+    times = int(exponent.length if isinstance(exponent, Size) else exponent.value.item())
+    if times < 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    square = cast(base, dtype)
+    power_of = None if times else broadcast_to(Scalar(dtype, dtype.type(1), False), base.shape)
+    while times:
+        if times & 1:
+            power_of = square if power_of is None else elementwise(MULTIPLY, power_of, square)
+        times >>= 1
+        square = elementwise(MULTIPLY, square, square) if times else square
+    assert power_of is not None
+    return elementwise(COPY, power_of)
 
 
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:

@@ -8,19 +8,22 @@ nodes. An option that is not compiled is refused by name. `numpy_shapes` and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
 from axiomjit import builder, numpy_reshape, numpy_shapes
-from axiomjit.dtypes import supported
+from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
-from axiomjit.graph import Node
+from axiomjit.graph import Node, Scalar, Size
 from axiomjit.numpy_options import UNGIVEN, Axis, Row, axes_of, only_defaults, refuse
 from axiomjit.numpy_shapes import insert_dimensions
 from axiomjit.origins import user_location
 from axiomjit.primitives import MAX, MIN, PRIMITIVES, SUM, WHERE, Accumulator
+from axiomjit.promotion import fits, loop_of, promotable
 from axiomjit.seen import seen_call
+
+Rows = Callable[..., Node | tuple[Node, ...]]
 
 
 def _ufunc_row(name: str) -> Row:
@@ -37,14 +40,76 @@ def _power(base: object, exponent: object) -> Node:
     return builder.power(builder.as_node(base, "power"), builder.as_node(exponent, "power"))
 
 
+def _as_loop(x: object, ufunc: np.ufunc) -> Node:
+    """The operand of a ufunc in the dtype of NumPy's loop, a Python number as it is."""
+    node = builder.as_node(x, ufunc.__name__)
+    dtype = loop_of(ufunc, (promotable(node),))[-1]
+    return node if node.dtype == dtype else builder.cast(node, dtype)
+
+
 def _square(x: object) -> Node:
-    node = builder.as_node(x, "square")
+    node = _as_loop(x, np.square)
     return builder.elementwise(PRIMITIVES["multiply"], node, node)
 
 
+def _positive(x: object) -> Node:
+    return _copy(_as_loop(x, np.positive))
+
+
 def _reciprocal(x: object) -> Node:
-    node = builder.as_node(x, "reciprocal")
-    return builder.elementwise(PRIMITIVES["divide"], builder.as_node(1, "reciprocal"), node)
+    """1 / x; of integers the quotient in float64, cast back, as NumPy does it."""
+    node = _as_loop(x, np.reciprocal)
+    one, divide = builder.as_node(1.0, "reciprocal"), PRIMITIVES["divide"]
+    if node.dtype.kind == "f":
+        return builder.elementwise(divide, one, node)
+    quotient = builder.elementwise(divide, one, builder.cast(node, FLOAT))
+    return builder.cast(quotient, node.dtype)
+
+
+def _divmod(x: object, y: object) -> tuple[Node, Node]:
+    operands = builder.as_node(x, "divmod"), builder.as_node(y, "divmod")
+    quotient = builder.elementwise(PRIMITIVES["floor_divide"], *operands)
+    return quotient, builder.elementwise(PRIMITIVES["remainder"], *operands)
+
+
+def _bound(node: Node, value: object, below: bool) -> Node | None:
+    """A bound of clip; None for a Python integer that lies outside on its own side."""
+    if value is None or value is UNGIVEN:
+        return None
+    bound = builder.as_node(value, "clip")
+    if fits(bound, node.dtype):
+        return bound
+    negative = bound.length < 0 if isinstance(bound, Size) else cast(Scalar, bound).value.item() < 0
+    return None if negative == below else bound
+
+
+def _clip(
+    a: object,
+    a_min: object = UNGIVEN,
+    a_max: object = UNGIVEN,
+    out: object = None,
+    *,
+    min: object = UNGIVEN,
+    max: object = UNGIVEN,
+) -> Node:
+    """np.clip; a Python integer beyond what the elements can hold is no bound."""
+    only_defaults("clip", out=out)
+    if a_min is UNGIVEN and a_max is UNGIVEN:
+        a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))
+    elif min is not UNGIVEN or max is not UNGIVEN:
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when "
+            "`a_min` and `a_max` are provided is forbidden."
+        )
+    node = builder.as_node(a, "clip")
+    low, high = _bound(node, a_min, below=True), _bound(node, a_max, below=False)
+    if low is not None and high is not None:
+        return builder.elementwise(PRIMITIVES["clip"], node, low, high)
+    if low is not None:
+        return builder.elementwise(PRIMITIVES["maximum"], node, low)
+    if high is not None:
+        return builder.elementwise(PRIMITIVES["minimum"], node, high)
+    return _positive(node)
 
 
 def _fold_row(name: str, fold: Callable[[Node, Sequence[int]], Node]) -> Row:
@@ -132,14 +197,15 @@ def _copy(a: object, order: str = "K") -> Node:
     return builder.elementwise(PRIMITIVES["copy"], node)
 
 
-SPECIAL: Final[dict[np.ufunc, Row]] = {
+SPECIAL: Final[dict[np.ufunc, Rows]] = {
+    np.divmod: _divmod,
     np.power: _power,
     np.square: _square,
-    np.positive: _copy,
+    np.positive: _positive,
     np.reciprocal: _reciprocal,
     np.matmul: _matmul,
 }
-UFUNCS: Final[dict[np.ufunc, Row]] = {
+UFUNCS: Final[dict[np.ufunc, Rows]] = {
     **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
     **SPECIAL,
 }
@@ -155,6 +221,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.dot: _dot,
     np.where: _where,
     np.copy: _copy,
+    np.clip: _clip,
     **numpy_shapes.FUNCTIONS,
     **numpy_reshape.FUNCTIONS,
 }
@@ -164,6 +231,7 @@ METHODS: Final[dict[str, Row]] = {
     "max": _MAX,
     "min": _MIN,
     "dot": _dot,
+    "clip": lambda a, min=None, max=None, out=None: _clip(a, min, max, out),
     "copy": lambda a, order="C": _copy(a, "K" if order == "C" else order),
     **numpy_shapes.METHODS,
     **numpy_reshape.METHODS,

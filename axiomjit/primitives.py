@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 import numpy as np
+from numpy._core import umath
 
 from axiomjit.dtypes import DTYPES, FLOAT, INT, UNSIGNED, DType, bounds, cast_name
 from axiomjit.records import Record
@@ -22,6 +23,8 @@ FLOATS: Final = frozenset({"f4", "f8"})
 INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
 NUMBERS: Final = FLOATS | INTEGERS
 ALL: Final = NUMBERS | {"b1"}
+BITS: Final = INTEGERS | {"b1"}
+_CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
 KEPT: Final = frozenset({"b1", "i8", "f4", "f8"})
 """Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
 
@@ -84,6 +87,13 @@ PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 
+
+def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
+    """A row of integer division or of libm's fmod: scalar code on every CPU."""
+    name = ufunc.__name__
+    return Primitive(name, 2, ufunc, name + "({0}, {1})", NUMBERS, False, 20, sign)
+
+
 _ROWS: Final = (
     VIEW,
     READ_ONLY,
@@ -107,6 +117,34 @@ _ROWS: Final = (
     Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", sign="<=", bools="~{0} | {1}"),
     Primitive("greater", 2, np.greater, "{0} > {1}", sign=">", bools="{0} & ~{1}"),
     Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", sign=">=", bools="{0} | ~{1}"),
+    Primitive(
+        "floor_divide", 2, np.floor_divide, "floor_divide({0}, {1})", NUMBERS, False, 20, "//"
+    ),
+    Primitive("remainder", 2, np.remainder, "remainder({0}, {1})", NUMBERS, False, 20, "%"),
+    Primitive("fmod", 2, np.fmod, "fmod({0}, {1})", NUMBERS, False, 20),
+    Primitive("fmax", 2, np.fmax, "fmax({0}, {1})", weight=3),
+    Primitive("fmin", 2, np.fmin, "fmin({0}, {1})", weight=3),
+    Primitive("clip", 3, _CLIP, "minimum(maximum({0}, {1}), {2})", weight=2),
+    Primitive("sign", 1, np.sign, "sign({0})", NUMBERS, weight=3),
+    Primitive("floor", 1, np.floor, "floor({0})"),
+    Primitive("ceil", 1, np.ceil, "ceil({0})"),
+    Primitive("trunc", 1, np.trunc, "trunc({0})"),
+    Primitive("rint", 1, np.rint, "rint({0})", FLOATS),
+    Primitive("isnan", 1, np.isnan, "isnan({0})"),
+    Primitive("isinf", 1, np.isinf, "isinf({0})"),
+    Primitive("isfinite", 1, np.isfinite, "isfinite({0})"),
+    Primitive("signbit", 1, np.signbit, "signbit({0})", FLOATS),
+    Primitive("copysign", 2, np.copysign, "copysign({0}, {1})", FLOATS),
+    Primitive("bitwise_and", 2, np.bitwise_and, "{0} & {1}", BITS, sign="&"),
+    Primitive("bitwise_or", 2, np.bitwise_or, "{0} | {1}", BITS, sign="|"),
+    Primitive("bitwise_xor", 2, np.bitwise_xor, "{0} ^ {1}", BITS, sign="^"),
+    Primitive("invert", 1, np.invert, "~{0}", BITS, sign="~"),
+    Primitive("left_shift", 2, np.left_shift, "left_shift({0}, {1})", INTEGERS, sign="<<"),
+    Primitive("right_shift", 2, np.right_shift, "right_shift({0}, {1})", INTEGERS, sign=">>"),
+    Primitive("logical_and", 2, np.logical_and, "b1({0}) & b1({1})", bools="{0} & {1}"),
+    Primitive("logical_or", 2, np.logical_or, "b1({0}) | b1({1})", bools="{0} | {1}"),
+    Primitive("logical_xor", 2, np.logical_xor, "b1({0}) ^ b1({1})", bools="{0} ^ {1}"),
+    Primitive("logical_not", 1, np.logical_not, "~b1({0})", bools="~{0}"),
 )
 PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
 

@@ -128,7 +128,10 @@ class Tracer(NDArrayOperatorsMixin):
         for option, value in options.items():
             if not (option == "where" and value is True):
                 raise refuse(ufunc.__name__, option, value)
-        return Tracer(builder.strong(UFUNCS[ufunc](*nodes)))
+        made = UFUNCS[ufunc](*nodes)
+        if isinstance(made, tuple):
+            return tuple(Tracer(builder.strong(node)) for node in made)
+        return Tracer(builder.strong(made))
 
     def __array_function__(
         self,
@@ -226,7 +229,9 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], obj
         if not isinstance(other, Tracer | Length | int | float):
             return ufunc(other, self) if mirrored else ufunc(self, other)
         pair = (other, self) if mirrored else (self, other)
-        return Tracer(UFUNCS[ufunc](*map(_node, pair)))
+        made = UFUNCS[ufunc](*map(_node, pair))
+        assert isinstance(made, Node)
+        return Tracer(made)
 
     return method
 
@@ -237,6 +242,8 @@ for _name, _ufunc in (
     ("mul", np.multiply),
     ("truediv", np.divide),
     ("pow", np.power),
+    ("floordiv", np.floor_divide),
+    ("mod", np.remainder),
 ):
     setattr(Tracer, f"__{_name}__", _operator(_ufunc, mirrored=False))
     setattr(Tracer, f"__r{_name}__", _operator(_ufunc, mirrored=True))

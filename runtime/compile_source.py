@@ -20,7 +20,13 @@ from numba.core import compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from axiomjit.runtime import cast_intrinsics, intrinsics, tree_intrinsics, value_intrinsics
+from axiomjit.runtime import (
+    cast_intrinsics,
+    division_intrinsics,
+    intrinsics,
+    tree_intrinsics,
+    value_intrinsics,
+)
 from axiomjit.runtime.kernel_types import WordsType
 from axiomjit.runtime.plain import Parameter
 
@@ -30,6 +36,7 @@ NAMES: dict[str, Any] = {
     **cast_intrinsics.NAMES,
     **intrinsics.NAMES,
     **value_intrinsics.NAMES,
+    **division_intrinsics.NAMES,
     **tree_intrinsics.NAMES,
 }
 """What a kernel source may name; `plain.plain_names` has the same."""

@@ -1,7 +1,7 @@
 """The names by which a kernel source reads and writes memory, as Numba intrinsics.
 
 `axiomjit.runtime.plain` holds the same names for plain Python; a kernel means the same in both.
-They emit LLVM directly, as those of `cast_intrinsics`, `value_intrinsics`, `integer_intrinsics`
+They emit LLVM directly, as those of `cast_intrinsics`, `value_intrinsics`, `division_intrinsics`
 and `tree_intrinsics` do.
 
 Importing this module imports numba; only what has to compile does so.

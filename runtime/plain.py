@@ -208,24 +208,24 @@ def minimum(a: Any, b: Any) -> Any:
     return a if a <= b or a != a else b
 
 
-def sqrt(v: Any) -> Any:
-    """Square root of a float; NaN below zero."""
-    return np.sqrt(v)
+def fmax(a: Any, b: Any) -> Any:
+    """The greater; the other one where one is NaN."""
+    return b if a != a else a if b != b else maximum(a, b)
 
 
-def absolute(v: Any) -> Any:
-    """Absolute value; the smallest integer stays itself."""
-    return np.absolute(v)
+def fmin(a: Any, b: Any) -> Any:
+    """The smaller; the other one where one is NaN."""
+    return b if a != a else a if b != b else minimum(a, b)
 
 
-def isnan(v: Any) -> Any:
-    """Whether `v` is NaN; false for integers."""
-    return np.isnan(v)
-
-
-def power(a: Any, b: Any) -> Any:
-    """`a` to the power of `b`, floats."""
-    return np.power(a, b)
+# What NumPy's function of that name does to scalars of one dtype.
+NUMPYS: tuple[np.ufunc, ...] = (
+    *(np.sqrt, np.absolute, np.power, np.sign, np.floor, np.ceil, np.trunc, np.rint),
+    *(np.isnan, np.isinf, np.isfinite, np.signbit, np.copysign),
+    *(np.floor_divide, np.remainder, np.fmod, np.left_shift, np.right_shift),
+    # of unsigned with signed integers
+    *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+)
 
 
 def _reader(parameters: Sequence[Parameter], kind: str) -> Callable[[Sequence[Any], int], Any]:
@@ -256,16 +256,9 @@ def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
         "select": select,
         "maximum": maximum,
         "minimum": minimum,
-        "sqrt": sqrt,
-        "absolute": absolute,
-        "isnan": isnan,
-        "power": power,
-        "equal": np.equal,
-        "not_equal": np.not_equal,
-        "less": np.less,
-        "less_equal": np.less_equal,
-        "greater": np.greater,
-        "greater_equal": np.greater_equal,
+        "fmax": fmax,
+        "fmin": fmin,
+        **{function.__name__: function for function in NUMPYS},
         "inf": math.inf,
         "nan": math.nan,
     }

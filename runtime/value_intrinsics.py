@@ -85,6 +85,70 @@ def _magnitude(builder: Any, args: list[Any]) -> Any:
     return builder.select(negative, builder.neg(args[0]), args[0])
 
 
+def _number_beside_nan(rule: Emitter) -> Emitter:
+    """The other operand where one is NaN."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        a, b = args
+        a_nan, b_nan = (builder.fcmp_unordered("uno", v, v) for v in args)
+        either = builder.select(b_nan, a, rule(builder, args))
+        return builder.select(a_nan, b, either)
+
+    return emit
+
+
+def _float_sign(builder: Any, args: list[Any]) -> Any:
+    """-1, 0 or 1; NaN stays, and -0 is 0."""
+    (v,) = args
+    zero = ir.Constant(v.type, 0.0)
+    chosen = builder.select(builder.fcmp_ordered("==", v, zero), zero, v)
+    for comparison, value in (("<", -1.0), (">", 1.0)):
+        is_so = builder.fcmp_ordered(comparison, v, zero)
+        chosen = builder.select(is_so, ir.Constant(v.type, value), chosen)
+    return chosen
+
+
+def _int_sign(builder: Any, args: list[Any]) -> Any:
+    """-1, 0 or 1 of a signed integer."""
+    (v,) = args
+    positive = builder.zext(builder.icmp_signed(">", v, v.type(0)), v.type)
+    return builder.select(builder.icmp_signed("<", v, v.type(0)), v.type(-1), positive)
+
+
+def _some(builder: Any, args: list[Any]) -> Any:
+    """1 of an unsigned integer that is not 0."""
+    (v,) = args
+    return builder.zext(builder.icmp_unsigned("!=", v, v.type(0)), v.type)
+
+
+def _magnitude_against_infinity(comparison: str) -> Emitter:
+    def emit(builder: Any, args: list[Any]) -> Any:
+        infinity = ir.Constant(args[0].type, float("inf"))
+        return builder.fcmp_ordered(comparison, call("llvm.fabs")(builder, args), infinity)
+
+    return emit
+
+
+def _sign_bit(builder: Any, args: list[Any]) -> Any:
+    bits = ir.IntType(64 if isinstance(args[0].type, ir.DoubleType) else 32)
+    return builder.icmp_signed("<", builder.bitcast(args[0], bits), bits(0))
+
+
+def _shift(instruction: str) -> Emitter:
+    """A shift; by the width or more, or by a negative number, all bits leave."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        v, by = args
+        width = v.type.width
+        inside = builder.icmp_unsigned("<", by, v.type(width))
+        if instruction == "ashr":  # as far as the sign in every bit
+            return builder.ashr(v, builder.select(inside, by, v.type(width - 1)))
+        shifted = getattr(builder, instruction)(v, builder.select(inside, by, v.type(0)))
+        return builder.select(inside, shifted, v.type(0))
+
+    return emit
+
+
 def _constant(value: bool) -> Emitter:
     return lambda b, args: ir.IntType(1)(value)
 
@@ -127,6 +191,8 @@ ISNAN: Rules = {
     "f": lambda b, args: b.fcmp_unordered("uno", args[0], args[0]),
     "iub": _constant(False),
 }
+ISINF: Rules = {"f": _magnitude_against_infinity("=="), "iub": _constant(False)}
+ISFINITE: Rules = {"f": _magnitude_against_infinity("<"), "iub": _constant(True)}
 
 
 def _reordered(instruction: str, integers: str) -> Rules:
@@ -162,9 +228,23 @@ NAMES: dict[str, Any] = {
     # NaN if either is NaN; +0 above -0.
     "maximum": make_binary("maximum", MAXIMUM),
     "minimum": make_binary("minimum", MINIMUM),
+    # NaN if both are NaN.
+    "fmax": make_binary("fmax", MAXIMUM | {"f": _number_beside_nan(MAXIMUM["f"])}),
+    "fmin": make_binary("fmin", MINIMUM | {"f": _number_beside_nan(MINIMUM["f"])}),
     "sqrt": make_unary("sqrt", {"f": call("llvm.sqrt")}),
     "absolute": make_unary("absolute", ABSOLUTE),
+    "sign": make_unary("sign", {"f": _float_sign, "i": _int_sign, "u": _some}),
+    **{
+        name: make_unary(name, {"f": call(f"llvm.{name}"), "iub": _same})
+        for name in ("floor", "ceil", "trunc", "rint")
+    },
     "isnan": make_unary("isnan", ISNAN, "b1"),
+    "isinf": make_unary("isinf", ISINF, "b1"),
+    "isfinite": make_unary("isfinite", ISFINITE, "b1"),
+    "signbit": make_unary("signbit", {"f": _sign_bit}, "b1"),
+    "copysign": make_binary("copysign", {"f": call("llvm.copysign")}),
+    "left_shift": make_binary("left_shift", {"iu": _shift("shl")}),
+    "right_shift": make_binary("right_shift", {"i": _shift("ashr"), "u": _shift("lshr")}),
     # libm's pow, one scalar call per element
     "power": make_binary("power", {"f": call("llvm.pow")}),
 }

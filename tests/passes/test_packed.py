@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.plan_ir import Launch
+from axiomjit.primitives import PRIMITIVES
 from axiomjit.runtime.compile_source import compile_source
 from tests.graphs import follow, lowered
 
@@ -30,3 +31,18 @@ def packed(function, *arguments):
 def test_narrow_kernels_are_vector_code(function, code):
     (count,) = packed(function, np.ones(N, code))
     assert count >= 3
+
+
+ROWS = [name for name, row in PRIMITIVES.items() if row.ufunc is not None]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_vector_column_is_honest(name):
+    """One dtype a row: floats where it has them, else integers; scalar rows on integers."""
+    row = PRIMITIVES[name]
+    if not row.vector and "i4" not in row.loops:
+        return  # a call of the C library, with packed arithmetic around it
+    code = "f4" if "f4" in row.loops and row.vector else "i4"
+    operands = [np.ones(N, code)] * row.arity
+    (count,) = packed(lambda *operands: row.ufunc(*operands), *operands)
+    assert (count > 0) == row.vector

@@ -12,7 +12,7 @@ from tests.structure.sources import FOLDERS, ROOT, read_sources
 GRAPH = {
     *("_links", "records", "config", "errors", "counters", "dims", "dtypes", "primitives"),
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
-    *("execution", "axes", "builder", "tree"),
+    *("execution", "axes", "promotion", "builder", "tree"),
 }
 DRIVER = {
     *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
