@@ -93,7 +93,8 @@ class Accumulator(Record):
 
     `lane` combines a state with one more element where lanes may be reordered, `exact` combines
     two states in order. `blocked` accumulators round, so they run in fixed blocks whose partial
-    results form a tree (design 4.7). `reduce` is NumPy's fold, which defines the meaning.
+    results form a tree (design 4.7), by functions whose names end in `tree`. `reduce` is NumPy's
+    fold, which defines the meaning.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Accumulator(Record):
     blocked: bool
     has_identity: bool
     loops: frozenset[str] = ALL
+    tree: str = ""
 
     def __repr__(self) -> str:
         return self.name
@@ -111,8 +113,10 @@ class Accumulator(Record):
         return hash(self.name)
 
     def result_dtype(self, operand: DType) -> DType:
-        """dtype of the result, NumPy's rule: sums of bools count."""
-        return INT if self.name == "sum" and operand == BOOL else operand
+        """dtype of the result, NumPy's rule: sums of bools count, tests give bools."""
+        if self.name in ("any", "all"):
+            return BOOL
+        return INT if self.blocked and operand == BOOL else operand
 
     def state_dtype(self, result: DType) -> DType:
         """dtype of the state: float32 sums run in float64 and are rounded once."""
@@ -120,20 +124,29 @@ class Accumulator(Record):
 
     def initial(self, dtype: DType) -> float | int | bool:
         """The neutral value of a state of this dtype."""
-        if self.name == "sum":
-            return 0 if dtype == INT else 0.0
-        low = self.name == "max"
+        if self.blocked:
+            start = int(self.name == "prod")
+            return float(start) if dtype.kind == "f" else start
+        low = self.name in ("max", "any")
         if dtype == BOOL:
             return not low
-        if dtype == INT:
-            info = np.iinfo(np.int64)
+        if dtype.kind in "iu":
+            info = np.iinfo(dtype.name)
             return info.min if low else info.max
         return float("-inf") if low else float("inf")
 
 
 SUM: Final = Accumulator("sum", np.add, "add_reassoc({0}, {1})", "{0} + {1}", True, True, NUMBERS)
+PROD: Final = Accumulator(
+    *("prod", np.multiply, "mul_reassoc({0}, {1})", "{0} * {1}", True, True, NUMBERS, "_mul")
+)
 MAX: Final = Accumulator("max", np.maximum, "maximum({0}, {1})", "maximum({0}, {1})", False, False)
 MIN: Final = Accumulator("min", np.minimum, "minimum({0}, {1})", "minimum({0}, {1})", False, False)
-ACCUMULATORS: Final[dict[str, Accumulator]] = {row.name: row for row in (SUM, MAX, MIN)}
+TESTS: Final = frozenset({"b1"})
+ANY: Final = Accumulator("any", np.logical_or, "{0} | {1}", "{0} | {1}", False, True, TESTS)
+ALL_OF: Final = Accumulator("all", np.logical_and, "{0} & {1}", "{0} & {1}", False, True, TESTS)
+ACCUMULATORS: Final[dict[str, Accumulator]] = {
+    row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
+}
 
 assert set(DTYPES) == ALL  # every dtype is either in a row's loops or refused by it
