@@ -216,24 +216,36 @@ def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
     return view(node, stretch_map(node.shape, extents), extents)
 
 
-def fold(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> Node:
+def fold(
+    accumulator: Accumulator, node: Node, axes: Sequence[int], initial: Node | None = None
+) -> Node:
     """The node folded along dimensions, in the order listed; the others keep theirs.
 
+    `initial` (of the result's dtype) is combined with each result, on its left.
+
     Raises:
-        GraphValueError: max or min over a length of 0.
+        GraphValueError: max or min over a length of 0, without an initial value.
     """
-    if not axes:
-        return elementwise(COPY, cast(node, accumulator.result_dtype(node.dtype)))
-    _check_not_empty(accumulator, node, axes)
     result = accumulator.result_dtype(node.dtype)
-    operand = cast(node, result)
-    kept = [d for d in range(len(node.shape)) if d not in axes]
+    if initial is not None:
+        # What is folded without elements has the neutral value, which the initial one absorbs.
+        combine = PRIMITIVES[accumulator.reduce.__name__]
+        return elementwise(combine, initial, _fold(accumulator, cast(node, result), axes))
+    if not axes:
+        return elementwise(COPY, cast(node, result))
+    _check_not_empty(accumulator, node, axes)
+    return _fold(accumulator, cast(node, result), axes)
+
+
+def _fold(accumulator: Accumulator, operand: Node, axes: Sequence[int]) -> Node:
+    if not axes:
+        return operand
+    rank = len(operand.shape)
+    kept = [d for d in range(rank) if d not in axes]
     order = [*kept, *axes]
-    inverse = [order.index(d) for d in range(len(order))]
-    extents = tuple(node.shape[d] for d in order)
-    return note(
-        Op(result, VIEW, accumulator, (operand,), (permutation(inverse),), extents, len(kept))
-    )
+    index = permutation([order.index(d) for d in range(rank)])
+    extents = tuple(operand.shape[d] for d in order)
+    return note(Op(operand.dtype, VIEW, accumulator, (operand,), (index,), extents, len(kept)))
 
 
 def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> None:

@@ -68,7 +68,10 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _as_array(value, op)
     folded = tuple(range(op.rank, len(extents)))
     state = value.astype(op.fold.state_dtype(op.dtype))
-    return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
+    if op.fold.has_identity:
+        return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
+    start = op.fold.initial(op.dtype)
+    return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
 
 
 def _seen(op: Op, value: Array) -> Array:

@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node
 from axiomjit.origins import user_location
+from axiomjit.seen import seen_type
 
 Axis = int | Sequence[int] | None
 Row = Callable[..., Any]
@@ -21,8 +22,9 @@ UNGIVEN: Final = np._NoValue
 
 def refuse(function: str, option: str, value: object) -> UnsupportedError:
     """The error for an option that is not compiled."""
+    shown = seen_type(value) if isinstance(value, Node) else repr(value)
     return UnsupportedError(
-        f"{function}(..., {option}={value!r})",
+        f"{function}(..., {option}={shown})",
         f"the option {option} of {function}",
         f"call {function} without {option}, or apply it outside the compiled function",
         user_location(),

@@ -1,25 +1,24 @@
 """The one table from NumPy functions to the builder; every NumPy door goes through it.
 
 A row takes what the NumPy function takes, with arrays as nodes, and gives a node or a tuple of
-nodes. An option that is not compiled is refused by name. `numpy_shapes` and
-`numpy_reshape` hold the views.
+nodes. An option that is not compiled is refused by name. The folds, the
+views and `reshape` have files of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import numpy as np
 
-from axiomjit import builder, numpy_reshape, numpy_shapes
+from axiomjit import builder, numpy_reductions, numpy_reshape, numpy_shapes
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
-from axiomjit.numpy_options import UNGIVEN, Axis, Row, axes_of, only_defaults, refuse
-from axiomjit.numpy_shapes import insert_dimensions
+from axiomjit.numpy_options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.origins import user_location
-from axiomjit.primitives import MAX, MIN, PRIMITIVES, SUM, WHERE, Accumulator
+from axiomjit.primitives import PRIMITIVES, WHERE
 from axiomjit.promotion import fits, loop_of, promotable
 from axiomjit.seen import seen_call
 
@@ -112,44 +111,6 @@ def _clip(
     return _positive(node)
 
 
-def _fold_row(name: str, fold: Callable[[Node, Sequence[int]], Node]) -> Row:
-    def row(
-        a: object,
-        axis: Axis = None,
-        dtype: object = None,
-        out: object = None,
-        keepdims: object = False,
-        initial: object = UNGIVEN,
-        where: object = UNGIVEN,
-    ) -> Node:
-        only_defaults(name, dtype=dtype, out=out, initial=initial, where=where)
-        node = builder.as_node(a, name)
-        axes = axes_of(node, axis)
-        folded = fold(node, axes)
-        keep = keepdims is not UNGIVEN and bool(keepdims)
-        return insert_dimensions(folded, axes) if keep else folded
-
-    return row
-
-
-def _extreme_row(name: str, accumulator: Accumulator) -> Row:
-    """max and min take no dtype, so `out` stands third."""
-    row = _fold_row(name, lambda node, axes: builder.fold(accumulator, node, axes))
-
-    def extreme(
-        a: object,
-        axis: Axis = None,
-        out: object = None,
-        keepdims: object = False,
-        initial: object = UNGIVEN,
-        where: object = UNGIVEN,
-    ) -> Node:
-        result: Node = row(a, axis, None, out, keepdims, initial, where)
-        return result
-
-    return extreme
-
-
 def _dot(a: object, b: object, out: object = None) -> Node:
     only_defaults("dot", out=out)
     return builder.dot(builder.as_node(a, "dot"), builder.as_node(b, "dot"))
@@ -209,31 +170,20 @@ UFUNCS: Final[dict[np.ufunc, Rows]] = {
     **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
     **SPECIAL,
 }
-_SUM: Final = _fold_row("sum", lambda node, axes: builder.fold(SUM, node, axes))
-_MAX, _MIN = _extreme_row("max", MAX), _extreme_row("min", MIN)
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
-    np.sum: _SUM,
-    np.mean: _fold_row("mean", builder.mean),
-    np.max: _MAX,
-    np.amax: _MAX,
-    np.min: _MIN,
-    np.amin: _MIN,
     np.dot: _dot,
     np.where: _where,
     np.copy: _copy,
     np.clip: _clip,
+    **numpy_reductions.FUNCTIONS,
     **numpy_shapes.FUNCTIONS,
     **numpy_reshape.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
-    "sum": FUNCTIONS[np.sum],
-    "mean": FUNCTIONS[np.mean],
-    "max": _MAX,
-    "min": _MIN,
+    **numpy_reductions.METHODS,
     "dot": _dot,
     "clip": lambda a, min=None, max=None, out=None: _clip(a, min, max, out),
     "copy": lambda a, order="C": _copy(a, "K" if order == "C" else order),
     **numpy_shapes.METHODS,
     **numpy_reshape.METHODS,
 }
-REDUCTIONS: Final[dict[np.ufunc, Row]] = {np.add: _SUM, np.maximum: _MAX, np.minimum: _MIN}

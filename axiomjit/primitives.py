@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy._core import umath
 
-from axiomjit.dtypes import DTYPES, FLOAT, INT, UNSIGNED, DType, bounds, cast_name
+from axiomjit.dtypes import BOOL, DTYPES, FLOAT, INT, UNSIGNED, DType, bounds, cast_name
 from axiomjit.records import Record
 
 FLOATS: Final = frozenset({"f4", "f8"})
@@ -154,7 +154,8 @@ class Accumulator(Record):
 
     `lane` combines a state with one more element where lanes may be reordered, `exact` combines
     two states in order. `blocked` accumulators round, so they run in fixed blocks whose partial
-    results form a tree (design 4.7). `reduce` is NumPy's fold, which defines the meaning.
+    results form a tree (design 4.7), by functions whose names end in `tree`. `reduce` is NumPy's
+    fold, which defines the meaning.
     """
 
     name: str
@@ -164,6 +165,7 @@ class Accumulator(Record):
     blocked: bool
     has_identity: bool
     loops: frozenset[str] = ALL
+    tree: str = ""
 
     def __repr__(self) -> str:
         return self.name
@@ -172,22 +174,25 @@ class Accumulator(Record):
         return hash(self.name)
 
     def result_dtype(self, operand: DType) -> DType:
-        """dtype of the result, NumPy's rule: integers are added in 64 bits, bools counted."""
-        if self.name != "sum" or operand.kind == "f":
+        """dtype of the result, NumPy's rule: integers are folded in 64 bits, bools counted."""
+        if self.name in ("any", "all"):
+            return BOOL
+        if not self.blocked or operand.kind == "f":
             return operand
         return UNSIGNED if operand.kind == "u" else INT
 
     def state_dtype(self, result: DType) -> DType:
-        """dtype of the state: sums run in 64 bits and are rounded or wrapped once."""
-        if self.name != "sum":
+        """dtype of the state: sums and products run in 64 bits, rounded or wrapped once."""
+        if not self.blocked:
             return result
         return FLOAT if result.kind == "f" else self.result_dtype(result)
 
     def initial(self, dtype: DType) -> float | int | bool:
         """The neutral value of a state of this dtype."""
-        if self.name == "sum":
-            return 0.0 if dtype.kind == "f" else 0
-        low = self.name == "max"
+        if self.blocked:
+            start = int(self.name == "prod")
+            return float(start) if dtype.kind == "f" else start
+        low = self.name in ("max", "any")
         if dtype.kind == "b":
             return not low
         if dtype.kind in "iu":
@@ -196,8 +201,16 @@ class Accumulator(Record):
 
 
 SUM: Final = Accumulator("sum", np.add, "add_reassoc({0}, {1})", "{0} + {1}", True, True, NUMBERS)
+PROD: Final = Accumulator(
+    *("prod", np.multiply, "mul_reassoc({0}, {1})", "{0} * {1}", True, True, NUMBERS, "_mul")
+)
 MAX: Final = Accumulator("max", np.maximum, "maximum({0}, {1})", "maximum({0}, {1})", False, False)
 MIN: Final = Accumulator("min", np.minimum, "minimum({0}, {1})", "minimum({0}, {1})", False, False)
-ACCUMULATORS: Final[dict[str, Accumulator]] = {row.name: row for row in (SUM, MAX, MIN)}
+TESTS: Final = frozenset({"b1"})
+ANY: Final = Accumulator("any", np.logical_or, "{0} | {1}", "{0} | {1}", False, True, TESTS)
+ALL_OF: Final = Accumulator("all", np.logical_and, "{0} & {1}", "{0} & {1}", False, True, TESTS)
+ACCUMULATORS: Final[dict[str, Accumulator]] = {
+    row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
+}
 
 assert set(DTYPES) == ALL  # every dtype is either in a row's loops or refused by it

@@ -21,8 +21,9 @@ from axiomjit.graph import Graph, Input, Node, post_order
 from axiomjit.layouts import Strides, laid_out
 from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_options import Row, refuse
+from axiomjit.numpy_reductions import REDUCTIONS
 from axiomjit.numpy_shapes import index_node
-from axiomjit.numpy_table import FUNCTIONS, METHODS, REDUCTIONS, UFUNCS, cast_to
+from axiomjit.numpy_table import FUNCTIONS, METHODS, UFUNCS, cast_to
 from axiomjit.origins import origin, user_location
 from axiomjit.print_graph import type_text
 from axiomjit.records import Record
@@ -121,7 +122,7 @@ class Tracer(NDArrayOperatorsMixin):
         nodes = [_node(value) for value in inputs]
         if method == "reduce" and ufunc in REDUCTIONS:
             axis = options.pop("axis", 0)
-            return Tracer(REDUCTIONS[ufunc](*nodes, axis=axis, **options))
+            return _called(REDUCTIONS[ufunc], (*nodes, axis), options)
         if method != "__call__" or ufunc not in UFUNCS:
             suffix = "" if method == "__call__" else f".{method}"
             raise _unsupported(f"numpy.{ufunc.__name__}{suffix}", inputs)

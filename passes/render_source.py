@@ -269,14 +269,15 @@ class _Writer:
         state = stmt.state
         name = self.named("s", state.name) if stmt.value is None else self.value(stmt.value)
         tree, count = self.named("t", state.name), self.named("q", state.name)
+        kind = state.accumulator.tree
         if state.lanes is None:
-            return f"{count} = push({tree}, {count}, {name})"
-        return f"{count} = push_lanes({tree}, {count}, {name}, {self.width(state)})"
+            return f"{count} = push{kind}({tree}, {count}, {name})"
+        return f"{count} = push_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"
 
     def drain(self, state: State) -> str:
         """Combine the finished subtrees into the state."""
         name, tree = self.named("s", state.name), self.named("t", state.name)
-        count = self.named("q", state.name)
+        count, kind = self.named("q", state.name), state.accumulator.tree
         if state.lanes is None:
-            return f"{name} = drain({tree}, {count})"
-        return f"drain_lanes({tree}, {count}, {name}, {self.width(state)})"
+            return f"{name} = drain{kind}({tree}, {count})"
+        return f"drain_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"

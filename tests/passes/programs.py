@@ -35,7 +35,18 @@ BINARY = {
     "greater": np.greater,
     "greater_equal": np.greater_equal,
 }
-FOLDS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
+
+
+def folding_of(function):
+    """A fold whose second operand, where there is one, is its mask."""
+    return lambda x, *mask, **options: function(
+        x, **options, **({"where": mask[0]} if mask else {})
+    )
+
+
+MASKED = ("sum", "prod", "mean", "max", "min", "any", "all")
+FOLDS = {name: folding_of(getattr(np, name)) for name in MASKED}
+FOLDS |= {"count_nonzero": np.count_nonzero, "ptp": np.ptp}
 SHAPERS = {
     "transpose": np.transpose,
     "index": lambda x, key: x[key],
@@ -104,6 +115,18 @@ def adds_up(value) -> bool:
     large = 2.0**14 if value.dtype == np.float32 else 2.0**40
     whole = np.all(rest * 64 == np.round(rest * 64)) and np.abs(rest).sum() * 64 < large
     return bool(whole and not has_negative_zero(value))
+
+
+def multiplies(value) -> bool:
+    """Whether products of these elements are exact in any order."""
+    if value.dtype.kind in "bi":
+        return True
+    if not np.all(np.isfinite(value)):
+        return False
+    mantissas, exponents = np.frexp(value[value != 0].astype("f8"))
+    wholes = [int(abs(m) * 2**53) for m in mantissas]
+    bits = sum((w // (w & -w)).bit_length() for w in wholes)
+    return bool(bits <= (24 if value.dtype == np.float32 else 53) and abs(exponents).sum() < 100)
 
 
 def has_negative_zero(value) -> bool:
@@ -221,14 +244,52 @@ def shaper(draw, values, k):
     return Step("index", (At(k),), (("key", tuple(key)),))
 
 
+def stretches(mask, value):
+    """Whether an array is a mask of the shape of another."""
+    if mask.dtype != bool or mask.ndim > value.ndim:
+        return False
+    pairs = zip(mask.shape[::-1], value.shape[::-1], strict=False)
+    return all(m in (1, n) for m, n in pairs)
+
+
 @st.composite
 def folding(draw, values, k):
     """A fold over some dimensions."""
-    rank = np.ndim(values[k])
+    value = np.asarray(values[k])
+    rank = value.ndim
     axes = draw(st.sets(st.integers(0, rank - 1), min_size=1)) if rank else None
     axis = None if draw(st.booleans()) else axes and tuple(sorted(axes))
     name = draw(st.sampled_from(list(FOLDS)))
-    return Step(name, (At(k),), (("axis", axis), ("keepdims", draw(st.booleans()))))
+    options = {"axis": axis, "keepdims": draw(st.booleans())}
+    masks = [m for m in range(len(values)) if stretches(np.asarray(values[m]), value)]
+    mask = (At(draw(st.sampled_from(masks))),) if masks and draw(st.booleans()) else ()
+    mask = mask if name in MASKED else ()
+    if name in ("sum", "prod", "mean"):
+        options["dtype"] = draw(st.sampled_from([None, None, "f8", "f4", "i8"]))
+    if name in ("sum", "prod") and draw(st.booleans()):
+        options["initial"] = draw(st.sampled_from([2.0, -1, 0.5, np.float32(4)]))
+    if name in ("max", "min") and (mask or draw(st.booleans())):
+        options["initial"] = draw(st.sampled_from([2.0, -3, np.inf if name == "min" else -np.inf]))
+    return Step(name, (At(k), *mask), tuple(options.items()))
+
+
+def folds(made: Step, value) -> bool:
+    """Whether a fold of a value has one result, bit for bit."""
+    options = dict(made.options)
+    initial, dtype = options.get("initial"), options.get("dtype")
+    if made.operation in ("max", "min", "ptp"):
+        if has_negative_zero(value) or (made.operation == "ptp" and value.dtype == bool):
+            return False
+        if value.dtype.kind != "f" and initial is not None and not np.isfinite(initial):
+            return False
+        return initial is not None or 0 not in value.shape
+    if dtype is not None:
+        if dtype == "i8" and (made.operation == "mean" or not np.all(abs(value * 1.0) < 2**30)):
+            return False
+        value = value.astype(dtype)
+    if made.operation == "prod":
+        return multiplies(value)
+    return made.operation not in ("sum", "mean") or adds_up(value)
 
 
 @st.composite
@@ -264,11 +325,9 @@ def fits(made: Step, values) -> bool:
             return False
     if name in ("less", "less_equal", "greater", "greater_equal") and set(kinds) == {"b"}:
         return False
-    if name in ("maximum", "minimum", "max", "min") and any(map(has_negative_zero, operands)):
+    if name in ("maximum", "minimum") and any(map(has_negative_zero, operands)):
         return False
-    if name in ("max", "min") and 0 in operands[0].shape:
-        return False
-    if name in ("sum", "mean") and not adds_up(operands[0]):
+    if name in FOLDS and not folds(made, operands[0]):
         return False
     if name == "where" and kinds[0] != "b":
         return False
@@ -304,6 +363,9 @@ def programs(draw, most_steps=8):
                 continue
             value = perform(made, values)
             dtype = np.asarray(value).dtype
+            # BLAS starts some products at -0.0 and some at 0.0.
+            if made.operation in ("dot", "matmul") and has_negative_zero(np.asarray(value)):
+                continue
             if np.size(value) > 700 or np.ndim(value) > 4 or dtype not in (bool, "i8", "f4", "f8"):
                 continue
             steps.append(made)
