@@ -81,7 +81,7 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
             user_location(),
         )
     if isinstance(node, Scalar):
-        return Scalar(dtype, dtype.type(node.value), False)
+        return Scalar(dtype, dtype.type(node.value.item()), False)
     return builder.cast(builder.strong(node), dtype)
 
 

@@ -52,6 +52,22 @@ def planes(x):
     return x.sum(axis=0)
 
 
+def products(x):
+    return x.prod(), x.prod(axis=0)
+
+
+def tests(x):
+    return (x > 2.0).any(), x.all(axis=1)
+
+
+def masked(x):
+    return x.max(axis=1, where=x < 3.0, initial=-1.0)
+
+
+def merged(x):
+    return (x.T - 1.0).reshape(-1, 2) * 2.0
+
+
 _MAKERS: dict[str, Callable[[], Case]] = {
     "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
     "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
@@ -63,6 +79,10 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "mapped": lambda: follow(mapped, numbers(6, 7), numbers(6, 7)),
     "total": lambda: follow(total, numbers(6, 7).T),
     "planes": lambda: follow(planes, numbers(6, 5, 7)),
+    "products": lambda: follow(products, numbers(3000, 5)),
+    "tests": lambda: follow(tests, numbers(40, 2000)),
+    "masked": lambda: follow(masked, numbers(6, 7)),
+    "merged": lambda: follow(merged, numbers(6, 7)),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 

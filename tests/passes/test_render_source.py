@@ -25,7 +25,9 @@ def keys(function, *arguments):
     return [kernel.key for kernel in kernels(follow(function, *arguments))]
 
 
-@pytest.mark.parametrize("name", ["l2", "rows_and_columns", "mapped"])
+@pytest.mark.parametrize(
+    "name", ["l2", "rows_and_columns", "mapped", "products", "tests", "masked"]
+)
 def test_source_golden(golden, name):
     golden("\n".join(kernel.source for kernel in kernels(example(name))))
 
