@@ -34,7 +34,8 @@ def _reduction(name: str, accumulator: Accumulator) -> Row:
     ) -> Node:
         only_defaults(name, out=out)
         node = array_node(a, name)
-        node = builder.cast(node, _computed_in(name, accumulator, node, dtype))
+        wanted = _computed_in(name, accumulator, node, dtype)
+        node = builder.cast(builder.cast(node, wanted), accumulator.result_dtype(wanted))
         axes = axes_of(node, axis)
         start = _start(name, initial, node.dtype)
         if _given(where):
@@ -44,18 +45,19 @@ def _reduction(name: str, accumulator: Accumulator) -> Row:
                     "identity, so to use a where mask one has to specify 'initial'"
                 )
             node = _masked(name, accumulator, node, where)
-        folded = builder.fold(accumulator, node, axes, start)
+        # Integers are folded in 64 bits: wrapped once, the result is the same.
+        folded = builder.cast(builder.fold(accumulator, node, axes, start), wanted)
         return insert_dimensions(folded, axes) if _kept(keepdims) else folded
 
     return row
 
 
 def _computed_in(name: str, accumulator: Accumulator, node: Node, dtype: Any) -> DType:
-    """The dtype of the fold and of its result."""
+    """The dtype of the result."""
     if dtype is None or dtype is UNGIVEN:
         return accumulator.result_dtype(node.dtype)
     wanted = supported(np.dtype(dtype), f"{name}(..., dtype={dtype})", user_location())
-    if accumulator.result_dtype(wanted) != wanted:
+    if accumulator.result_dtype(wanted).kind != wanted.kind:
         raise refuse(name, "dtype", dtype)
     return wanted
 
