@@ -24,13 +24,14 @@ from axiomjit.primitives import (
     MAX,
     MIN,
     PRIMITIVES,
+    READ_ONLY,
     SUM,
     VIEW,
     Accumulator,
     Primitive,
 )
-from axiomjit.print_graph import shape_text, type_text
 from axiomjit.promotion import cast, check_fits, loop_of, promotable, resolve
+from axiomjit.seen import at_hand, seen_call, seen_shape, seen_type
 
 MULTIPLY: Final = PRIMITIVES["multiply"]
 
@@ -70,8 +71,8 @@ def as_node(value: Any, asked: str) -> Node:
     if isinstance(value, Real):
         return Scalar(dtypes.FLOAT, np.float64(float(value)), True)
     raise GraphTypeError(
-        asked,
-        f"an operand of type {type(value).__name__}",
+        f"an operand of {asked}",
+        seen_type(value),
         "pass arrays or numbers; mark other arguments with static_argnames",
         user_location(),
     )
@@ -89,8 +90,12 @@ def map_op(
     return note(Op(result, primitive, None, cast_operands, tuple(maps), extents, rank))
 
 
-def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]], asked: str) -> tuple[Dim, ...]:
+def broadcast_shapes(
+    shapes: Sequence[tuple[Dim, ...]], function: str, *operands: Node
+) -> tuple[Dim, ...]:
     """NumPy's broadcast of shapes, trailing dimensions aligned, ones stretched.
+
+    `function` and `operands` are what an error says was asked.
 
     Raises:
         GraphValueError: two lengths differ and neither is 1.
@@ -105,11 +110,10 @@ def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]], asked: str) -> tuple[Dim
             if length == 1:
                 length = shape[position]
             elif length != shape[position]:
+                meet = f"lengths {at_hand(length)} and {at_hand(shape[position])} meet"
                 raise GraphValueError(
-                    asked,
-                    "shapes "
-                    + ", ".join(shape_text(s) for s in shapes)
-                    + f"; lengths {length} and {shape[position]} meet at dimension {position}",
+                    seen_call(function, *operands),
+                    f"{meet} at dimension {position} of {', '.join(map(seen_shape, shapes))}",
                     "reshape or slice so that the lengths are equal, or 1 where one stretches",
                     user_location(),
                 )
@@ -128,32 +132,30 @@ def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
 
 def elementwise(primitive: Primitive, *operands: Node) -> Node:
     """A primitive of positionally broadcast operands."""
-    asked = f"{primitive.name}({', '.join(type_text(n) for n in operands)})"
-    extents = broadcast_shapes([n.shape for n in operands], asked)
+    extents = broadcast_shapes([n.shape for n in operands], primitive.name, *operands)
     maps = [stretch_map(n.shape, extents) for n in operands]
     return map_op(primitive, operands, maps, extents)
 
 
 def power(base: Node, exponent: Node) -> Node:
     """base ** exponent; NumPy's short forms for the exponents 2, 1, 0.5 and -1 of floats."""
-    asked = f"power({type_text(base)}, {type_text(exponent)})"
     if isinstance(exponent, Scalar) and exponent.weak and base.dtype.kind == "f":
         value = exponent.value.item()
         if value == 2:
             return elementwise(MULTIPLY, base, base)
         if value == 1:
-            return elementwise(MULTIPLY, base, as_node(1, asked))
+            return elementwise(MULTIPLY, base, as_node(1, "power"))
         if value == 0.5:
             return elementwise(PRIMITIVES["sqrt"], base)
         if value == -1:
-            return elementwise(PRIMITIVES["divide"], as_node(1, asked), base)
+            return elementwise(PRIMITIVES["divide"], as_node(1, "power"), base)
     dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
     if dtype.kind in "iu":
-        return _integer_power(base, exponent, dtype, asked)
+        return _integer_power(base, exponent, dtype)
     return elementwise(PRIMITIVES["power"], base, exponent)
 
 
-def _integer_power(base: Node, exponent: Node, dtype: DType, asked: str) -> Node:
+def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
     """Products of the base, which wrap; the exponent must be known.
 
     Raises:
@@ -162,7 +164,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType, asked: str) -> Node
     """
     if not isinstance(exponent, Scalar | Size):
         raise UnsupportedError(
-            asked,
+            seen_call("power", base, exponent),
             "an array of integer exponents, of which NumPy refuses negative ones by value",
             "use an exponent that is a number, or floats: power(x.astype(float), y)",
             user_location(),
@@ -189,6 +191,13 @@ def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
 
 
+def read_only(node: Node, seen: Node) -> Node:
+    """`seen`, a view of the node or the node itself, as a view that nobody may write through."""
+    shape = seen.shape
+    index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
+    return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
+
+
 def transpose(node: Node, order: Sequence[int]) -> Node:
     """Dimension k of the result is dimension `order[k]` of the node."""
     inverse = [order.index(d) for d in range(len(order))]
@@ -197,41 +206,52 @@ def transpose(node: Node, order: Sequence[int]) -> Node:
 
 def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
     """The node stretched to `extents`, as NumPy's broadcast_to."""
-    asked = f"broadcast_to({type_text(node)}, {shape_text(extents)})"
-    if broadcast_shapes([node.shape, extents], asked) != extents:
+    if broadcast_shapes([node.shape, extents], "broadcast_to", node) != extents:
         raise GraphValueError(
-            asked,
-            f"{shape_text(node.shape)} does not stretch to {shape_text(extents)}",
+            f"broadcast_to({seen_type(node)}, {seen_shape(extents)})",
+            f"{seen_shape(node.shape)} does not stretch to {seen_shape(extents)}",
             "give a shape whose trailing lengths equal the array's, or where the array has 1",
             user_location(),
         )
     return view(node, stretch_map(node.shape, extents), extents)
 
 
-def fold(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> Node:
+def fold(
+    accumulator: Accumulator, node: Node, axes: Sequence[int], initial: Node | None = None
+) -> Node:
     """The node folded along dimensions, in the order listed; the others keep theirs.
 
+    `initial` (of the result's dtype) is combined with each result, on its left.
+
     Raises:
-        GraphValueError: max or min over a length of 0.
+        GraphValueError: max or min over a length of 0, without an initial value.
     """
-    if not axes:
-        return elementwise(COPY, cast(node, accumulator.result_dtype(node.dtype)))
-    _check_not_empty(accumulator, node, axes)
     result = accumulator.result_dtype(node.dtype)
-    operand = cast(node, result)
-    kept = [d for d in range(len(node.shape)) if d not in axes]
+    if initial is not None:
+        # What is folded without elements has the neutral value, which the initial one absorbs.
+        combine = PRIMITIVES[accumulator.reduce.__name__]
+        return elementwise(combine, initial, _fold(accumulator, cast(node, result), axes))
+    if not axes:
+        return elementwise(COPY, cast(node, result))
+    _check_not_empty(accumulator, node, axes)
+    return _fold(accumulator, cast(node, result), axes)
+
+
+def _fold(accumulator: Accumulator, operand: Node, axes: Sequence[int]) -> Node:
+    if not axes:
+        return operand
+    rank = len(operand.shape)
+    kept = [d for d in range(rank) if d not in axes]
     order = [*kept, *axes]
-    inverse = [order.index(d) for d in range(len(order))]
-    extents = tuple(node.shape[d] for d in order)
-    return note(
-        Op(result, VIEW, accumulator, (operand,), (permutation(inverse),), extents, len(kept))
-    )
+    index = permutation([order.index(d) for d in range(rank)])
+    extents = tuple(operand.shape[d] for d in order)
+    return note(Op(operand.dtype, VIEW, accumulator, (operand,), (index,), extents, len(kept)))
 
 
 def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> None:
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
-            f"{accumulator.name} of {type_text(node)} along dimensions {tuple(axes)}",
+            f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",
             f"a length of 0, and {accumulator.name} of nothing has no value",
             f"call {accumulator.name} only where the array has elements",
             user_location(),
@@ -265,7 +285,7 @@ def contract(
         return cast(contract(*singles, maps, extents, rank), HALF)
     if dtypes.code(result) not in SUM.loops:
         raise GraphTypeError(
-            f"product of {type_text(left)} and {type_text(right)}",
+            f"product of {seen_type(left)} and {seen_type(right)}",
             f"a sum of {result} elements, which is not compiled",
             "convert the operands with .astype(np.int64)",
             user_location(),
@@ -288,12 +308,11 @@ def dot(left: Node, right: Node) -> Node:
         return elementwise(MULTIPLY, strong(left), strong(right))
     a, b = len(left.shape), len(right.shape)
     meet = max(b - 2, 0)
-    asked = f"dot({type_text(left)}, {type_text(right)})"
     if left.shape[-1] != right.shape[meet]:
         raise GraphValueError(
-            asked,
-            f"lengths {left.shape[-1]} (last dimension of the left operand) and "
-            f"{right.shape[meet]} (dimension {meet} of the right one)",
+            seen_call("dot", left, right),
+            f"lengths {at_hand(left.shape[-1])} (last dimension of the left operand) and "
+            f"{at_hand(right.shape[meet])} (dimension {meet} of the right one)",
             "transpose or slice an operand so that these two lengths are equal",
             user_location(),
         )
@@ -320,6 +339,7 @@ __all__ = [
     "map_op",
     "mean",
     "power",
+    "read_only",
     "transpose",
     "view",
 ]

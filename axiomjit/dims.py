@@ -68,9 +68,8 @@ def _str_quotient(top: Dim, bottom: Dim) -> str:
     """Rounding up is written as such: floor((n0 + 1023) / 1024) is ceil(n0 / 1024)."""
     above = top - (bottom - 1)
     up = bottom.constant is not None and len(above.terms) < len(top.terms)
-    name, upper = ("ceil", above) if up else ("floor", top)
-    over, under = (str(d) if len(d.terms) < 2 else f"({d})" for d in (upper, bottom))
-    return f"{name}({over} / {under})"
+    over, under = (str(d) if len(d.terms) < 2 else f"({d})" for d in (above if up else top, bottom))
+    return f"{'ceil' if up else 'floor'}({over} / {under})"
 
 
 class Dim:
@@ -118,7 +117,7 @@ class Dim:
             for right, b in dim(other).terms:
                 key = tuple(sorted(left + right, key=_order))
                 total[key] = total.get(key, 0) + a * b
-        return _intern(total)
+        return polynomial(total)
 
     __rmul__ = __mul__
 
@@ -131,8 +130,8 @@ class Dim:
         if self.constant is not None and bottom.constant is not None:
             return dim(self.constant // bottom.constant)
         if bottom.constant and all(c % bottom.constant == 0 for _, c in self.terms):
-            return _intern({m: c // bottom.constant for m, c in self.terms})
-        return _intern({(Quotient(self, bottom),): 1})
+            return polynomial({m: c // bottom.constant for m, c in self.terms})
+        return polynomial({(Quotient(self, bottom),): 1})
 
     def __mod__(self, other: int | Dim) -> Dim:
         return self - self // other * other
@@ -167,9 +166,6 @@ class Dim:
 
     __int__ = __index__
 
-    def __float__(self) -> float:
-        return float(int(self))
-
     def __repr__(self) -> str:
         return str(self)
 
@@ -185,19 +181,17 @@ class Dim:
         return text
 
     def __reduce__(self) -> tuple[Callable[..., Dim], tuple[dict[Monomial, int]]]:
-        return _intern, (dict(self.terms),)
+        return polynomial, (dict(self.terms),)
 
 
 _lock: Final = threading.RLock()
 _interned: Final[WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dim]] = WeakValueDictionary()
 
 
-def _intern(terms: Mapping[Monomial, int]) -> Dim:
-    kept = sorted(
-        ((m, c) for m, c in terms.items() if c),
-        key=lambda t: (-len(t[0]), tuple(_order(a) for a in t[0])),
-    )
-    key = tuple(kept)
+def polynomial(terms: Mapping[Monomial, int]) -> Dim:
+    """The one Dim with these terms."""
+    kept = ((m, c) for m, c in terms.items() if c)
+    key = tuple(sorted(kept, key=lambda t: (-len(t[0]), tuple(_order(a) for a in t[0]))))
     with _lock:
         found = _interned.get(key)
         if found is None:
@@ -211,17 +205,17 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
     total = dict(left.terms)
     for monomial, factor in dim(right).terms:
         total[monomial] = total.get(monomial, 0) + sign * factor
-    return _intern(total)
+    return polynomial(total)
 
 
 def dim(value: int | Dim) -> Dim:
-    """The Dim of an integer; a Dim is returned as it is."""
-    return value if isinstance(value, Dim) else _intern({(): operator.index(value)})
+    """The Dim of an integer; a Dim as it is."""
+    return value if isinstance(value, Dim) else polynomial({(): operator.index(value)})
 
 
 def symbol(name: str, free: bool = False) -> Dim:
     """The Dim of a length called `name`, given from outside."""
-    return _intern({(Symbol(name, free),): 1})
+    return polynomial({(Symbol(name, free),): 1})
 
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
@@ -238,7 +232,7 @@ def _extreme(which: str, left: Dim, right: Dim) -> Dim:
     apart = (left - right).constant
     if apart is not None:
         return left if (apart <= 0) is (which == "min") else right
-    return _intern({(Extreme(which, left, right),): 1})
+    return polynomial({(Extreme(which, left, right),): 1})
 
 
 def product(lengths: tuple[Dim, ...]) -> Dim:
@@ -259,7 +253,7 @@ def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
         for atom in monomial:
             match atom:
                 case Symbol():
-                    part = part * (dim(values.get(atom, _intern({(atom,): 1}))))
+                    part = part * (dim(values.get(atom, polynomial({(atom,): 1}))))
                 case Quotient(top=top, bottom=bottom):
                     part = part * (substitute(top, values) // substitute(bottom, values))
                 case Extreme(which=which, left=left, right=right):

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from axiomjit.dims import Symbol, evaluate
-from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, post_order
+from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, is_view, post_order
 from axiomjit.index_maps import IndexMap
 
 Array = np.ndarray
@@ -55,6 +54,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     reads = [
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]
+    if is_view(op):
+        return _seen(op, reads[0])
     if op.primitive.name == "view":
         value = reads[0]
     elif op.fold is not None and op.fold.name == "sum" and op.primitive.name == "multiply":
@@ -64,10 +65,19 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     else:
         value = op.primitive.evaluate(*reads)
     if op.fold is None:
-        return value if op.primitive.name == "view" else _as_array(value, op)
+        return _as_array(value, op)
     folded = tuple(range(op.rank, len(extents)))
     state = value.astype(op.fold.state_dtype(op.dtype))
-    return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
+    if op.fold.has_identity:
+        return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
+    start = op.fold.initial(op.dtype)
+    return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _seen(op: Op, value: Array) -> Array:
+    if op.primitive.name == "read_only":
+        value.flags.writeable = False
+    return value
 
 
 def _as_array(value: Array, op: Op) -> Array:
@@ -94,5 +104,20 @@ def read(
             strides[k] += evaluate(factor, lengths) * stride
     if 0 in extents:
         return np.empty(extents, value.dtype)
-    first: tuple[Any, ...] = tuple(slice(evaluate(f.offset, lengths), None) for f in index)
-    return as_strided(value[(*first, ...)], extents, strides)
+    first = sum(
+        evaluate(f.offset, lengths) * stride for f, stride in zip(index, value.strides, strict=True)
+    )
+    return np.asarray(_Elsewhere(value, first, extents, tuple(strides)))
+
+
+class _Elsewhere:
+    """The memory of an array from another place on: a map may step beyond a dense dimension."""
+
+    def __init__(
+        self, base: Array, first: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
+        interface = dict(base.__array_interface__)
+        address, read_only = interface["data"]
+        interface.update(data=(address + first, read_only), shape=shape, strides=strides)
+        self.__array_interface__ = interface
+        self.base = base

@@ -227,9 +227,13 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
     return found
 
 
+VIEWS: Final = ("view", "read_only")
+"""Primitives of views: the second is one that nobody may write through."""
+
+
 def is_view(node: Node) -> bool:
     """Whether a node only reads another one through a map."""
-    return isinstance(node, Op) and node.primitive.name == "view" and node.fold is None
+    return isinstance(node, Op) and node.fold is None and node.primitive.name in VIEWS
 
 
 def base_of(node: Node) -> Node:

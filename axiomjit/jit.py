@@ -207,7 +207,7 @@ class Jitted(Generic[P, R]):
             whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
             return self._function(*whole[0], **whole[1])
 
-        return trace(run, signature.given, scope)
+        return trace(run, signature.given, scope, signature.layouts)
 
     def _fall_back(self, error: TraceError) -> None:
         """Decide whether NumPy runs the function from now on; else raise the error."""

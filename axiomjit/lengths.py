@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -101,8 +102,14 @@ def _symbolic(name: str) -> Callable[[Length, Any], object]:
 
 
 def _by_value(name: str) -> Callable[..., object]:
+    """The operator on the value at hand; a mirrored one has the other operand first."""
+    mirrored = name.startswith("__r") and name != "__rshift__"
+    base = f"__{name[3:]}" if mirrored else name
+    function: Callable[..., object] = divmod if base == "__divmod__" else getattr(operator, base)
+
     def method(self: Length, *others: Any) -> object:
-        return getattr(int(self), name)(*map(_at_hand, others))
+        operands = [int(self), *map(_at_hand, others)]
+        return function(*(reversed(operands) if mirrored else operands))
 
     return method
 

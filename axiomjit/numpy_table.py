@@ -1,50 +1,28 @@
 """The one table from NumPy functions to the builder; every NumPy door goes through it.
 
-A row takes what the NumPy function takes, with arrays as nodes, and gives a node. An option that
-is not compiled is refused by name.
+A row takes what the NumPy function takes, with arrays as nodes, and gives a node or a tuple of
+nodes. An option that is not compiled is refused by name. The folds, the
+views and `reshape` have files of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
-from axiomjit import builder
-from axiomjit.dims import Dim, dim
+from axiomjit import builder, numpy_reductions, numpy_reshape, numpy_shapes
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
-from axiomjit.index_maps import affine, iterator
+from axiomjit.numpy_options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.origins import user_location
-from axiomjit.primitives import MAX, MIN, PRIMITIVES, SUM, WHERE, Accumulator
-from axiomjit.print_graph import type_text
+from axiomjit.primitives import PRIMITIVES, WHERE
 from axiomjit.promotion import fits, loop_of, promotable
+from axiomjit.seen import seen_call
 
-Axis = int | Sequence[int] | None
-Row = Callable[..., Node]
 Rows = Callable[..., Node | tuple[Node, ...]]
-
-UNGIVEN: Final = np._NoValue
-
-
-def refuse(function: str, option: str, value: object) -> UnsupportedError:
-    """The error for an option that is not compiled."""
-    shown = f"Traced({type_text(value)})" if isinstance(value, Node) else repr(value)
-    return UnsupportedError(
-        f"{function}(..., {option}={shown})",
-        f"the option {option} of {function}",
-        f"call {function} without {option}, or apply it outside the compiled function",
-        user_location(),
-    )
-
-
-def _only_defaults(function: str, **options: object) -> None:
-    for option, value in options.items():
-        if value is not None and value is not UNGIVEN and value is not True:
-            raise refuse(function, option, value)
 
 
 def _ufunc_row(name: str) -> Row:
@@ -114,7 +92,7 @@ def _clip(
     max: object = UNGIVEN,
 ) -> Node:
     """np.clip; a Python integer beyond what the elements can hold is no bound."""
-    _only_defaults("clip", out=out)
+    only_defaults("clip", out=out)
     if a_min is UNGIVEN and a_max is UNGIVEN:
         a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))
     elif min is not UNGIVEN or max is not UNGIVEN:
@@ -133,66 +111,8 @@ def _clip(
     return _positive(node)
 
 
-def _axes(node: Node, axis: Axis) -> tuple[int, ...]:
-    """The dimensions that an `axis` argument names.
-
-    Raises:
-        numpy.exceptions.AxisError: no such dimension.
-    """
-    rank = len(node.shape)
-    if isinstance(axis, list):
-        raise TypeError(f"'list' object cannot be interpreted as an integer: axis={axis}")
-    if axis is None or (rank == 0 and axis in (0, -1)):
-        return tuple(range(rank))
-    return normalize_axis_tuple(axis, rank)
-
-
-def keep_dimensions(node: Node, shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
-    """A fold's result with a length of 1 where a dimension was folded."""
-    kept = [d for d in range(len(shape)) if d not in axes]
-    extents = tuple(dim(1) if d in axes else shape[d] for d in range(len(shape)))
-    return builder.view(node, tuple(iterator(d) for d in kept), extents)
-
-
-def _fold_row(name: str, fold: Callable[[Node, Sequence[int]], Node]) -> Row:
-    def row(
-        a: object,
-        axis: Axis = None,
-        dtype: object = None,
-        out: object = None,
-        keepdims: object = False,
-        initial: object = UNGIVEN,
-        where: object = UNGIVEN,
-    ) -> Node:
-        _only_defaults(name, dtype=dtype, out=out, initial=initial, where=where)
-        node = builder.as_node(a, name)
-        axes = _axes(node, axis)
-        folded = fold(node, axes)
-        keep = keepdims is not UNGIVEN and bool(keepdims)
-        return keep_dimensions(folded, node.shape, axes) if keep else folded
-
-    return row
-
-
-def _extreme_row(name: str, accumulator: Accumulator) -> Row:
-    """max and min take no dtype, so `out` stands third."""
-    row = _fold_row(name, lambda node, axes: builder.fold(accumulator, node, axes))
-
-    def extreme(
-        a: object,
-        axis: Axis = None,
-        out: object = None,
-        keepdims: object = False,
-        initial: object = UNGIVEN,
-        where: object = UNGIVEN,
-    ) -> Node:
-        return row(a, axis, None, out, keepdims, initial, where)
-
-    return extreme
-
-
 def _dot(a: object, b: object, out: object = None) -> Node:
-    _only_defaults("dot", out=out)
+    only_defaults("dot", out=out)
     return builder.dot(builder.as_node(a, "dot"), builder.as_node(b, "dot"))
 
 
@@ -200,7 +120,7 @@ def _matmul(a: object, b: object) -> Node:
     left, right = builder.as_node(a, "matmul"), builder.as_node(b, "matmul")
     if not 1 <= len(left.shape) <= 2 or not 1 <= len(right.shape) <= 2:
         raise UnsupportedError(
-            f"matmul({type_text(left)}, {type_text(right)})",
+            seen_call("matmul", left, right),
             "operands of other than one or two dimensions",
             "use matrices or vectors; for numbers use *",
             user_location(),
@@ -223,23 +143,6 @@ def _where(condition: object, x: object = None, y: object = None) -> Node:
     return builder.elementwise(WHERE, *nodes)
 
 
-def _transpose(a: object, axes: Sequence[int] | None = None) -> Node:
-    node = builder.as_node(a, "transpose")
-    rank = len(node.shape)
-    if axes is None:
-        return builder.transpose(node, tuple(reversed(range(rank))))
-    order = normalize_axis_tuple(axes, rank)
-    if len(order) != rank:
-        raise ValueError("axes don't match array")
-    return builder.transpose(node, order)
-
-
-def _broadcast_to(array: object, shape: Any, subok: bool = False) -> Node:
-    lengths = (shape,) if isinstance(shape, int | Dim) else tuple(shape)
-    node = builder.as_node(array, "broadcast_to")
-    return builder.broadcast_to(node, tuple(dim(n) for n in lengths))
-
-
 def cast_to(node: Node, dtype: Any, copy: bool = True) -> Node:
     """`node.astype(dtype)`: a fresh array; with `copy=False` the node where it has the dtype."""
     wanted = supported(np.dtype(dtype), f"astype({dtype})", user_location())
@@ -255,86 +158,6 @@ def _copy(a: object, order: str = "K") -> Node:
     return builder.elementwise(PRIMITIVES["copy"], node)
 
 
-def index_node(node: Node, key: object) -> Node:
-    """`node[key]` for integers, slices, Ellipsis and newaxis: a view.
-
-    Raises:
-        UnsupportedError: indexing with arrays or lists.
-        IndexError: an index out of range, or more indices than dimensions.
-    """
-    items = key if isinstance(key, tuple) else (key,)
-    if sum(item is Ellipsis for item in items) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    named = [k for k in items if k is not None and k is not Ellipsis]
-    if len(named) > len(node.shape):
-        raise IndexError(f"{len(named)} indices for an array of {len(node.shape)} dimensions")
-    rest = len(node.shape) - len(named)
-    full: list[object] = []
-    for item in items:
-        full += [slice(None)] * rest if item is Ellipsis else [item]
-    full += [slice(None)] * (len(node.shape) - sum(k is not None for k in full))
-    maps, extents = [], []
-    lengths = iter(node.shape)
-    for item in full:
-        if item is None:
-            extents.append(dim(1))
-            continue
-        length = next(lengths)
-        if isinstance(item, slice):
-            start, step, count = _slice_of(item, length)
-            maps.append(affine({len(extents): dim(step)}, start))
-            extents.append(count)
-        else:
-            maps.append(affine({}, _position(item, length)))
-    return builder.view(node, tuple(maps), tuple(extents))
-
-
-def _index_name(item: object) -> str:
-    return f"an array {type_text(item)}" if isinstance(item, Node) else f"a {type(item).__name__}"
-
-
-def _position(item: Any, length: Dim) -> Dim:
-    if isinstance(item, bool) or not isinstance(item, int | np.integer | Dim):
-        raise UnsupportedError(
-            f"indexing with {_index_name(item)}",
-            "an index that is no integer, slice, Ellipsis or newaxis",
-            "use where(...) for a choice by mask, or index outside the compiled function",
-            user_location(),
-        )
-    at = dim(int(item)) if isinstance(item, np.integer) else dim(item)
-    if not -length <= at < length:
-        raise IndexError(f"index {at} is out of bounds for a dimension of length {length}")
-    return at + length if at < 0 else at
-
-
-def _slice_of(item: slice, length: Dim) -> tuple[Dim, int, Dim]:
-    """First position, step and number of positions of a slice; looks leave guards."""
-    step = 1 if item.step is None else int(item.step)
-    if step == 0:
-        raise ValueError("slice step cannot be zero")
-    if item.start is None and item.stop is None:
-        start = dim(0) if step > 0 else length - 1
-        return start, step, (length + (abs(step) - 1)) // abs(step)
-
-    def clipped(value: Any, default: Dim, low: Dim, high: Dim) -> Dim:
-        if value is None:
-            return default
-        at = dim(value)
-        at = at + length if at < 0 else at
-        return low if at < low else high if at > high else at
-
-    if step > 0:
-        start = clipped(item.start, dim(0), dim(0), length)
-        stop = clipped(item.stop, length, dim(0), length)
-        span = stop - start
-    else:
-        start = clipped(item.start, length - 1, dim(-1), length - 1)
-        stop = clipped(item.stop, dim(-1), dim(-1), length - 1)
-        span = start - stop
-    count = dim(0) if span <= 0 else (span + (abs(step) - 1)) // abs(step)
-    return start, step, count
-
-
 SPECIAL: Final[dict[np.ufunc, Rows]] = {
     np.divmod: _divmod,
     np.power: _power,
@@ -347,29 +170,20 @@ UFUNCS: Final[dict[np.ufunc, Rows]] = {
     **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
     **SPECIAL,
 }
-_SUM: Final = _fold_row("sum", lambda node, axes: builder.fold(SUM, node, axes))
-_MAX, _MIN = _extreme_row("max", MAX), _extreme_row("min", MIN)
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
-    np.sum: _SUM,
-    np.mean: _fold_row("mean", builder.mean),
-    np.max: _MAX,
-    np.amax: _MAX,
-    np.min: _MIN,
-    np.amin: _MIN,
     np.dot: _dot,
     np.where: _where,
-    np.transpose: _transpose,
-    np.broadcast_to: _broadcast_to,
     np.copy: _copy,
     np.clip: _clip,
+    **numpy_reductions.FUNCTIONS,
+    **numpy_shapes.FUNCTIONS,
+    **numpy_reshape.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
-    "sum": FUNCTIONS[np.sum],
-    "mean": FUNCTIONS[np.mean],
-    "max": _MAX,
-    "min": _MIN,
+    **numpy_reductions.METHODS,
     "dot": _dot,
     "clip": lambda a, min=None, max=None, out=None: _clip(a, min, max, out),
     "copy": lambda a, order="C": _copy(a, "K" if order == "C" else order),
+    **numpy_shapes.METHODS,
+    **numpy_reshape.METHODS,
 }
-REDUCTIONS: Final[dict[np.ufunc, Row]] = {np.add: _SUM, np.maximum: _MAX, np.minimum: _MIN}

@@ -11,12 +11,24 @@ float16 is computed in float32 and rounded after each operation, as NumPy does i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy._core import umath
 
-from axiomjit.dtypes import DTYPES, FLOAT, HALF, INT, SINGLE, UNSIGNED, DType, bounds, cast_name
+from axiomjit.dtypes import (
+    BOOL,
+    DTYPES,
+    FLOAT,
+    HALF,
+    INT,
+    SINGLE,
+    UNSIGNED,
+    DType,
+    bounds,
+    cast_name,
+)
 from axiomjit.records import Record
 
 FLOATS: Final = frozenset({"f2", "f4", "f8"})
@@ -82,8 +94,11 @@ class Primitive(Record):
 
 
 VIEW: Final = Primitive("view", 1, np.asarray, "{0}", weight=0)
+READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
+PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
+"""A copy that is always stored, dense in C order, so that its dimensions can be merged."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 
 
@@ -95,8 +110,10 @@ def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
 
 _ROWS: Final = (
     VIEW,
+    READ_ONLY,
     CAST,
     COPY,
+    PACK,
     WHERE,
     Primitive("add", 2, np.add, "{0} + {1}", sign="+", bools="{0} | {1}"),
     Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),
@@ -151,7 +168,8 @@ class Accumulator(Record):
 
     `lane` combines a state with one more element where lanes may be reordered, `exact` combines
     two states in order. `blocked` accumulators round, so they run in fixed blocks whose partial
-    results form a tree (design 4.7). `reduce` is NumPy's fold, which defines the meaning.
+    results form a tree (design 4.7), by functions whose names end in `tree`. `reduce` is NumPy's
+    fold, which defines the meaning.
     """
 
     name: str
@@ -161,6 +179,7 @@ class Accumulator(Record):
     blocked: bool
     has_identity: bool
     loops: frozenset[str] = ALL
+    tree: str = ""
 
     def __repr__(self) -> str:
         return self.name
@@ -169,22 +188,25 @@ class Accumulator(Record):
         return hash(self.name)
 
     def result_dtype(self, operand: DType) -> DType:
-        """dtype of the result, NumPy's rule: integers are added in 64 bits, bools counted."""
-        if self.name != "sum" or operand.kind == "f":
+        """dtype of the result, NumPy's rule: integers are folded in 64 bits, bools counted."""
+        if self.name in ("any", "all"):
+            return BOOL
+        if not self.blocked or operand.kind == "f":
             return operand
         return UNSIGNED if operand.kind == "u" else INT
 
     def state_dtype(self, result: DType) -> DType:
-        """dtype of the state: sums run in 64 bits and are rounded or wrapped once."""
-        if self.name != "sum":
+        """dtype of the state: sums and products run in 64 bits, rounded or wrapped once."""
+        if not self.blocked:
             return SINGLE if result == HALF else result
         return FLOAT if result.kind == "f" else self.result_dtype(result)
 
     def initial(self, dtype: DType) -> float | int | bool:
         """The neutral value of a state of this dtype."""
-        if self.name == "sum":
-            return 0.0 if dtype.kind == "f" else 0
-        low = self.name == "max"
+        if self.blocked:
+            start = int(self.name == "prod")
+            return float(start) if dtype.kind == "f" else start
+        low = self.name in ("max", "any")
         if dtype.kind == "b":
             return not low
         if dtype.kind in "iu":
@@ -193,8 +215,16 @@ class Accumulator(Record):
 
 
 SUM: Final = Accumulator("sum", np.add, "add_reassoc({0}, {1})", "{0} + {1}", True, True, NUMBERS)
+PROD: Final = Accumulator(
+    *("prod", np.multiply, "mul_reassoc({0}, {1})", "{0} * {1}", True, True, NUMBERS, "_mul")
+)
 MAX: Final = Accumulator("max", np.maximum, "maximum({0}, {1})", "maximum({0}, {1})", False, False)
 MIN: Final = Accumulator("min", np.minimum, "minimum({0}, {1})", "minimum({0}, {1})", False, False)
-ACCUMULATORS: Final[dict[str, Accumulator]] = {row.name: row for row in (SUM, MAX, MIN)}
+TESTS: Final = frozenset({"b1"})
+ANY: Final = Accumulator("any", np.logical_or, "{0} | {1}", "{0} | {1}", False, True, TESTS)
+ALL_OF: Final = Accumulator("all", np.logical_and, "{0} & {1}", "{0} & {1}", False, True, TESTS)
+ACCUMULATORS: Final[dict[str, Accumulator]] = {
+    row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
+}
 
 assert set(DTYPES) == ALL  # every dtype is either in a row's loops or refused by it

@@ -16,8 +16,8 @@ from axiomjit.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph import Node, Op, Scalar, Size
 from axiomjit.index_maps import identity
 from axiomjit.origins import note, user_location
-from axiomjit.primitives import CAST, COPY, WHERE, Primitive
-from axiomjit.print_graph import type_text
+from axiomjit.primitives import CAST, COPY, PACK, WHERE, Primitive
+from axiomjit.seen import seen_call
 
 
 def promotable(node: Node) -> Promotable:
@@ -62,7 +62,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     kinds = tuple(promotable(node) for node in operands)
     if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
         kinds = tuple(node.dtype for node in operands)
-    if primitive is COPY:
+    if primitive in (COPY, PACK):
         return tuple(operands), operands[0].dtype
     if primitive is WHERE:
         result = dtypes.common(kinds[1:])
@@ -74,7 +74,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     for wanted in loop[-1:]:
         if dtypes.code(wanted) not in primitive.loops:
             raise GraphTypeError(
-                f"{primitive.name}({', '.join(type_text(n) for n in operands)})",
+                seen_call(primitive.name, *operands),
                 f"{primitive.name} of {wanted} elements is not compiled",
                 "convert the operands with .astype(np.float64)",
                 user_location(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from axiomjit import builder, numpy_table
+from axiomjit import builder
 from axiomjit.dims import Dim, Scope, bound, product
 from axiomjit.dtypes import DType
 from axiomjit.errors import (
@@ -18,11 +18,16 @@ from axiomjit.errors import (
     UnsupportedError,
 )
 from axiomjit.graph import Graph, Input, Node, post_order
+from axiomjit.layouts import Strides, laid_out
 from axiomjit.lengths import Length, length, unwrap
-from axiomjit.numpy_table import FUNCTIONS, METHODS, REDUCTIONS, UFUNCS
+from axiomjit.numpy_options import Row, refuse
+from axiomjit.numpy_reductions import REDUCTIONS
+from axiomjit.numpy_shapes import index_node
+from axiomjit.numpy_table import FUNCTIONS, METHODS, UFUNCS, cast_to
 from axiomjit.origins import origin, user_location
 from axiomjit.print_graph import type_text
 from axiomjit.records import Record
+from axiomjit.seen import seen_call, seen_type
 from axiomjit.tree import Structure, flatten
 
 
@@ -67,6 +72,11 @@ class Tracer(NDArrayOperatorsMixin):
         """The transpose, a view."""
         return Tracer(FUNCTIONS[np.transpose](self.node))
 
+    @property
+    def mT(self) -> Tracer:  # noqa: N802 - NumPy's name
+        """The last two dimensions swapped, a view."""
+        return Tracer(FUNCTIONS[np.matrix_transpose](self.node))
+
     def transpose(self, *axes: Any) -> Tracer:
         """The dimensions in another order, a view."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
@@ -74,10 +84,10 @@ class Tracer(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, copy: bool = True) -> Tracer:
         """A copy with elements of another type; itself with `copy=False` where it has it."""
-        return Tracer(numpy_table.cast_to(self.node, dtype, copy))
+        return Tracer(cast_to(self.node, dtype, copy))
 
     def __getitem__(self, key: object) -> Tracer:
-        return Tracer(numpy_table.index_node(self.node, unwrap(_node(key))))
+        return Tracer(index_node(self.node, unwrap(_node(key))))
 
     def __len__(self) -> int:
         if not self.node.shape:
@@ -91,14 +101,12 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
-            return lambda *args, **kwargs: Tracer(
-                METHODS[name](self.node, *map(_node, args), **_nodes(kwargs))
-            )
+            return lambda *args, **kwargs: _called(METHODS[name], (self, *args), kwargs)
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
         raise UnsupportedAttributeError(
             f"array.{name}",
-            f"the attribute {name} of {type_text(self.node)}, which is not compiled yet",
+            f"the attribute {name} of {seen_type(self.node)}, which is not compiled yet",
             f"call it outside the compiled function; compiled methods: {', '.join(METHODS)}",
             user_location(),
         )
@@ -114,13 +122,13 @@ class Tracer(NDArrayOperatorsMixin):
         nodes = [_node(value) for value in inputs]
         if method == "reduce" and ufunc in REDUCTIONS:
             axis = options.pop("axis", 0)
-            return Tracer(REDUCTIONS[ufunc](*nodes, axis=axis, **options))
+            return _called(REDUCTIONS[ufunc], (*nodes, axis), options)
         if method != "__call__" or ufunc not in UFUNCS:
             suffix = "" if method == "__call__" else f".{method}"
             raise _unsupported(f"numpy.{ufunc.__name__}{suffix}", inputs)
         for option, value in options.items():
             if not (option == "where" and value is True):
-                raise numpy_table.refuse(ufunc.__name__, option, value)
+                raise refuse(ufunc.__name__, option, value)
         made = UFUNCS[ufunc](*nodes)
         if isinstance(made, tuple):
             return tuple(Tracer(builder.strong(node)) for node in made)
@@ -137,7 +145,7 @@ class Tracer(NDArrayOperatorsMixin):
             return getattr(args[0], QUERIES[func])
         if func not in FUNCTIONS:
             raise _unsupported(f"{func.__module__}.{func.__name__}", args)
-        return Tracer(FUNCTIONS[func](*map(_node, args), **_nodes(kwargs)))
+        return _called(FUNCTIONS[func], args, kwargs)
 
     def __setitem__(self, key: object, value: object) -> NoReturn:
         _refuse_write("array[...] = value", self.node)
@@ -179,13 +187,15 @@ def _node(value: object) -> object:
     return value.node if isinstance(value, Tracer) else unwrap(value)
 
 
-def _nodes(named: dict[str, object]) -> dict[str, object]:
-    return {name: _node(value) for name, value in named.items()}
+def _called(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
+    """What a row of the table gives, as traced arrays."""
+    made = row(*map(_node, args), **{name: _node(value) for name, value in kwargs.items()})
+    return tuple(map(Tracer, made)) if isinstance(made, tuple) else Tracer(made)
 
 
 def _made(node: Node) -> str:
     where = origin(node)
-    return f"{type_text(node)}" + (f", made at {where}" if where else "")
+    return seen_type(node) + (f", made at {where}" if where else "")
 
 
 def _refuse_value(asked: str, node: Node, remedy: str) -> NoReturn:
@@ -204,12 +214,8 @@ def _refuse_write(asked: str, node: Node) -> NoReturn:
 
 
 def _unsupported(name: str, args: Sequence[object]) -> UnsupportedError:
-    shown = ", ".join(
-        type_text(value.node) if isinstance(value, Tracer) else type(value).__name__
-        for value in args
-    )
     return UnsupportedError(
-        f"{name}({shown})",
+        seen_call(name, *map(_node, args)),
         f"{name}, which is not compiled yet",
         "call it outside the compiled function, or set axiomjit.config.fallback = 'warn' "
         "to run the whole function in NumPy",
@@ -270,7 +276,7 @@ def _check_holds_none(value: object) -> None:
         inside = list(value)
     elif not isinstance(value, type | np.ndarray | np.generic) and hasattr(value, "__dict__"):
         inside = list(vars(value).values())
-    if isinstance(value, Generator) or any(isinstance(part, Tracer) for part in inside):
+    if isinstance(value, Generator) or any(isinstance(part, Tracer | Length) for part in inside):
         raise TraceError(
             f"return a {type(value).__name__}",
             "traced arrays inside, whose values are known only after the call",
@@ -283,15 +289,18 @@ def trace(
     call: Callable[[Sequence[Tracer | Length]], object],
     given: Sequence[Input | Dim],
     scope: Scope,
+    layouts: Mapping[int, Strides] | None = None,
 ) -> Trace:
     """Follow `call` with a tracer for each input, a `Length` for each integer.
+
+    `layouts` has the strides (elements) of arrays by position, where they decide what is a view.
 
     Raises:
         NeedsValuesError: it branches on values or writes into an array.
         UnsupportedError: it calls what the table does not have.
         GraphTypeError, GraphValueError: operands do not fit.
     """
-    with bound(scope):
+    with bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
         returned = call([Tracer(v) if isinstance(v, Input) else Length(v) for v in given])
     inputs = tuple(v for v in given if isinstance(v, Input))
     values, structure = flatten(returned)

@@ -8,6 +8,7 @@ from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Node, Op, base_of, is_view, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
 from axiomjit.passes.view_ir import Library
+from axiomjit.primitives import PACK
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
@@ -21,9 +22,9 @@ def choose_storage(graph: Graph) -> dict[Node, Library | None]:
     """The ops that are l-tensors, each with the library function that computes it, or None.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a choice that holds every output (or what it views), every library call, each operand of
-    one, each fold that is not finished in place by its only reader, and each value that is too
-    dear to repeat.
+    Gives: a choice that holds every output (or what it views), every copy into C order, every
+    library call, each operand of one, each fold that is not finished in place by its only reader,
+    and each value that is too dear to repeat.
     Keeps: the graph.
     """
     return _Choice(graph).stored()
@@ -75,7 +76,7 @@ class _Choice:
         return found
 
     def _must_store(self, op: Op) -> bool:
-        if op in self.outputs or _library_of(op) is not None:
+        if op in self.outputs or op.primitive is PACK or _library_of(op) is not None:
             return True
         if any(_library_of(user) is not None for user in self.users[op]):
             return True

@@ -29,7 +29,7 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import VIEW
+from axiomjit.primitives import PACK, READ_ONLY, VIEW
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 
@@ -144,10 +144,13 @@ class _Lowering:
     def _order(self, op: Op) -> tuple[int, ...]:
         """Dimensions, outermost first, in the order in which all full operands lie (NumPy's K)."""
         plain = tuple(range(op.rank))
+        if op.primitive is PACK:
+            return plain
         found: set[tuple[int, ...]] = set()
         for child, index in zip(op.operands, op.maps, strict=True):
-            along = [f.terms[0][0] if len(f.terms) == 1 else op.rank for f in index]
-            kept = tuple(along[d] for d in self.orders.get(child, ()) if along[d] < op.rank)
+            along = [sorted(f.terms, key=lambda term: -magnitude(term[1])) for f in index]
+            order = self.orders.get(child, ())
+            kept = tuple(k for d in order for k, _ in along[d] if k < op.rank)
             if sorted(kept) == list(plain):
                 found.add(kept)
         return found.pop() if len(found) == 1 else plain
@@ -170,13 +173,15 @@ class _Lowering:
         return Value(self.values[child], index)
 
     def _result(self, node: Node) -> tuple[View, tuple[Dim, ...]]:
-        base, index = node, identity(len(node.shape))
+        base, index, writable = node, identity(len(node.shape)), True
         if is_view(node):
             assert isinstance(node, Op)
             base, index = node.operands[0], node.maps[0]
+            writable = node.primitive is not READ_ONLY
         if base in self.numbers:
             self._copy_number(base)
-        return _view(self.storages[base], index, len(node.shape)), node.shape
+        view = _view(self.storages[base], index, len(node.shape))
+        return view.replace(writable=writable), node.shape
 
     def _copy_number(self, node: Node) -> None:
         """A number that is returned as it is gets a storage of no dimensions."""

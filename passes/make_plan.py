@@ -118,4 +118,4 @@ def _product(step: LibraryCall) -> Product:
 
 
 def _window(view: View, shape: tuple[Dim, ...]) -> Window:
-    return Window(view.storage.name, view.offset, shape, view.strides)
+    return Window(view.storage.name, view.offset, shape, view.strides, view.writable)

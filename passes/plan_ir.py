@@ -45,6 +45,7 @@ class Window(Record):
     offset: Dim
     shape: tuple[Dim, ...]
     strides: tuple[Dim, ...]
+    writable: bool = True
 
 
 class Allocate(Record):

@@ -50,8 +50,9 @@ class Rendered(Record):
 def render_source(nest: Nest, numbers: tuple[Number, ...]) -> Rendered:
     """Write the kernel of a nest.
 
-    Extents up to 4 and strides and offsets up to 4 are written into the source; other lengths
-    are words. The first map loop runs over the range that the caller gives.
+    Extents and offsets up to 4 and strides up to 1 are written into the source (with larger ones
+    LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs
+    over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone.
@@ -129,10 +130,10 @@ class _Writer:
             self.buffers[storage] = self.fresh(letter)
         return self.buffers[storage]
 
-    def length(self, value: int | Dim) -> str:
-        """A literal where it is baked, else the word that holds it."""
+    def length(self, value: int | Dim, baked: int = SMALL) -> str:
+        """A literal where it is at most `baked`, else the word that holds it."""
         constant = value if isinstance(value, int) else value.constant
-        if isinstance(value, int) or (constant is not None and -SMALL <= constant <= SMALL):
+        if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
         if value not in self.lengths:
             self.lengths[value] = self.fresh("n")
@@ -142,7 +143,7 @@ class _Writer:
         """An element index as an expression of iterators and lengths."""
         parts = []
         for name, stride in index.terms:
-            iterator, factor = self.named("i", name), self.length(stride)
+            iterator, factor = self.named("i", name), self.length(stride, baked=1)
             parts.append(iterator if factor == "1" else f"{iterator} * {factor}")
         if index.offset.constant != 0 or not parts:
             parts.append(self.length(index.offset))
@@ -268,14 +269,15 @@ class _Writer:
         state = stmt.state
         name = self.named("s", state.name) if stmt.value is None else self.value(stmt.value)
         tree, count = self.named("t", state.name), self.named("q", state.name)
+        kind = state.accumulator.tree
         if state.lanes is None:
-            return f"{count} = push({tree}, {count}, {name})"
-        return f"{count} = push_lanes({tree}, {count}, {name}, {self.width(state)})"
+            return f"{count} = push{kind}({tree}, {count}, {name})"
+        return f"{count} = push_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"
 
     def drain(self, state: State) -> str:
         """Combine the finished subtrees into the state."""
         name, tree = self.named("s", state.name), self.named("t", state.name)
-        count = self.named("q", state.name)
+        count, kind = self.named("q", state.name), state.accumulator.tree
         if state.lanes is None:
-            return f"{name} = drain({tree}, {count})"
-        return f"drain_lanes({tree}, {count}, {name}, {self.width(state)})"
+            return f"{name} = drain{kind}({tree}, {count})"
+        return f"drain_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"

@@ -23,7 +23,7 @@ from axiomjit.passes.loop_ir import (
     walk,
 )
 
-LANES: Final = 1024
+LANES: Final = 512
 """Cells of a tile: long enough for vector code, short enough to stay in the first-level cache."""
 
 
@@ -50,7 +50,9 @@ def _tiled(stmt: Stmt) -> Stmt:
     if not isinstance(stmt, For) or stmt.kind != "map":
         return stmt
     folds = [s for s in stmt.body if isinstance(s, For)]
-    if len(folds) != 1 or folds[0].kind != "fold" or not _walks_across(stmt, folds[0]):
+    if len(folds) != 1 or folds[0].kind != "fold" or not _is_plain(folds[0]):
+        return stmt
+    if not _walks_across(stmt, folds[0]):
         return stmt
     lane = stmt.iterator
     tiles = f"{lane}t"
@@ -83,6 +85,11 @@ def _in_lanes(body: tuple[Stmt, ...], lane: str) -> tuple[Stmt, ...]:
         return (stmt,)
 
     return rewrite_body(body, rule)
+
+
+def _is_plain(fold: For) -> bool:
+    """Whether fold loops stand directly in each other, so that lanes can run innermost."""
+    return not any(isinstance(s, For) for s in chain_of(fold)[1])
 
 
 def _walks_across(mapped: For, fold: For) -> bool:

@@ -31,11 +31,15 @@ class Storage(Record):
 
 
 class View(Record):
-    """A storage read at offset + sum of strides * iterators of the reading op, in elements."""
+    """A storage read at offset + sum of strides * iterators of the reading op, in elements.
+
+    A result that is not `writable` is handed out read-only.
+    """
 
     storage: Storage
     offset: Dim
     strides: tuple[Dim, ...]
+    writable: bool = True
 
 
 class Value(Record):

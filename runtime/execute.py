@@ -185,22 +185,28 @@ class Seen:
     def of(self, arrays: Arrays) -> Array:
         """The array that the window shows; the whole buffer is returned as it is."""
         array = arrays[self.window.buffer]
-        whole = self.offset == 0 and array.shape == self.shape
+        whole = self.offset == 0 and array.shape == self.shape and self.window.writable
         if whole and (array.strides == self.strides or array.size == 0):
             return array
-        return np.asarray(_Interface(array, self.offset, self.shape, self.strides))
+        writable = self.window.writable
+        return np.asarray(_Interface(array, self.offset, self.shape, self.strides, writable))
 
 
 class _Interface:
     """Shows part of an array through NumPy's array interface and keeps the array alive."""
 
     def __init__(
-        self, base: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+        self,
+        base: Array,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        writable: bool,
     ) -> None:
         interface = dict(base.__array_interface__)
         address, read_only = interface["data"]
         spread = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
-        shifted = (address + (offset if 0 not in shape else 0), read_only or spread)
+        shifted = (address + (offset if 0 not in shape else 0), read_only or spread or not writable)
         interface.update(data=shifted, shape=shape, strides=strides)
         self.__array_interface__ = interface
         self.base = base

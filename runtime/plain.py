@@ -6,6 +6,7 @@ neighbours hold the compiled twins.
 """
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 _CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in _CODES}
+Join = Callable[[Any, Any], Any]
 
 
 def _poison(dtype: np.dtype[Any]) -> Any:
@@ -143,10 +145,12 @@ def push(t: PlainBuffer, q: int, s: Any) -> int:
     return q + 1
 
 
-def _push_cell(t: PlainBuffer, q: int, s: Any, lane: int, width: int) -> None:
+def _push_cell(
+    t: PlainBuffer, q: int, s: Any, lane: int, width: int, join: Join = operator.add
+) -> None:
     level = 0
     while q >> level & 1:
-        s = load(t, level * width + lane) + s
+        s = join(load(t, level * width + lane), s)
         level += 1
     store(t, level * width + lane, s)
 
@@ -156,11 +160,13 @@ def drain(t: PlainBuffer, q: int) -> Any:
     return _drain_cell(t, q, 0, 1)
 
 
-def _drain_cell(t: PlainBuffer, q: int, lane: int, width: int) -> Any:
-    s = t.window.dtype.type(0)
+def _drain_cell(
+    t: PlainBuffer, q: int, lane: int, width: int, start: int = 0, join: Join = operator.add
+) -> Any:
+    s = t.window.dtype.type(start)
     for level in range(q.bit_length()):
         if q >> level & 1:
-            s = load(t, level * width + lane) + s
+            s = join(load(t, level * width + lane), s)
     return s
 
 
@@ -175,6 +181,30 @@ def drain_lanes(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
     """`drain` into each of the first `width` cells of a tile."""
     for lane in range(width):
         store(s, lane, _drain_cell(t, q, lane, width))
+
+
+def push_mul(t: PlainBuffer, q: int, s: Any) -> int:
+    """`push` of a product."""
+    _push_cell(t, q, s, 0, 1, operator.mul)
+    return q + 1
+
+
+def drain_mul(t: PlainBuffer, q: int) -> Any:
+    """The product of all q blocks, as `drain`."""
+    return _drain_cell(t, q, 0, 1, 1, operator.mul)
+
+
+def push_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
+    """`push_mul` for each of the first `width` cells of a tile."""
+    for lane in range(width):
+        _push_cell(t, q, load(s, lane), lane, width, operator.mul)
+    return q + 1
+
+
+def drain_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
+    """`drain_mul` into each of the first `width` cells of a tile."""
+    for lane in range(width):
+        store(s, lane, _drain_cell(t, q, lane, width, 1, operator.mul))
 
 
 def add_reassoc(s: Any, v: Any) -> Any:
@@ -249,6 +279,10 @@ def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
         "drain": drain,
         "push_lanes": push_lanes,
         "drain_lanes": drain_lanes,
+        "push_mul": push_mul,
+        "drain_mul": drain_mul,
+        "push_lanes_mul": push_lanes_mul,
+        "drain_lanes_mul": drain_lanes_mul,
         "add_reassoc": add_reassoc,
         "mul_reassoc": mul_reassoc,
         "select": select,

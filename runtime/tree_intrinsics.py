@@ -1,15 +1,15 @@
-"""The tree of a blocked sum, as Numba intrinsics: a binary counter of finished subtrees.
+"""The tree of a blocked sum or product, as Numba intrinsics: a counter of finished subtrees.
 
 Where bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
 results are added in pairs whatever their number (design 4.7). A level is one cell, or one cell
-per lane of a tile. `axiomjit.runtime.plain` has the twins.
+per lane of a tile. Names that end in `_mul` multiply. `axiomjit.runtime.plain` has the twins.
 
 Each becomes one function of the kernel's module that is called, not inlined: LLVM would otherwise
 spend as long on these few additions as on the loop they serve.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -18,10 +18,23 @@ from numba.extending import intrinsic
 from axiomjit.runtime.kernel_types import CODES, WORD, BufferType, Typed
 
 BIT = ir.IntType(1)
-Body = Callable[[Any, Any, Any, Any, Any], None]
+Body = Callable[[Any, Any, Any, Any, Any, "Kind"], None]
 
 
-def _called(module: Any, name: str, element: Any, body: Body) -> Any:
+class Kind(NamedTuple):
+    """What a tree joins its blocks by; `suffix` stands behind the names of its functions."""
+
+    suffix: str
+    floats: str
+    integers: str
+    neutral: int
+
+
+SUM = Kind("", "fadd", "add", 0)
+PRODUCT = Kind("_mul", "fmul", "mul", 1)
+
+
+def _called(module: Any, name: str, element: Any, body: Body, kind: Kind) -> Any:
     """The module's function `name(tree, count, state, width)`, written at its first use."""
     if name in module.globals:
         return module.globals[name]
@@ -33,7 +46,7 @@ def _called(module: Any, name: str, element: Any, body: Body) -> Any:
     for cell in (tree, state):
         cell.add_attribute("noalias")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    body(builder, tree, count, state, width)
+    body(builder, tree, count, state, width, kind)
     builder.ret_void()
     return function
 
@@ -43,29 +56,29 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
         visit(loop.index)
 
 
-def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any) -> None:
-    """state = tree[level] + state, cell by cell: the earlier subtree stands left."""
+def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, kind: Kind) -> None:
+    """state = tree[level] + state (or *), cell by cell: the earlier subtree stands left."""
 
-    def add(lane: Any) -> None:
+    def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])
         earlier = builder.load(_cell(builder, tree, level, width, lane))
         later = builder.load(here)
         floats = isinstance(later.type, ir.FloatType | ir.DoubleType)
-        total = builder.fadd(earlier, later) if floats else builder.add(earlier, later)
-        builder.store(total, here)
+        join = getattr(builder, kind.floats if floats else kind.integers)
+        builder.store(join(earlier, later), here)
 
-    _each_cell(builder, width, add)
+    _each_cell(builder, width, join_cell)
 
 
 def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
     return builder.gep(tree, [builder.add(builder.mul(level, width), lane)])
 
 
-def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any) -> None:
+def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, kind: Kind) -> None:
     """Add the cells at `state` as the next block; its level is the trailing ones of the count."""
     done = builder.cttz(builder.not_(count), BIT(0))
     with cgutils.for_range(builder, done, intp=WORD) as levels:
-        _join(builder, tree, levels.index, state, width)
+        _join(builder, tree, levels.index, state, width, kind)
 
     def keep(lane: Any) -> None:
         value = builder.load(builder.gep(state, [lane]))
@@ -74,78 +87,98 @@ def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any) -> None:
     _each_cell(builder, width, keep)
 
 
-def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any) -> None:
+def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, kind: Kind) -> None:
     """Leave the total in the cells at `state`: the smallest and latest subtree first."""
-    zero = ir.Constant(state.type.pointee, 0)
-    _each_cell(builder, width, lambda lane: builder.store(zero, builder.gep(state, [lane])))
+    start = ir.Constant(state.type.pointee, kind.neutral)
+    _each_cell(builder, width, lambda lane: builder.store(start, builder.gep(state, [lane])))
     depth = builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
     with cgutils.for_range(builder, depth, intp=WORD) as levels:
         used = builder.trunc(builder.lshr(count, levels.index), BIT)
         with builder.if_then(used):
-            _join(builder, tree, levels.index, state, width)
+            _join(builder, tree, levels.index, state, width, kind)
 
 
-def _call(builder: Any, t: BufferType, body: Body, arguments: list[Any]) -> None:
+def _call(builder: Any, t: BufferType, body: Body, arguments: list[Any], kind: Kind) -> None:
     element = arguments[0].type.pointee
-    name = f"axiomjit{body.__name__}_{CODES[t.dtype]}"
-    builder.call(_called(builder.module, name, element, body), arguments)
+    name = f"axiomjit{body.__name__}{kind.suffix}_{CODES[t.dtype]}"
+    builder.call(_called(builder.module, name, element, body, kind), arguments)
 
 
-@intrinsic
-def push(typingctx: Any, t: Any, q: Any, s: Any) -> Typed:
-    """Add the sum s of the next block to the tree of q blocks, giving the new q."""
-    if not isinstance(t, BufferType) or s != t.dtype:
-        return None
+def _make_push(kind: Kind) -> Any:
+    @intrinsic
+    def push(typingctx: Any, t: Any, q: Any, s: Any) -> Typed:
+        """Add the sum s of the next block to the tree of q blocks, giving the new q."""
+        if not isinstance(t, BufferType) or s != t.dtype:
+            return None
 
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        tree, count, value = args
-        state = cgutils.alloca_once(builder, value.type)
-        builder.store(value, state)
-        _call(builder, t, _push, [tree, count, state, WORD(1)])
-        return builder.add(count, WORD(1))
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            tree, count, value = args
+            state = cgutils.alloca_once(builder, value.type)
+            builder.store(value, state)
+            _call(builder, t, _push, [tree, count, state, WORD(1)], kind)
+            return builder.add(count, WORD(1))
 
-    return types.int64(t, types.int64, s), emit
+        return types.int64(t, types.int64, s), emit
 
-
-@intrinsic
-def drain(typingctx: Any, t: Any, q: Any) -> Typed:
-    """The sum of all q blocks of a tree."""
-    if not isinstance(t, BufferType):
-        return None
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        tree, count = args
-        state = cgutils.alloca_once(builder, tree.type.pointee)
-        _call(builder, t, _drain, [tree, count, state, WORD(1)])
-        return builder.load(state)
-
-    return t.dtype(t, types.int64), emit
+    return push
 
 
-@intrinsic
-def push_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
-    """`push` for each of the first cells of a tile, giving the new count."""
-    if not isinstance(t, BufferType) or s != t:
-        return None
+def _make_drain(kind: Kind) -> Any:
+    @intrinsic
+    def drain(typingctx: Any, t: Any, q: Any) -> Typed:
+        """The sum of all q blocks of a tree."""
+        if not isinstance(t, BufferType):
+            return None
 
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _call(builder, t, _push, list(args))
-        return builder.add(args[1], WORD(1))
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            tree, count = args
+            state = cgutils.alloca_once(builder, tree.type.pointee)
+            _call(builder, t, _drain, [tree, count, state, WORD(1)], kind)
+            return builder.load(state)
 
-    return types.int64(t, types.int64, s, types.int64), emit
+        return t.dtype(t, types.int64), emit
 
-
-@intrinsic
-def drain_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
-    """`drain` into each of the first cells of a tile."""
-    if not isinstance(t, BufferType) or s != t:
-        return None
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _call(builder, t, _drain, list(args))
-        return context.get_dummy_value()
-
-    return types.void(t, types.int64, s, types.int64), emit
+    return drain
 
 
-NAMES: dict[str, Any] = {f.__name__: f for f in (push, drain, push_lanes, drain_lanes)}
+def _make_push_lanes(kind: Kind) -> Any:
+    @intrinsic
+    def push_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+        """`push` for each of the first cells of a tile, giving the new count."""
+        if not isinstance(t, BufferType) or s != t:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            _call(builder, t, _push, list(args), kind)
+            return builder.add(args[1], WORD(1))
+
+        return types.int64(t, types.int64, s, types.int64), emit
+
+    return push_lanes
+
+
+def _make_drain_lanes(kind: Kind) -> Any:
+    @intrinsic
+    def drain_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+        """`drain` into each of the first cells of a tile."""
+        if not isinstance(t, BufferType) or s != t:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            _call(builder, t, _drain, list(args), kind)
+            return context.get_dummy_value()
+
+        return types.void(t, types.int64, s, types.int64), emit
+
+    return drain_lanes
+
+
+_MAKERS = {
+    "push": _make_push,
+    "drain": _make_drain,
+    "push_lanes": _make_push_lanes,
+    "drain_lanes": _make_drain_lanes,
+}
+NAMES: dict[str, Any] = {
+    f"{name}{kind.suffix}": make(kind) for name, make in _MAKERS.items() for kind in (SUM, PRODUCT)
+}

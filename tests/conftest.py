@@ -1,10 +1,12 @@
-"""The `golden` fixture: texts kept under tests/golden, one file per test, none without a test."""
+"""Verifiers run after every pass; the `golden` fixture compares texts kept under tests/golden."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from axiomjit.config import config
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
@@ -76,6 +78,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[FILES] = GoldenFiles(config.getoption("update_golden"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def verify_after_every_pass():
+    config.check = True
 
 
 @pytest.fixture

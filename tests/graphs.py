@@ -78,7 +78,9 @@ def follow(function: Callable[..., object], *arguments: object) -> Case:
     signature, plain = signature_of(function, arguments)
     scope = Scope(signature.values)
     with quiet():  # of integers alone NumPy makes a number at once, and may warn
-        followed = trace(lambda tracers: function(*tracers), signature.given, scope)
+        followed = trace(
+            lambda tracers: function(*tracers), signature.given, scope, signature.layouts
+        )
     return Case(followed.graph, signature.layouts, scope, plain, signature.key, followed.leaves)
 
 

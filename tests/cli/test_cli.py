@@ -166,12 +166,12 @@ REFUSED = {
     "branches": (
         ["demo", "--rows", "9", "--function", "{0}:branchy"],
         "{0}:9: the truth of an array's values decides what the function does next; "
-        "seen: a traced b1[], made at {0}:9: its values are not known; "
+        "seen: a traced bool[], made at {0}:9: its values are not known; "
         "instead: write where(condition, a, b), or make the deciding argument static_argnames",
     ),
     "not compiled": (
         ["explain", "{0}:sorts", "--shape", "9"],
-        "{0}:15: numpy.sort(f8[n0]); seen: numpy.sort, which is not compiled yet; "
+        "{0}:15: numpy.sort(float64[9]); seen: numpy.sort, which is not compiled yet; "
         "instead: call it outside the compiled function, "
         "or set axiomjit.config.fallback = 'warn' to run the whole function in NumPy",
     ),

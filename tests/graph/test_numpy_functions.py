@@ -113,6 +113,20 @@ def test_float16_sums_do_not_overflow_on_the_way():
     assert_as_in_numpy(lambda x: x[:60].sum(), x)
 
 
+def test_float16_averages_are_taken_in_float32():
+    x = np.full(3000, 1, "f2")
+    x[::2] = 3
+    for _ in range(5):
+        x = np.concatenate([x, x])  # 96,000 elements: the count alone is beyond float16
+    case = follow(lambda x: (np.mean(x, where=x > 0), np.var(x), np.std(x)), x)
+    for got, want in zip(evaluated(case.graph, case), (2, 1, 1), strict=True):
+        assert got == want
+        assert got.dtype == np.float16
+    y = np.array([-200, 200, -150, 150], "f2")
+    case = follow(np.var, y)
+    assert evaluated(case.graph, case)[0] == np.float16(31250)
+
+
 SIDES = [*CODES, "int", "float", "bool"]
 
 

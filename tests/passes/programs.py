@@ -35,10 +35,31 @@ BINARY = {
     "greater": np.greater,
     "greater_equal": np.greater_equal,
 }
-FOLDS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
+
+
+def folding_of(function):
+    """A fold whose second operand, where there is one, is its mask."""
+    return lambda x, *mask, **options: function(
+        x, **options, **({"where": mask[0]} if mask else {})
+    )
+
+
+MASKED = ("sum", "prod", "mean", "max", "min", "any", "all")
+FOLDS = {name: folding_of(getattr(np, name)) for name in MASKED}
+FOLDS |= {"count_nonzero": np.count_nonzero, "ptp": np.ptp}
 SHAPERS = {
-    "transpose": lambda x, order: np.transpose(x, order),
+    "transpose": np.transpose,
     "index": lambda x, key: x[key],
+    "reshape": np.reshape,
+    "ravel": np.ravel,
+    "swapaxes": np.swapaxes,
+    "moveaxis": np.moveaxis,
+    "squeeze": np.squeeze,
+    "expand_dims": np.expand_dims,
+    "diagonal": np.diagonal,
+    "flip": np.flip,
+    "rot90": np.rot90,
+    "broadcast_to": np.broadcast_to,
 }
 OTHER = {"where": np.where, "dot": np.dot, "matmul": np.matmul}
 NUMBERS = (2.0, -0.5, 3, 0.0, -1, np.float32(0.25), np.float64(-2.0), np.inf)
@@ -96,6 +117,18 @@ def adds_up(value) -> bool:
     return bool(whole and not has_negative_zero(value))
 
 
+def multiplies(value) -> bool:
+    """Whether products of these elements are exact in any order."""
+    if value.dtype.kind in "bi":
+        return True
+    if not np.all(np.isfinite(value)):
+        return False
+    mantissas, exponents = np.frexp(value[value != 0].astype("f8"))
+    wholes = [int(abs(m) * 2**53) for m in mantissas]
+    bits = sum((w // (w & -w)).bit_length() for w in wholes)
+    return bool(bits <= (24 if value.dtype == np.float32 else 53) and abs(exponents).sum() < 100)
+
+
 def has_negative_zero(value) -> bool:
     """Whether a zero is negative."""
     return value.dtype.kind == "f" and bool(np.any((value == 0) & np.signbit(value)))
@@ -145,26 +178,118 @@ def slices(draw, length):
 
 
 @st.composite
+def shapes_of(draw, size):
+    """A shape of so many elements, one length perhaps left out."""
+    shape, rest = [], size
+    for _ in range(draw(st.integers(0, 3))):
+        divisors = [n for n in range(1, rest + 1) if rest % n == 0] or [0, 2]
+        shape.append(draw(st.sampled_from(divisors)))
+        rest = rest // shape[-1] if shape[-1] else rest
+    shape.insert(draw(st.integers(0, len(shape))), rest)
+    at = draw(st.integers(0, 2 * len(shape)))
+    if at < len(shape) and 0 not in [*shape[:at], *shape[at + 1 :]]:
+        shape[at] = -1
+    return tuple(shape)
+
+
+@st.composite
+def viewing(draw, value):
+    """The name and the options of a function that looks at a value in another way."""
+    rank = value.ndim
+    names = ["reshape", "reshape", "ravel", "squeeze", "expand_dims", "flip", "broadcast_to"]
+    names += ["swapaxes", "moveaxis"] if rank else []
+    names += ["diagonal", "rot90"] if rank >= 2 else []
+    name = draw(st.sampled_from(names))
+    axis = st.integers(-rank, rank - 1)
+    match name:
+        case "reshape":
+            return name, {"shape": draw(shapes_of(value.size))}
+        case "ravel":
+            return name, {}
+        case "swapaxes":
+            return name, {"axis1": draw(axis), "axis2": draw(axis)}
+        case "moveaxis":
+            return name, {"source": draw(axis), "destination": draw(axis)}
+        case "squeeze":
+            ones = tuple(d for d, n in enumerate(value.shape) if n == 1)
+            return name, {"axis": draw(st.sampled_from([None, ones[:1], ones]))}
+        case "expand_dims":
+            return name, {"axis": draw(st.integers(-rank - 1, rank))}
+        case "flip":
+            return name, {"axis": draw(st.none() | axis) if rank else None}
+        case "broadcast_to":
+            front = draw(st.lists(st.sampled_from([1, 2, 3]), max_size=1))
+            wide = draw(st.sampled_from([1, 2, 5]))
+            return name, {"shape": (*front, *(wide if n == 1 else n for n in value.shape))}
+    first, second = draw(st.permutations(range(rank)))[:2]
+    if name == "rot90":
+        return name, {"k": draw(st.integers(-1, 4)), "axes": (first, second)}
+    return name, {"offset": draw(st.integers(-2, 2)), "axis1": first, "axis2": second}
+
+
+@st.composite
 def shaper(draw, values, k):
     """A step that only looks at a value in another way."""
     value = np.asarray(values[k])
-    if draw(st.booleans()):
+    kind = draw(st.sampled_from(["transpose", "index", "index", "view", "view", "view"]))
+    if kind == "view":
+        name, options = draw(viewing(value))
+        return Step(name, (At(k),), tuple(options.items()))
+    if kind == "transpose":
         order = tuple(draw(st.permutations(range(value.ndim))))
-        return Step("transpose", (At(k),), (("order", order),))
+        return Step("transpose", (At(k),), (("axes", order),))
     key = [draw(slices(n)) for n in value.shape]
     if draw(st.integers(0, 3)) == 0:
         key.insert(draw(st.integers(0, len(key))), None)
     return Step("index", (At(k),), (("key", tuple(key)),))
 
 
+def stretches(mask, value):
+    """Whether an array is a mask of the shape of another."""
+    if mask.dtype != bool or mask.ndim > value.ndim:
+        return False
+    pairs = zip(mask.shape[::-1], value.shape[::-1], strict=False)
+    return all(m in (1, n) for m, n in pairs)
+
+
 @st.composite
 def folding(draw, values, k):
     """A fold over some dimensions."""
-    rank = np.ndim(values[k])
+    value = np.asarray(values[k])
+    rank = value.ndim
     axes = draw(st.sets(st.integers(0, rank - 1), min_size=1)) if rank else None
     axis = None if draw(st.booleans()) else axes and tuple(sorted(axes))
     name = draw(st.sampled_from(list(FOLDS)))
-    return Step(name, (At(k),), (("axis", axis), ("keepdims", draw(st.booleans()))))
+    options = {"axis": axis, "keepdims": draw(st.booleans())}
+    masks = [m for m in range(len(values)) if stretches(np.asarray(values[m]), value)]
+    mask = (At(draw(st.sampled_from(masks))),) if masks and draw(st.booleans()) else ()
+    mask = mask if name in MASKED else ()
+    if name in ("sum", "prod", "mean"):
+        options["dtype"] = draw(st.sampled_from([None, None, "f8", "f4", "i8"]))
+    if name in ("sum", "prod") and draw(st.booleans()):
+        options["initial"] = draw(st.sampled_from([2.0, -1, 0.5, np.float32(4)]))
+    if name in ("max", "min") and (mask or draw(st.booleans())):
+        options["initial"] = draw(st.sampled_from([2.0, -3, np.inf if name == "min" else -np.inf]))
+    return Step(name, (At(k), *mask), tuple(options.items()))
+
+
+def folds(made: Step, value) -> bool:
+    """Whether a fold of a value has one result, bit for bit."""
+    options = dict(made.options)
+    initial, dtype = options.get("initial"), options.get("dtype")
+    if made.operation in ("max", "min", "ptp"):
+        if has_negative_zero(value) or (made.operation == "ptp" and value.dtype == bool):
+            return False
+        if value.dtype.kind != "f" and initial is not None and not np.isfinite(initial):
+            return False
+        return initial is not None or 0 not in value.shape
+    if dtype is not None:
+        if dtype == "i8" and (made.operation == "mean" or not np.all(abs(value * 1.0) < 2**30)):
+            return False
+        value = value.astype(dtype)
+    if made.operation == "prod":
+        return multiplies(value)
+    return made.operation not in ("sum", "mean") or adds_up(value)
 
 
 @st.composite
@@ -200,11 +325,9 @@ def fits(made: Step, values) -> bool:
             return False
     if name in ("less", "less_equal", "greater", "greater_equal") and set(kinds) == {"b"}:
         return False
-    if name in ("maximum", "minimum", "max", "min") and any(map(has_negative_zero, operands)):
+    if name in ("maximum", "minimum") and any(map(has_negative_zero, operands)):
         return False
-    if name in ("max", "min") and 0 in operands[0].shape:
-        return False
-    if name in ("sum", "mean") and not adds_up(operands[0]):
+    if name in FOLDS and not folds(made, operands[0]):
         return False
     if name == "where" and kinds[0] != "b":
         return False
@@ -240,6 +363,9 @@ def programs(draw, most_steps=8):
                 continue
             value = perform(made, values)
             dtype = np.asarray(value).dtype
+            # BLAS starts some products at -0.0 and some at 0.0.
+            if made.operation in ("dot", "matmul") and has_negative_zero(np.asarray(value)):
+                continue
             if np.size(value) > 700 or np.ndim(value) > 4 or dtype not in (bool, "i8", "f4", "f8"):
                 continue
             steps.append(made)

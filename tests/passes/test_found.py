@@ -9,6 +9,11 @@ from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.examples import numbers
 
 FOUND = {
+    # tile_folds: lanes around the inner loop alone, where the fold's loop holds more than it
+    "columns of one and all of another": (
+        lambda x, y: (y.sum(axis=0), -x),
+        [numbers(6, 6, 7), numbers(6, 6)],
+    ),
     # fuse_loops: one state for two folds of one value over different loops
     "total and row sums": (lambda x: (x.sum(), x.sum(axis=1)), [numbers(6, 7)]),
     "row sums and total": (lambda x: (x.sum(axis=1), x.sum()), [numbers(6, 7)]),

@@ -60,6 +60,13 @@ def test_plan_means_what_numpy_does(program):
     case = follow(program.function(), *program.arguments)
     got = run_plain_case(case, lowered(case).plan)
     assert_same(got, want, "the plan")
+    arrays = [a for a in program.arguments if isinstance(a, np.ndarray)]
+    for k, (one, other) in enumerate(zip(got, want, strict=True)):
+        shared = [[np.shares_memory(result, a) for a in arrays] for result in (one, other)]
+        # An element taken out is a copy in NumPy.
+        assert shared[0] == shared[1] or other.size <= 1, f"output {k} is a view, or is not one"
+        if any(shared[1]) and other.size > 1:
+            assert one.flags.writeable == other.flags.writeable, f"output {k}"
 
 
 @MANY

@@ -11,7 +11,7 @@ from tests.structure.sources import FOLDERS, ROOT, read_sources
 
 GRAPH = {
     *("_links", "records", "config", "errors", "counters", "dims", "dtypes", "primitives"),
-    *("index_maps", "graph", "print_graph", "verify_graph", "evaluate_graph", "origins"),
+    *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axes", "promotion", "builder", "tree"),
 }
 DRIVER = {
