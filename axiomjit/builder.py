@@ -14,7 +14,7 @@ import numpy as np
 
 from axiomjit import dtypes
 from axiomjit.dims import Dim, dim
-from axiomjit.dtypes import BOOL, DType
+from axiomjit.dtypes import BOOL, HALF, SINGLE, DType
 from axiomjit.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.graph import Held, Node, Op, Scalar, Size, size
 from axiomjit.index_maps import IndexMap, affine, identity, iterator, permutation
@@ -260,13 +260,13 @@ def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) 
 
 def mean(node: Node, axes: Sequence[int]) -> Node:
     """sum / count along dimensions; bools and ints give float64, floats keep their dtype."""
+    if node.dtype == HALF:  # whose sum may be beyond it
+        return cast(mean(cast(node, SINGLE), axes), HALF)
     operand = node if node.dtype.kind == "f" else cast(node, dtypes.FLOAT)
-    count: Node = as_node(1, "mean")
     total = dim(1)
     for d in axes:
         total = total * node.shape[d]
-    count = as_node(total, "mean")
-    return elementwise(PRIMITIVES["divide"], fold(SUM, operand, axes), count)
+    return elementwise(PRIMITIVES["divide"], fold(SUM, operand, axes), as_node(total, "mean"))
 
 
 def contract(
@@ -280,6 +280,9 @@ def contract(
     (a, b), result = resolve(MULTIPLY, (left, right))
     if rank == len(extents):
         return note(Op(result, MULTIPLY, None, (a, b), maps, extents, rank))
+    if result == HALF:  # products are not rounded to it, as in NumPy
+        singles = cast(a, SINGLE), cast(b, SINGLE)
+        return cast(contract(*singles, maps, extents, rank), HALF)
     if dtypes.code(result) not in SUM.loops:
         raise GraphTypeError(
             f"product of {seen_type(left)} and {seen_type(right)}",

@@ -14,9 +14,10 @@ DType = np.dtype[np.generic]
 BOOL: Final[DType] = np.dtype(np.bool_)
 INT: Final[DType] = np.dtype(np.int64)
 FLOAT: Final[DType] = np.dtype(np.float64)
+HALF: Final[DType] = np.dtype(np.float16)
 SINGLE: Final[DType] = np.dtype(np.float32)
 UNSIGNED: Final[DType] = np.dtype(np.uint64)
-_ALL: Final = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+_ALL: Final = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 DTYPES: Final[dict[str, DType]] = {code: np.dtype(code) for code in _ALL}
 CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from axiomjit import builder
 from axiomjit.dims import Dim, larger, product
-from axiomjit.dtypes import BOOL, FLOAT, INT, DType, supported
+from axiomjit.dtypes import BOOL, FLOAT, HALF, INT, SINGLE, DType, supported
 from axiomjit.errors import GraphTypeError, GraphValueError
 from axiomjit.graph import Node, Scalar
 from axiomjit.numpy_options import UNGIVEN, Axis, Row, axes_of, only_defaults, refuse
@@ -151,6 +151,18 @@ def _test(reduction: Row) -> Row:
     return row
 
 
+def _averaged(node: Node) -> Node:
+    """In the dtype in which averages are taken: sums and counts may be beyond float16."""
+    if node.dtype == HALF:
+        return builder.cast(node, SINGLE)
+    return node if node.dtype.kind == "f" else builder.cast(node, FLOAT)
+
+
+def _as_averaged(result: Node, node: Node) -> Node:
+    """An average in the dtype that it has for such elements."""
+    return builder.cast(result, HALF) if node.dtype == HALF else result
+
+
 def _mean(
     a: object,
     axis: Axis = None,
@@ -167,10 +179,10 @@ def _mean(
         node = builder.cast(node, supported(np.dtype(dtype), f"mean(dtype={dtype})"))
     if _given(where):
         mask = _mask("mean", where, node.shape)
-        node = node if node.dtype.kind == "f" else builder.cast(node, FLOAT)
-        counted = builder.cast(builder.fold(SUM, mask, axes), node.dtype)
-        total = builder.fold(SUM, _masked("mean", SUM, node, mask), axes)
-        result = builder.elementwise(PRIMITIVES["divide"], total, counted)
+        wide = _averaged(node)
+        counted = builder.cast(builder.fold(SUM, mask, axes), wide.dtype)
+        total = builder.fold(SUM, _masked("mean", SUM, wide, mask), axes)
+        result = _as_averaged(builder.elementwise(PRIMITIVES["divide"], total, counted), node)
     else:
         result = builder.mean(node, axes)
     if dtype is not None:
@@ -229,7 +241,8 @@ def _spread(
     wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
     if wanted is not None and wanted.kind != "f":
         raise refuse(name, "dtype", dtype)
-    node = builder.cast(node, wanted or (node.dtype if node.dtype.kind == "f" else FLOAT))
+    given = builder.cast(node, wanted) if wanted is not None else node
+    node = _averaged(given)
     middle = insert_dimensions(builder.mean(node, axes), axes)
     apart = builder.elementwise(PRIMITIVES["subtract"], node, middle)
     squares = builder.fold(SUM, builder.elementwise(PRIMITIVES["multiply"], apart, apart), axes)
@@ -237,7 +250,7 @@ def _spread(
     freedom = builder.as_node(
         larger(total - (ddof if isinstance(ddof, Dim) else int(ddof)), 0), name
     )
-    result = builder.elementwise(PRIMITIVES["divide"], squares, freedom)
+    result = _as_averaged(builder.elementwise(PRIMITIVES["divide"], squares, freedom), given)
     return insert_dimensions(result, axes) if _kept(keepdims) else result
 
 

@@ -5,6 +5,7 @@ form in generated source, the dtypes that have such a form, whether LLVM makes p
 and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the result's cast.
 
 Nothing relies on how Numba promotes: what it computes in another type is cast back at once.
+float16 is computed in float32 and rounded after each operation, as NumPy does it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,21 @@ from typing import Final
 import numpy as np
 from numpy._core import umath
 
-from axiomjit.dtypes import BOOL, DTYPES, FLOAT, INT, UNSIGNED, DType, bounds, cast_name
+from axiomjit.dtypes import (
+    BOOL,
+    DTYPES,
+    FLOAT,
+    HALF,
+    INT,
+    SINGLE,
+    UNSIGNED,
+    DType,
+    bounds,
+    cast_name,
+)
 from axiomjit.records import Record
 
-FLOATS: Final = frozenset({"f4", "f8"})
+FLOATS: Final = frozenset({"f2", "f4", "f8"})
 INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
 NUMBERS: Final = FLOATS | INTEGERS
 ALL: Final = NUMBERS | {"b1"}
@@ -74,8 +86,10 @@ class Primitive(Record):
         if len(set(codes)) > 1:  # a comparison of signed with unsigned integers
             return f"{self.name}({', '.join(operands)})"
         source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
+        if codes[0] == "f2":
+            operands = [f"f4({name})" for name in operands]
         text = source.format(*operands)
-        widened = "(" not in source and result not in KEPT
+        widened = result == "f2" or ("(" not in source and result not in KEPT)
         return f"{cast_name(result)}({text})" if widened else text
 
 
@@ -184,7 +198,7 @@ class Accumulator(Record):
     def state_dtype(self, result: DType) -> DType:
         """dtype of the state: sums and products run in 64 bits, rounded or wrapped once."""
         if not self.blocked:
-            return result
+            return SINGLE if result == HALF else result
         return FLOAT if result.kind == "f" else self.result_dtype(result)
 
     def initial(self, dtype: DType) -> float | int | bool:

@@ -46,6 +46,34 @@ def _float_to_int(builder: Any, value: Any, code: str, target: Any) -> Any:
     return wide if route[1] == code[1] else builder.trunc(wide, target)
 
 
+def _to_odd(builder: Any, value: Any) -> Any:
+    """A float64 as the float32 that is equal to it, or the one beside it with an odd last bit.
+
+    Rounded to float16 it gives what the float64 gives; rounded to nearest it might not.
+    """
+    nearest = builder.fptrunc(value, ir.FloatType())
+    bits = builder.bitcast(nearest, ir.IntType(32))
+    back = builder.fpext(nearest, ir.DoubleType())
+    even = builder.icmp_unsigned("==", builder.and_(bits, bits.type(1)), bits.type(0))
+    adjust = builder.and_(even, builder.fcmp_ordered("!=", back, value))
+    magnitudes = [
+        builder.and_(builder.bitcast(v, ir.IntType(64)), ir.IntType(64)((1 << 63) - 1))
+        for v in (back, value)
+    ]
+    step = builder.select(builder.icmp_unsigned(">", *magnitudes), bits.type(-1), bits.type(1))
+    odd = builder.add(bits, builder.select(adjust, step, bits.type(0)))
+    return builder.bitcast(odd, ir.FloatType())
+
+
+def _to_half(builder: Any, value: Any, source: str) -> Any:
+    single = ir.FloatType()
+    if source == "f8":
+        value = _to_odd(builder, value)
+    elif source != "f4":
+        value = _emit_cast(builder, value, source, "f4", single)
+    return builder.fptrunc(value, ir.HalfType())
+
+
 def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
     """Wider by the source's sign, narrower by dropping the upper bits."""
     if code[1] == source[1]:
@@ -59,6 +87,11 @@ def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) ->
     """`value` of dtype `source` as dtype `code`, whose LLVM type is `target`."""
     if source == code:
         return value
+    if source == "f2":
+        single = builder.fpext(value, ir.FloatType())
+        return _emit_cast(builder, single, "f4", code, target)
+    if code == "f2":
+        return _to_half(builder, value, source)
     match source[0], code[0]:
         case "f", "b":
             return builder.fcmp_unordered("!=", value, ir.Constant(value.type, 0.0))

@@ -12,6 +12,23 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import models, register_model
 
+
+class HalfType(types.Type):
+    """float16, to be stored, chosen and cast; Numba's own has no representation on CPUs."""
+
+    def __init__(self) -> None:
+        """The one type."""
+        super().__init__(name="Half")
+
+
+@register_model(HalfType)
+class _HalfModel(models.PrimitiveModel):
+    """LLVM's half."""
+
+    def __init__(self, manager: Any, fe_type: HalfType) -> None:
+        super().__init__(manager, fe_type, ir.HalfType())
+
+
 NUMBA_TYPES: dict[str, types.Type] = {
     "b1": types.boolean,
     "i1": types.int8,
@@ -22,6 +39,7 @@ NUMBA_TYPES: dict[str, types.Type] = {
     "u2": types.uint16,
     "u4": types.uint32,
     "u8": types.uint64,
+    "f2": HalfType(),
     "f4": types.float32,
     "f8": types.float64,
 }

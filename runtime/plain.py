@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-_CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+_CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in _CODES}
 Join = Callable[[Any, Any], Any]
 
@@ -104,14 +104,12 @@ def float_route(code: str) -> str:
     return "i8" if code in ("i8", "u4") else "i4"
 
 
-def _float_to_int(v: Any, code: str) -> Any:
+def _float_to_int(v: float, code: str) -> Any:
     """What the compiled cast gives, on every platform."""
     if code == "u8":
-        if v >= 2.0**63:
-            return np.uint64(
-                (int(_float_to_int(v - v.dtype.type(2.0**63), "i8")) ^ 1 << 63) % 2**64
-            )
-        return _float_to_int(v, "i8").astype(np.uint64)
+        upper = v >= 2.0**63
+        signed = _float_to_int(v - 2.0**63 if upper else v, "i8").astype(np.uint64)
+        return signed ^ np.uint64(upper << 63)
     route = DTYPES[float_route(code)]
     low = np.iinfo(route).min
     return route.type(int(v) if low <= v < -low else low).astype(DTYPES[code])
@@ -124,7 +122,7 @@ def _make_cast(code: str) -> Callable[[Any], Any]:
     def cast(v: Any) -> Any:
         value = np.asarray(v)
         if dtype.kind in "iu" and value.dtype.kind == "f":
-            return _float_to_int(value[()], code)
+            return _float_to_int(float(value), code)
         return value.astype(dtype)[()]
 
     cast.__name__ = cast_name(code)

@@ -1,5 +1,7 @@
 """Functions of the NumPy table that are more than a row of the table of primitives."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -101,3 +103,48 @@ def test_methods_take_traced_operands():
     x = np.arange(6.0)
     assert_as_in_numpy(lambda x, y: x.clip(y, y + 1), x, x[::-1])
     assert_as_in_numpy(lambda x, y: x.dot(y), x, x)
+
+
+def test_float16_sums_do_not_overflow_on_the_way():
+    x = np.full(1000, 1000, "f2")
+    assert_as_in_numpy(np.mean, x)
+    y = np.array([300, 300, 2], "f2")
+    assert_as_in_numpy(lambda y, z: np.dot(y, z), y, np.array([300, -300, 5], "f2"))
+    assert_as_in_numpy(lambda x: x[:60].sum(), x)
+
+
+def test_float16_averages_are_taken_in_float32():
+    x = np.full(3000, 1, "f2")
+    x[::2] = 3
+    for _ in range(5):
+        x = np.concatenate([x, x])  # 96,000 elements: the count alone is beyond float16
+    case = follow(lambda x: (np.mean(x, where=x > 0), np.var(x), np.std(x)), x)
+    for got, want in zip(evaluated(case.graph, case), (2, 1, 1), strict=True):
+        assert got == want
+        assert got.dtype == np.float16
+    y = np.array([-200, 200, -150, 150], "f2")
+    case = follow(np.var, y)
+    assert evaluated(case.graph, case)[0] == np.float16(31250)
+
+
+SIDES = [*CODES, "int", "float", "bool"]
+
+
+def test_promotion_of_where_is_numpys():
+    weak = {"int": 3, "float": 2.5, "bool": True}
+    wrong = []
+    for left, right in itertools.product(SIDES, SIDES):
+        sides = [weak[s] if s in weak else np.ones(3, DTYPES[s]) for s in (left, right)]
+        given = [side for side in sides if isinstance(side, np.ndarray)]
+
+        def function(mask, *given, sides=sides):
+            values = iter(given)
+            chosen = (next(values) if isinstance(s, np.ndarray) else s for s in sides)
+            return np.where(mask, *chosen)
+
+        arguments = [np.ones(3, bool), *given]
+        want = in_numpy(function, arguments)[0].dtype
+        got = follow(function, *arguments).graph.outputs[0].dtype
+        if got != want:
+            wrong.append((left, right, want, got))
+    assert not wrong

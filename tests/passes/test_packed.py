@@ -26,6 +26,7 @@ def packed(function, *arguments):
         (lambda x: x.sum(), "u1"),
         (lambda x: x.max(), "i2"),
         (lambda x: x.astype("u8"), "f8"),
+        (lambda x: x * x + x, "f2"),
     ],
 )
 def test_narrow_kernels_are_vector_code(function, code):
