@@ -17,7 +17,7 @@ from axiomjit.errors import (
     UnsupportedAttributeError,
     UnsupportedError,
 )
-from axiomjit.graph import Graph, Input, Node, post_order
+from axiomjit.graph import Graph, Input, Node, Op, base_of, post_order
 from axiomjit.layouts import Strides, laid_out
 from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_options import Row, refuse
@@ -25,6 +25,7 @@ from axiomjit.numpy_reductions import REDUCTIONS
 from axiomjit.numpy_shapes import index_node
 from axiomjit.numpy_table import FUNCTIONS, METHODS, UFUNCS, cast_to
 from axiomjit.origins import origin, user_location
+from axiomjit.primitives import COPY
 from axiomjit.print_graph import type_text
 from axiomjit.records import Record
 from axiomjit.seen import seen_call, seen_type
@@ -269,6 +270,18 @@ class Trace(Record):
     leaves: tuple[tuple[int | None, object], ...]
 
 
+def _array_of_its_own(value: Tracer, owners: dict[Node, Tracer]) -> Node:
+    """The node to return: equal values that were computed twice are two arrays, as in NumPy."""
+    node = value.node
+    while owners.setdefault(node, value) is not value and not _is_argument(node):
+        node = builder.elementwise(COPY, node)
+    return node
+
+
+def _is_argument(node: Node) -> bool:
+    return not isinstance(base_of(node), Op)
+
+
 def _check_holds_none(value: object) -> None:
     """Refuse to return a traced array inside a container that is not taken apart."""
     inside: list[object] = []
@@ -305,10 +318,12 @@ def trace(
     inputs = tuple(v for v in given if isinstance(v, Input))
     values, structure = flatten(returned)
     outputs: dict[Node, int] = {}
+    owners: dict[Node, Tracer] = {}
     leaves: list[tuple[int | None, object]] = []
     for value in values:
         if isinstance(value, Tracer):
-            leaves.append((outputs.setdefault(value.node, len(outputs)), None))
+            node = _array_of_its_own(value, owners)
+            leaves.append((outputs.setdefault(node, len(outputs)), None))
         else:
             _check_holds_none(value)
             leaves.append((None, unwrap(value)))

@@ -320,3 +320,19 @@ def test_fallback_warning_points_at_the_caller():
     with pytest.warns(FallbackWarning, match="truth") as caught:
         axiomjit.jit(lambda x: x if x.sum() > 0 else -x)(X)
     assert caught[0].filename == __file__
+
+
+def test_equal_results_computed_twice_are_two_arrays():
+    first, second, again = axiomjit.jit(lambda x: (x + 1, x + 1, x + 1))(X)
+    assert not np.shares_memory(first, second)
+    assert not np.shares_memory(second, again)
+    np.testing.assert_array_equal(second, X + 1)
+
+
+def test_one_result_returned_twice_is_one_array():
+    def function(x):
+        t = x + 1
+        return t, t
+
+    first, second = axiomjit.jit(function)(X)
+    assert first is second
