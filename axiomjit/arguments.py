@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.dims import SMALL, Dim, Symbol, dim, symbol
-from axiomjit.dtypes import FLOAT, supported
+from axiomjit.dtypes import COMPLEX, FLOAT, supported
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Input
 from axiomjit.origins import user_location
@@ -171,8 +171,8 @@ class ArgumentClass:
 class Signature(Record):
     """The class of a call.
 
-    `given` has an input for each array and float, a symbol for each integer; `values` are those
-    of the symbols, `layouts` the strides of arrays, `key` the call guard.
+    `given` has an input for each array, float and complex number, a symbol for each integer;
+    `values` are those of the symbols, `layouts` the strides of arrays, `key` the call guard.
     """
 
     given: tuple[Input | Dim, ...]
@@ -201,7 +201,8 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
         elif isinstance(argument, int):
             given.append(classes.integer(position, argument))
         else:
-            given.append(Input(FLOAT, position, (), True))
+            dtype = COMPLEX if isinstance(argument, complex) else FLOAT
+            given.append(Input(dtype, position, (), True))
     key = (call.structure, tuple(given), tuple(layouts.items()), _statics(call))
     return Signature(tuple(given), layouts, classes.values, key)
 
@@ -225,7 +226,7 @@ def plain_argument(value: Any, name: str) -> object:
         return plain_array(np.asarray(value))
     if isinstance(value, np.generic):
         return plain_array(np.asarray(value))
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | complex):
         return value
     raise GraphTypeError(
         f"argument {name}",

@@ -7,7 +7,7 @@ functions follow NumPy's broadcasting; the mapped forms take the maps as they ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Complex, Integral, Real
 from typing import Any, Final
 
 import numpy as np
@@ -70,6 +70,8 @@ def as_node(value: Any, asked: str) -> Node:
         return Scalar(wide, wide.type(int(value)), True)
     if isinstance(value, Real):
         return Scalar(dtypes.FLOAT, np.float64(float(value)), True)
+    if isinstance(value, Complex):
+        return Scalar(dtypes.COMPLEX, np.complex128(complex(value)), True)
     raise GraphTypeError(
         f"an operand of {asked}",
         seen_type(value),
@@ -139,20 +141,30 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
 
 def power(base: Node, exponent: Node) -> Node:
     """base ** exponent; NumPy's short forms for the exponents 2, 1, 0.5 and -1 of floats."""
-    if isinstance(exponent, Scalar) and exponent.weak and base.dtype.kind == "f":
+    real = isinstance(exponent, Scalar) and exponent.dtype.kind != "c"
+    if isinstance(exponent, Scalar) and exponent.weak and real and base.dtype.kind in "fc":
         value = exponent.value.item()
         if value == 2:
             return elementwise(MULTIPLY, base, base)
-        if value == 1:
-            return elementwise(MULTIPLY, base, as_node(1, "power"))
+        if value == 1:  # of complex numbers, a product with 1 + 0j would make NaN of infinities
+            is_complex = base.dtype.kind == "c"
+            one = as_node(1, "power")
+            return elementwise(COPY, base) if is_complex else elementwise(MULTIPLY, base, one)
         if value == 0.5:
             return elementwise(PRIMITIVES["sqrt"], base)
         if value == -1:
-            return elementwise(PRIMITIVES["divide"], as_node(1, "power"), base)
+            return reciprocal(base)
     dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
     if dtype.kind in "iu":
         return _integer_power(base, exponent, dtype)
     return elementwise(PRIMITIVES["power"], base, exponent)
+
+
+def reciprocal(node: Node) -> Node:
+    """1 / x of floats and complex numbers; NumPy has a formula of its own for the latter."""
+    if node.dtype.kind == "c":
+        return elementwise(PRIMITIVES["reciprocal"], node)
+    return elementwise(PRIMITIVES["divide"], as_node(1, "power"), node)
 
 
 def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
@@ -196,6 +208,25 @@ def read_only(node: Node, seen: Node) -> Node:
     shape = seen.shape
     index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
     return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
+
+
+def part(node: Node, name: str) -> Node:
+    """The parts of complex elements, `name` being "real" or "imag", computed."""
+    if node.dtype.kind == "c":
+        return elementwise(PRIMITIVES[name], node)
+    if name == "real":
+        return node
+    zeros = as_node(0, name) if node.weak else Scalar(node.dtype, node.dtype.type(0), False)
+    return broadcast_to(zeros, node.shape)
+
+
+def part_view(node: Node, name: str) -> Node:
+    """The parts of complex elements where they lie in memory; of a Python number computed."""
+    if node.dtype.kind != "c" or node.weak:
+        return part(node, name)
+    index, shape = identity(len(node.shape)), node.shape
+    dtype, primitive = dtypes.part_dtype(node.dtype), PRIMITIVES[f"{name}_view"]
+    return note(Op(dtype, primitive, None, (node,), (index,), shape, len(shape)))
 
 
 def transpose(node: Node, order: Sequence[int]) -> Node:
@@ -262,7 +293,7 @@ def mean(node: Node, axes: Sequence[int]) -> Node:
     """sum / count along dimensions; bools and ints give float64, floats keep their dtype."""
     if node.dtype == HALF:  # whose sum may be beyond it
         return cast(mean(cast(node, SINGLE), axes), HALF)
-    operand = node if node.dtype.kind == "f" else cast(node, dtypes.FLOAT)
+    operand = node if node.dtype.kind in "fc" else cast(node, dtypes.FLOAT)
     total = dim(1)
     for d in axes:
         total = total * node.shape[d]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,22 +17,36 @@ FLOAT: Final[DType] = np.dtype(np.float64)
 HALF: Final[DType] = np.dtype(np.float16)
 SINGLE: Final[DType] = np.dtype(np.float32)
 UNSIGNED: Final[DType] = np.dtype(np.uint64)
-_ALL: Final = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+COMPLEX: Final[DType] = np.dtype(np.complex128)
+_ALL: Final = (
+    *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
+    *("f2", "f4", "f8", "c8", "c16"),
+)
 DTYPES: Final[dict[str, DType]] = {code: np.dtype(code) for code in _ALL}
 CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
 
-WEAK_TYPES: Final[dict[str, type]] = {"i": int, "u": int, "f": float}
+WEAK_TYPES: Final[dict[str, type]] = {"i": int, "u": int, "f": float, "c": complex}
 """The Python type that a weak operand of a kind of dtype is to promotion."""
 
 
 def code(dtype: DType) -> str:
-    """The two-character code of a supported element type, as generated source writes it."""
+    """The code of a supported element type: its kind and its bytes."""
     return CODES[dtype]
 
 
 def cast_name(code: str) -> str:
-    """The function that casts to a dtype in generated source, where i1 and i2 are iterators."""
-    return str(DTYPES[code]) if code[0] in "iu" else code
+    """The function that casts to a dtype in generated source, where i1 and c8 are other names."""
+    return str(DTYPES[code]) if code[0] in "iuc" else code
+
+
+def part_dtype(dtype: DType) -> DType:
+    """The dtype of the real and imaginary parts; of a dtype that is not complex itself."""
+    return np.empty(0, dtype).real.dtype
+
+
+def convert(value: Any, dtype: DType) -> Any:
+    """`value.astype(dtype)`; an imaginary part is dropped without a warning."""
+    return (value.real if dtype.kind not in "bc" else value).astype(dtype)
 
 
 def bounds(dtype: DType) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.dims import Symbol, evaluate
+from axiomjit.dtypes import convert
 from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, is_view, post_order
 from axiomjit.index_maps import IndexMap
 
@@ -55,13 +56,13 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]
     if is_view(op):
-        return _seen(op, reads[0])
+        return _seen(op, op.primitive.evaluate(reads[0]))
     if op.primitive.name == "view":
         value = reads[0]
     elif op.fold is not None and op.fold.name == "sum" and op.primitive.name == "multiply":
         return _contract(op, reads, extents)
     elif op.primitive.name == "cast":
-        value = reads[0].astype(op.dtype)
+        value = convert(reads[0], op.dtype)
     else:
         value = op.primitive.evaluate(*reads)
     if op.fold is None:

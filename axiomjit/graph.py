@@ -23,7 +23,7 @@ import numpy as np
 from axiomjit.dims import Dim
 from axiomjit.dtypes import INT, DType
 from axiomjit.index_maps import IndexMap
-from axiomjit.primitives import Accumulator, Primitive
+from axiomjit.primitives import IMAG, REAL, Accumulator, Primitive
 from axiomjit.records import Record, RecordType
 
 
@@ -227,7 +227,9 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
     return found
 
 
-VIEWS: Final = ("view", "read_only")
+PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
+"""Views of the parts of complex elements, and what computes the part of one."""
+VIEWS: Final = ("view", "read_only", *PART_VIEWS)
 """Primitives of views: the second is one that nobody may write through."""
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from axiomjit.dims import Dim, dim
-from axiomjit.graph import Held, Input, Node, Op, is_view
+from axiomjit.graph import PART_VIEWS, Held, Input, Node, Op, is_view
 from axiomjit.primitives import PACK
 
 Strides = tuple[Dim, ...]
@@ -62,6 +62,8 @@ def strides_of(node: Node) -> Strides | None:
 
 def _seen_through(view: Op, strides: Strides) -> Strides:
     seen = [dim(0)] * view.rank
+    if view.primitive.name in PART_VIEWS:
+        strides = tuple(stride * 2 for stride in strides)
     for function, stride in zip(view.maps[0], strides, strict=True):
         for k, factor in function.terms:
             seen[k] = seen[k] + factor * stride

@@ -155,7 +155,7 @@ def _averaged(node: Node) -> Node:
     """In the dtype in which averages are taken: sums and counts may be beyond float16."""
     if node.dtype == HALF:
         return builder.cast(node, SINGLE)
-    return node if node.dtype.kind == "f" else builder.cast(node, FLOAT)
+    return node if node.dtype.kind in "fc" else builder.cast(node, FLOAT)
 
 
 def _as_averaged(result: Node, node: Node) -> Node:
@@ -239,19 +239,30 @@ def _spread(
     node = array_node(a, name)
     axes = axes_of(node, axis)
     wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
-    if wanted is not None and wanted.kind != "f":
+    if wanted is not None and (wanted.kind not in "fc" or node.dtype.kind + wanted.kind == "cf"):
         raise refuse(name, "dtype", dtype)
     given = builder.cast(node, wanted) if wanted is not None else node
     node = _averaged(given)
     middle = insert_dimensions(builder.mean(node, axes), axes)
     apart = builder.elementwise(PRIMITIVES["subtract"], node, middle)
-    squares = builder.fold(SUM, builder.elementwise(PRIMITIVES["multiply"], apart, apart), axes)
+    squares = builder.fold(SUM, _square_length(apart, wanted), axes)
     total = product(tuple(node.shape[d] for d in axes))
     freedom = builder.as_node(
         larger(total - (ddof if isinstance(ddof, Dim) else int(ddof)), 0), name
     )
     result = _as_averaged(builder.elementwise(PRIMITIVES["divide"], squares, freedom), given)
     return insert_dimensions(result, axes) if _kept(keepdims) else result
+
+
+def _square_length(node: Node, wanted: DType | None) -> Node:
+    """x * x, of complex numbers the sum of the squared parts, a real number unless `wanted`."""
+    multiply = PRIMITIVES["multiply"]
+    if node.dtype.kind != "c":
+        return builder.elementwise(multiply, node, node)
+    parts = (builder.part(node, name) for name in ("real", "imag"))
+    squares = (builder.elementwise(multiply, part, part) for part in parts)
+    total = builder.elementwise(PRIMITIVES["add"], *squares)
+    return total if wanted is None else builder.cast(total, node.dtype)
 
 
 def _count_nonzero(a: object, axis: Axis = None, *, keepdims: object = False) -> Node:

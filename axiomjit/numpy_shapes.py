@@ -16,6 +16,7 @@ from axiomjit.graph import Node
 from axiomjit.index_maps import affine, iterator
 from axiomjit.numpy_options import Axis, Row, axes_of
 from axiomjit.origins import user_location
+from axiomjit.primitives import COPY
 from axiomjit.seen import seen_type
 
 
@@ -28,6 +29,15 @@ def lengths_of(shape: Any) -> tuple[Dim, ...]:
     """A `shape` argument: one length, or a sequence of them."""
     lengths = shape if isinstance(shape, Sequence | np.ndarray) else (shape,)
     return tuple(dim(n) for n in lengths)
+
+
+def part_of(a: object, name: str) -> Node:
+    """The attribute `real` or `imag` of an array or number; imaginary zeros are read-only."""
+    node = builder.as_node(a, name)
+    if name == "imag" and node.dtype.kind != "c" and not node.weak:
+        zeros = builder.elementwise(COPY, builder.part(node, name))
+        return builder.read_only(zeros, zeros)
+    return builder.part_view(node, name)
 
 
 def _transpose(a: object, axes: Sequence[int] | None = None) -> Node:
@@ -305,6 +315,8 @@ def _slice_of(item: slice, length: Dim) -> tuple[Dim, int, Dim]:
 
 
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.real: lambda val: part_of(val, "real"),
+    np.imag: lambda val: part_of(val, "imag"),
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
     np.matrix_transpose: _matrix_transpose,

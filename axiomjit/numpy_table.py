@@ -58,11 +58,21 @@ def _positive(x: object) -> Node:
 def _reciprocal(x: object) -> Node:
     """1 / x; of integers the quotient in float64, cast back, as NumPy does it."""
     node = _as_loop(x, np.reciprocal)
-    one, divide = builder.as_node(1.0, "reciprocal"), PRIMITIVES["divide"]
-    if node.dtype.kind == "f":
-        return builder.elementwise(divide, one, node)
-    quotient = builder.elementwise(divide, one, builder.cast(node, FLOAT))
-    return builder.cast(quotient, node.dtype)
+    if node.dtype.kind in "fc":
+        return builder.reciprocal(node)
+    return builder.cast(builder.reciprocal(builder.cast(node, FLOAT)), node.dtype)
+
+
+def _conjugate(x: object) -> Node:
+    node = _as_loop(x, np.conjugate)
+    is_complex = node.dtype.kind == "c"
+    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex else _copy(node)
+
+
+def _conj(a: object) -> Node:
+    """The method, which returns real arrays as they are."""
+    node = builder.as_node(a, "conj")
+    return _conjugate(node) if node.dtype.kind == "c" else node
 
 
 def _divmod(x: object, y: object) -> tuple[Node, Node]:
@@ -164,6 +174,7 @@ SPECIAL: Final[dict[np.ufunc, Rows]] = {
     np.square: _square,
     np.positive: _positive,
     np.reciprocal: _reciprocal,
+    np.conjugate: _conjugate,
     np.matmul: _matmul,
 }
 UFUNCS: Final[dict[np.ufunc, Rows]] = {
@@ -182,6 +193,8 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
 METHODS: Final[dict[str, Row]] = {
     **numpy_reductions.METHODS,
     "dot": _dot,
+    "conj": _conj,
+    "conjugate": _conj,
     "clip": lambda a, min=None, max=None, out=None: _clip(a, min, max, out),
     "copy": lambda a, order="C": _copy(a, "K" if order == "C" else order),
     **numpy_shapes.METHODS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -32,6 +33,12 @@ def user_location() -> str | None:
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return None
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn at the user's line."""
+    file, _, line = (user_location() or "unknown:0").rpartition(":")
+    warnings.warn_explicit(text, category, file, int(line))
 
 
 def note(node: Node) -> Node:

@@ -19,6 +19,7 @@ from numpy._core import umath
 
 from axiomjit.dtypes import (
     BOOL,
+    COMPLEX,
     DTYPES,
     FLOAT,
     HALF,
@@ -33,12 +34,19 @@ from axiomjit.records import Record
 
 FLOATS: Final = frozenset({"f2", "f4", "f8"})
 INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
-NUMBERS: Final = FLOATS | INTEGERS
+COMPLEXES: Final = frozenset({"c8", "c16"})
+REALS: Final = FLOATS | INTEGERS
+NUMBERS: Final = REALS | COMPLEXES
+ORDERED: Final = REALS | {"b1"}
 ALL: Final = NUMBERS | {"b1"}
 BITS: Final = INTEGERS | {"b1"}
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
-KEPT: Final = frozenset({"b1", "i8", "f4", "f8"})
+KEPT: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
 """Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
+CALLED: Final = frozenset(
+    {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
+)
+"""What source writes as functions of complex numbers, with NumPy's formula behind the name."""
 
 
 class Primitive(Record):
@@ -67,7 +75,7 @@ class Primitive(Record):
     @property
     def keeps_weak(self) -> bool:
         """Whether Python does this itself where all operands are Python numbers."""
-        return self.sign is not None or self.name == "cast"
+        return self.sign is not None or self.name in ("cast", "real", "imag", "conjugate")
 
     @property
     def compares(self) -> bool:
@@ -83,7 +91,8 @@ class Primitive(Record):
         """The operation on named operands of these dtypes, as generated source has it."""
         if self.ufunc is None:
             return self.source.format(*operands, dtype=cast_name(result))
-        if len(set(codes)) > 1:  # a comparison of signed with unsigned integers
+        of_complex = codes[0] in COMPLEXES and self.name in CALLED
+        if of_complex or len(set(codes)) > 1:  # the latter compares signed with unsigned integers
             return f"{self.name}({', '.join(operands)})"
         source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
         if codes[0] == "f2":
@@ -100,12 +109,11 @@ COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
-
-
-def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
-    """A row of integer division or of libm's fmod: scalar code on every CPU."""
-    name = ufunc.__name__
-    return Primitive(name, 2, ufunc, name + "({0}, {1})", NUMBERS, False, 20, sign)
+REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
+IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
+REAL_VIEW: Final = REAL.replace(name="real_view")
+"""The real parts where they lie in memory; what reads them computes `real`."""
+IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
 _ROWS: Final = (
@@ -115,14 +123,17 @@ _ROWS: Final = (
     COPY,
     PACK,
     WHERE,
+    *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
+    Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
     Primitive("add", 2, np.add, "{0} + {1}", sign="+", bools="{0} | {1}"),
     Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),
     Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),
-    Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS, weight=8, sign="/"),
-    Primitive("power", 2, np.power, "power({0}, {1})", FLOATS, False, 80, "**"),
+    Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS | COMPLEXES, weight=8, sign="/"),
+    Primitive("reciprocal", 1, np.reciprocal, "reciprocal({0})", COMPLEXES, weight=16),
+    Primitive("power", 2, np.power, "power({0}, {1})", FLOATS | COMPLEXES, False, 80, "**"),
     Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
     Primitive("absolute", 1, np.absolute, "absolute({0})"),
-    Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS, weight=12),
+    Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS | COMPLEXES, weight=12),
     Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
     Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
     Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
@@ -131,19 +142,17 @@ _ROWS: Final = (
     Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", sign="<=", bools="~{0} | {1}"),
     Primitive("greater", 2, np.greater, "{0} > {1}", sign=">", bools="{0} & ~{1}"),
     Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", sign=">=", bools="{0} | ~{1}"),
-    Primitive(
-        "floor_divide", 2, np.floor_divide, "floor_divide({0}, {1})", NUMBERS, False, 20, "//"
-    ),
-    Primitive("remainder", 2, np.remainder, "remainder({0}, {1})", NUMBERS, False, 20, "%"),
-    Primitive("fmod", 2, np.fmod, "fmod({0}, {1})", NUMBERS, False, 20),
+    Primitive("floor_divide", 2, np.floor_divide, "floor_divide({0}, {1})", REALS, False, 20, "//"),
+    Primitive("remainder", 2, np.remainder, "remainder({0}, {1})", REALS, False, 20, "%"),
+    Primitive("fmod", 2, np.fmod, "fmod({0}, {1})", REALS, False, 20),
     Primitive("fmax", 2, np.fmax, "fmax({0}, {1})", weight=3),
     Primitive("fmin", 2, np.fmin, "fmin({0}, {1})", weight=3),
     Primitive("clip", 3, _CLIP, "minimum(maximum({0}, {1}), {2})", weight=2),
     Primitive("sign", 1, np.sign, "sign({0})", NUMBERS, weight=3),
-    Primitive("floor", 1, np.floor, "floor({0})"),
-    Primitive("ceil", 1, np.ceil, "ceil({0})"),
-    Primitive("trunc", 1, np.trunc, "trunc({0})"),
-    Primitive("rint", 1, np.rint, "rint({0})", FLOATS),
+    Primitive("floor", 1, np.floor, "floor({0})", ORDERED),
+    Primitive("ceil", 1, np.ceil, "ceil({0})", ORDERED),
+    Primitive("trunc", 1, np.trunc, "trunc({0})", ORDERED),
+    Primitive("rint", 1, np.rint, "rint({0})", FLOATS | COMPLEXES),
     Primitive("isnan", 1, np.isnan, "isnan({0})"),
     Primitive("isinf", 1, np.isinf, "isinf({0})"),
     Primitive("isfinite", 1, np.isfinite, "isfinite({0})"),
@@ -166,16 +175,14 @@ PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
 class Accumulator(Record):
     """An associative fold over iterators.
 
-    `lane` combines a state with one more element where lanes may be reordered, `exact` combines
-    two states in order. `blocked` accumulators round, so they run in fixed blocks whose partial
-    results form a tree (design 4.7), by functions whose names end in `tree`. `reduce` is NumPy's
-    fold, which defines the meaning.
+    `lane` combines a state with one more element where lanes may be reordered. `blocked`
+    accumulators round, so they run in fixed blocks whose partial results form a tree (design 4.7),
+    by functions whose names end in `tree`. `reduce` is NumPy's fold, which defines the meaning.
     """
 
     name: str
     reduce: np.ufunc
     lane: str
-    exact: str
     blocked: bool
     has_identity: bool
     loops: frozenset[str] = ALL
@@ -187,11 +194,16 @@ class Accumulator(Record):
     def __hash__(self) -> int:
         return hash(self.name)
 
+    @property
+    def combine(self) -> Primitive:
+        """The operation on two states, in order."""
+        return PRIMITIVES[self.reduce.__name__]
+
     def result_dtype(self, operand: DType) -> DType:
         """dtype of the result, NumPy's rule: integers are folded in 64 bits, bools counted."""
         if self.name in ("any", "all"):
             return BOOL
-        if not self.blocked or operand.kind == "f":
+        if not self.blocked or operand.kind in "fc":
             return operand
         return UNSIGNED if operand.kind == "u" else INT
 
@@ -199,30 +211,32 @@ class Accumulator(Record):
         """dtype of the state: sums and products run in 64 bits, rounded or wrapped once."""
         if not self.blocked:
             return SINGLE if result == HALF else result
-        return FLOAT if result.kind == "f" else self.result_dtype(result)
+        wide = {"f": FLOAT, "c": COMPLEX}
+        return wide.get(result.kind) or self.result_dtype(result)
 
-    def initial(self, dtype: DType) -> float | int | bool:
+    def initial(self, dtype: DType) -> complex | float | int | bool:
         """The neutral value of a state of this dtype."""
         if self.blocked:
             start = int(self.name == "prod")
-            return float(start) if dtype.kind == "f" else start
+            return float(start) if dtype.kind in "fc" else start
         low = self.name in ("max", "any")
         if dtype.kind == "b":
             return not low
         if dtype.kind in "iu":
             return bounds(dtype)[not low]
-        return float("-inf") if low else float("inf")
+        end = float("-inf") if low else float("inf")
+        return complex(end, end) if dtype.kind == "c" else end
 
 
-SUM: Final = Accumulator("sum", np.add, "add_reassoc({0}, {1})", "{0} + {1}", True, True, NUMBERS)
+SUM: Final = Accumulator("sum", np.add, "add_reassoc({0}, {1})", True, True, NUMBERS)
 PROD: Final = Accumulator(
-    *("prod", np.multiply, "mul_reassoc({0}, {1})", "{0} * {1}", True, True, NUMBERS, "_mul")
+    *("prod", np.multiply, "mul_reassoc({0}, {1})", True, True, NUMBERS, "_mul")
 )
-MAX: Final = Accumulator("max", np.maximum, "maximum({0}, {1})", "maximum({0}, {1})", False, False)
-MIN: Final = Accumulator("min", np.minimum, "minimum({0}, {1})", "minimum({0}, {1})", False, False)
+MAX: Final = Accumulator("max", np.maximum, "maximum({0}, {1})", False, False)
+MIN: Final = Accumulator("min", np.minimum, "minimum({0}, {1})", False, False)
 TESTS: Final = frozenset({"b1"})
-ANY: Final = Accumulator("any", np.logical_or, "{0} | {1}", "{0} | {1}", False, True, TESTS)
-ALL_OF: Final = Accumulator("all", np.logical_and, "{0} & {1}", "{0} & {1}", False, True, TESTS)
+ANY: Final = Accumulator("any", np.logical_or, "{0} | {1}", False, True, TESTS)
+ALL_OF: Final = Accumulator("all", np.logical_and, "{0} & {1}", False, True, TESTS)
 ACCUMULATORS: Final[dict[str, Accumulator]] = {
     row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
 }

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from axiomjit import dtypes
 from axiomjit.dtypes import BOOL, WEAK_TYPES, DType, Promotable
 from axiomjit.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph import Node, Op, Scalar, Size
 from axiomjit.index_maps import identity
-from axiomjit.origins import note, user_location
-from axiomjit.primitives import CAST, COPY, PACK, WHERE, Primitive
+from axiomjit.origins import note, user_location, warn
+from axiomjit.primitives import CAST, COPY, IMAG, PACK, REAL, WHERE, Primitive
 from axiomjit.seen import seen_call
 
 
 def promotable(node: Node) -> Promotable:
-    """What the node is to promotion: its dtype, or int/float for a Python number."""
+    """What the node is to promotion: its dtype, or the type of a Python number."""
     return WEAK_TYPES[node.dtype.kind] if node.weak else node.dtype
 
 
@@ -40,14 +41,19 @@ def fits(node: Node, dtype: DType) -> bool:
 
 
 def cast(node: Node, dtype: DType) -> Node:
-    """The node with elements of another dtype, as `astype`; itself where nothing changes."""
+    """The node with elements of another dtype, as `astype`; itself where nothing changes.
+
+    Dropping imaginary parts warns at the user's line, once, while the function is followed.
+    """
     if node.dtype == dtype and not node.weak:
         return node
+    if node.dtype.kind == "c" and dtype.kind not in "bc":
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
     if isinstance(node, Size) and fits(node, dtype):
         return Size(dtype, node.length)
     if isinstance(node, Scalar):
         with np.errstate(all="ignore"):
-            return Scalar(dtype, node.value.astype(dtype), node.weak)
+            return Scalar(dtype, dtypes.convert(node.value, dtype), node.weak)
     rank = len(node.shape)
     return note(Op(dtype, CAST, None, (node,), (identity(rank),), node.shape, rank))
 
@@ -64,6 +70,8 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         kinds = tuple(node.dtype for node in operands)
     if primitive in (COPY, PACK):
         return tuple(operands), operands[0].dtype
+    if primitive in (REAL, IMAG):
+        return tuple(operands), dtypes.part_dtype(operands[0].dtype)
     if primitive is WHERE:
         result = dtypes.common(kinds[1:])
         loop: tuple[DType, ...] = (BOOL, result, result)

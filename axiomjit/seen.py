@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.dims import Dim, current_scope
+from axiomjit.dtypes import WEAK_TYPES
 from axiomjit.errors import TraceError
 from axiomjit.graph import Node
 
@@ -25,7 +26,7 @@ def seen_type(value: object) -> str:
     if not isinstance(value, Node):
         return f"a {type(value).__name__}"
     if value.weak:
-        return f"a Python {'int' if value.dtype.kind == 'i' else 'float'}"
+        return f"a Python {WEAK_TYPES[value.dtype.kind].__name__}"
     return f"{value.dtype}{seen_shape(value.shape)}"
 
 

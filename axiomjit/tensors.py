@@ -24,7 +24,7 @@ from axiomjit.index_maps import IndexMap, permutation
 from axiomjit.origins import note, user_location
 from axiomjit.primitives import PRIMITIVES
 
-Number = bool | int | float | np.number | np.bool_
+Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
 _serials: Final = itertools.count()
 
@@ -198,7 +198,7 @@ def as_tensor(value: object, asked: str) -> Tensor:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, bool | int | float | np.generic):
+    if isinstance(value, bool | int | float | complex | np.generic):
         return Tensor(builder.as_node(value, asked), Axes())
     kind = f"a {type(value).__name__}"
     if isinstance(value, np.ndarray):

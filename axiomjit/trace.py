@@ -22,7 +22,7 @@ from axiomjit.layouts import Strides, laid_out
 from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_options import Row, refuse
 from axiomjit.numpy_reductions import REDUCTIONS
-from axiomjit.numpy_shapes import index_node
+from axiomjit.numpy_shapes import index_node, part_of
 from axiomjit.numpy_table import FUNCTIONS, METHODS, UFUNCS, cast_to
 from axiomjit.origins import origin, user_location
 from axiomjit.primitives import COPY
@@ -77,6 +77,16 @@ class Tracer(NDArrayOperatorsMixin):
     def mT(self) -> Tracer:  # noqa: N802 - NumPy's name
         """The last two dimensions swapped, a view."""
         return Tracer(FUNCTIONS[np.matrix_transpose](self.node))
+
+    @property
+    def real(self) -> Tracer:
+        """The real parts, a view; real numbers themselves."""
+        return Tracer(part_of(self.node, "real"))
+
+    @property
+    def imag(self) -> Tracer:
+        """The imaginary parts, a view; zeros for real numbers."""
+        return Tracer(part_of(self.node, "imag"))
 
     def transpose(self, *axes: Any) -> Tracer:
         """The dimensions in another order, a view."""
@@ -179,7 +189,7 @@ class Tracer(NDArrayOperatorsMixin):
 
 
 def _ours(value: object) -> bool:
-    known = Tracer | np.ndarray | np.generic | int | float | Length | Node
+    known = Tracer | np.ndarray | np.generic | int | float | complex | Length | Node
     return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
 
 
@@ -228,7 +238,7 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], obj
     """An infix operator: of Python numbers alone it gives a Python number, unlike the ufunc."""
 
     def method(self: Tracer, other: object) -> object:
-        if not isinstance(other, Tracer | Length | int | float):
+        if not isinstance(other, Tracer | Length | int | float | complex):
             return ufunc(other, self) if mirrored else ufunc(self, other)
         pair = (other, self) if mirrored else (self, other)
         made = UFUNCS[ufunc](*map(_node, pair))

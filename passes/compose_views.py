@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axiomjit.graph import Graph, Node, Op, is_view, rewrite
+from axiomjit.graph import PART_VIEWS, Graph, Node, Op, is_view, rewrite
 from axiomjit.index_maps import IndexMap, compose
 from axiomjit.primitives import READ_ONLY
 
@@ -11,7 +11,8 @@ def compose_views(graph: Graph) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
     Needs: a legal graph.
-    Gives: a graph in which no op reads a view op; views are left only as outputs.
+    Gives: a graph in which no other op reads a view op; views are left only as outputs. Of a view
+        of the real or imaginary parts its readers compute the part.
     Keeps: the value of every output, and which outputs are views that may be written through.
     """
     return rewrite(graph, _compose)
@@ -20,16 +21,22 @@ def compose_views(graph: Graph) -> Graph:
 def _compose(node: Node) -> Node:
     if not isinstance(node, Op):
         return node
-    reads = [_through(child, index) for child, index in zip(node.operands, node.maps, strict=True)]
+    reads = [
+        _through(node, child, index) for child, index in zip(node.operands, node.maps, strict=True)
+    ]
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
         return node
     rebuilt: Node = node.replace(
         operands=operands,
         maps=tuple(index for _, index in reads),
-        primitive=READ_ONLY if is_view(node) and _is_read_only(node) else node.primitive,
+        primitive=READ_ONLY if _is_plain_view(node) and _is_read_only(node) else node.primitive,
     )
     return rebuilt
+
+
+def _is_plain_view(node: Op) -> bool:
+    return is_view(node) and node.primitive.name not in PART_VIEWS
 
 
 def _is_read_only(node: Node) -> bool:
@@ -42,9 +49,15 @@ def _is_read_only(node: Node) -> bool:
     return False
 
 
-def _through(child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
+def _through(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
+    """What is read in the end: maps compose up to a view of parts, which has other elements."""
     while is_view(child):
         assert isinstance(child, Op)
+        part = PART_VIEWS.get(child.primitive.name)
+        if part is not None:
+            return (child if is_view(reader) else _compose(child.replace(primitive=part))), index
+        if child.primitive is READ_ONLY and reader.primitive.name in PART_VIEWS:
+            return child, index
         index = compose(child.maps[0], index)
         child = child.operands[0]
     return child, index

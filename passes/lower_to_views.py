@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from axiomjit.dims import Dim, dim, magnitude
 from axiomjit.graph import (
+    PART_VIEWS,
     Graph,
     Held,
     Input,
@@ -17,7 +18,7 @@ from axiomjit.graph import (
     is_view,
     post_order,
 )
-from axiomjit.index_maps import IndexMap, identity
+from axiomjit.index_maps import IndexMap
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.view_ir import (
     Definition,
@@ -29,7 +30,7 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import PACK, READ_ONLY, VIEW
+from axiomjit.primitives import IMAG_VIEW, PACK, READ_ONLY, VIEW
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 
@@ -169,19 +170,25 @@ class _Lowering:
         if child in self.numbers:
             return self.numbers[child]
         if child in self.storages:
-            return _view(self.storages[child], index, len(op.extents))
+            return _view(_whole(self.storages[child]), index, len(op.extents))
         return Value(self.values[child], index)
 
     def _result(self, node: Node) -> tuple[View, tuple[Dim, ...]]:
-        base, index, writable = node, identity(len(node.shape)), True
-        if is_view(node):
-            assert isinstance(node, Op)
-            base, index = node.operands[0], node.maps[0]
-            writable = node.primitive is not READ_ONLY
-        if base in self.numbers:
-            self._copy_number(base)
-        view = _view(self.storages[base], index, len(node.shape))
-        return view.replace(writable=writable), node.shape
+        return self._shown(node), node.shape
+
+    def _shown(self, node: Node) -> View:
+        """A result as a view, one stride per dimension."""
+        if not is_view(node):
+            if node in self.numbers:
+                self._copy_number(node)
+            return _whole(self.storages[node])
+        assert isinstance(node, Op)
+        below = self._shown(node.operands[0])
+        if node.primitive.name in PART_VIEWS:
+            below = _parts(below, node)
+        writable = below.writable and node.primitive is not READ_ONLY
+        seen: View = _view(below, node.maps[0], len(node.shape)).replace(writable=writable)
+        return seen
 
     def _copy_number(self, node: Node) -> None:
         """A number that is returned as it is gets a storage of no dimensions."""
@@ -195,12 +202,26 @@ class _Lowering:
         self.definitions.append(Definition(name, node.dtype, VIEW, None, operands, (), 0, storage))
 
 
-def _view(storage: Storage, index: IndexMap, iterators: int) -> View:
-    """A storage read through a map: one stride per iterator of the reading op."""
-    offset = dim(0)
+def _whole(storage: Storage) -> View:
+    """All of a storage, with its own strides."""
+    return View(storage, dim(0), storage.strides)
+
+
+def _parts(view: View, part: Op) -> View:
+    """The real or imaginary parts of a view's elements, which lie in turns."""
+    offset = view.offset * 2 + int(part.primitive is IMAG_VIEW)
+    strides = tuple(stride * 2 for stride in view.strides)
+    parts: View = view.replace(offset=offset, strides=strides, dtype=part.dtype)
+    return parts
+
+
+def _view(view: View, index: IndexMap, iterators: int) -> View:
+    """A view read through a map: one stride per iterator of the reading op."""
+    offset = view.offset
     strides = [dim(0)] * iterators
-    for function, stride in zip(index, storage.strides, strict=True):
+    for function, stride in zip(index, view.strides, strict=True):
         offset = offset + function.offset * stride
         for k, factor in function.terms:
             strides[k] = strides[k] + factor * stride
-    return View(storage, offset, tuple(strides))
+    read: View = view.replace(offset=offset, strides=tuple(strides))
+    return read

@@ -118,4 +118,5 @@ def _product(step: LibraryCall) -> Product:
 
 
 def _window(view: View, shape: tuple[Dim, ...]) -> Window:
-    return Window(view.storage.name, view.offset, shape, view.strides, view.writable)
+    dtype = view.dtype or view.storage.dtype
+    return Window(view.storage.name, view.offset, shape, view.strides, dtype, view.writable)

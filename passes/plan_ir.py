@@ -39,12 +39,16 @@ class NumberSource(Record):
 
 
 class Window(Record):
-    """A buffer seen with an offset, a shape and strides, all in elements."""
+    """A buffer seen with an offset, a shape and strides, all in elements of `dtype`.
+
+    That is the buffer's own, or that of the parts of its complex elements.
+    """
 
     buffer: str
     offset: Dim
     shape: tuple[Dim, ...]
     strides: tuple[Dim, ...]
+    dtype: np.dtype[np.generic]
     writable: bool = True
 
 

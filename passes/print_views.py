@@ -33,8 +33,9 @@ def _storage_text(storage: Storage) -> str:
 
 
 def view_text(view: View) -> str:
-    """A view, e.g. `a0 at 0 + (n1, 1)`."""
-    return f"{view.storage.name} at {view.offset} + ({_list(view.strides)})"
+    """A view, e.g. `a0 at 0 + (n1, 1)`, or `a0 at 1 + (2) in f8` of imaginary parts."""
+    parts = "" if view.dtype is None else f" in {code(view.dtype)}"
+    return f"{view.storage.name} at {view.offset} + ({_list(view.strides)}){parts}"
 
 
 def _operand_text(operand: Operand) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from axiomjit.dims import SMALL, Dim
-from axiomjit.dtypes import INT, DType, cast_name, code
+from axiomjit.dtypes import INT, DType, cast_name, code, part_dtype
 from axiomjit.passes.kernel_ir import Kernel, Parameter
 from axiomjit.passes.loop_ir import (
     Alloc,
@@ -218,6 +218,9 @@ class _Writer:
     def neutral(self, state: State) -> str:
         """The neutral value of a state, typed."""
         value = state.accumulator.initial(state.dtype)
+        if isinstance(value, complex):
+            part = code(part_dtype(state.dtype))
+            return f"complex_of({part}({value.real!r}), {part}({value.imag!r}))"
         return f"{cast_name(code(state.dtype))}({value!r})"
 
     def lane(self, state: State) -> str:
@@ -255,7 +258,8 @@ class _Writer:
         name = self.named("s", state.name)
         if state.lanes is None:
             return f"{name} = {accumulator.lane.format(name, value)}"
-        combined = accumulator.exact.format(self.cell(state), value)
+        dtype = code(state.dtype)
+        combined = accumulator.combine.written((self.cell(state), value), (dtype, dtype), dtype)
         return f"store({name}, {self.lane(state)}, {combined})"
 
     def width(self, state: State) -> str:

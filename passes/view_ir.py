@@ -33,13 +33,15 @@ class Storage(Record):
 class View(Record):
     """A storage read at offset + sum of strides * iterators of the reading op, in elements.
 
-    A result that is not `writable` is handed out read-only.
+    A result that is not `writable` is handed out read-only. One of the real or imaginary parts
+    has their `dtype`, and counts in elements of it.
     """
 
     storage: Storage
     offset: Dim
     strides: tuple[Dim, ...]
     writable: bool = True
+    dtype: DType | None = None
 
 
 class Value(Record):

@@ -9,7 +9,9 @@ from typing import Any
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from axiomjit.runtime.kernel_types import CODES, NUMBA_TYPES, Typed
+from axiomjit.runtime.complex_rules import joined, parts_of
+from axiomjit.runtime.emission import Real
+from axiomjit.runtime.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 from axiomjit.runtime.plain import cast_name, float_route
 
 
@@ -83,10 +85,28 @@ def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -
     return builder.sext(value, target) if source[0] == "i" else builder.zext(value, target)
 
 
+def _from_complex(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
+    """Part by part; a real number drops the imaginary part."""
+    parts = [part.value for part in parts_of(builder, value)]
+    if code == "b1":
+        return builder.or_(*(_emit_cast(builder, v, PARTS[source], code, target) for v in parts))
+    if code not in PARTS:
+        return _emit_cast(builder, parts[0], PARTS[source], code, target)
+    to = target.elements[0]
+    cast = [_emit_cast(builder, v, PARTS[source], PARTS[code], to) for v in parts]
+    return joined(*(Real(builder, v) for v in cast))
+
+
 def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
     """`value` of dtype `source` as dtype `code`, whose LLVM type is `target`."""
     if source == code:
         return value
+    if source in PARTS:
+        return _from_complex(builder, value, source, code, target)
+    if code in PARTS:
+        part = target.elements[0]
+        re = Real(builder, _emit_cast(builder, value, source, PARTS[code], part))
+        return joined(re, re.constant(0.0))
     if source == "f2":
         single = builder.fpext(value, ir.FloatType())
         return _emit_cast(builder, single, "f4", code, target)

@@ -9,7 +9,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.value_intrinsics import Emitter, Rules, call, make_binary
+from axiomjit.runtime.emission import Emitter, Rules, call
+from axiomjit.runtime.value_intrinsics import make_binary
 
 
 def _signs_differ(builder: Any, x: Any, y: Any) -> Any:

@@ -107,20 +107,22 @@ def _release(name: str) -> Action:
     return release
 
 
-def _bits(value: object, dtype: str) -> int:
-    """A scalar as the 64 bits of a word."""
-    raw = np.zeros(8, np.uint8)
-    raw[: np.dtype(dtype).itemsize] = np.asarray(value, dtype).reshape(1).view(np.uint8)
-    return int(raw.view(np.int64)[0])
+def _bits(value: object, dtype: str) -> list[int]:
+    """A scalar as 64-bit words, as many as it needs."""
+    size = np.dtype(dtype).itemsize
+    raw = np.zeros(-(-size // 8) * 8, np.uint8)
+    raw[:size] = np.asarray(value, dtype).reshape(1).view(np.uint8)
+    words: list[int] = raw.view(np.int64).tolist()
+    return words
 
 
-def _known_word(source: NumberSource, lengths: Mapping[Symbol, int]) -> int:
-    """The bits of a scalar that does not depend on arguments; 0 for one that does."""
+def _known_words(source: NumberSource, lengths: Mapping[Symbol, int]) -> list[int]:
+    """The bits of a scalar that does not depend on arguments; of 0 for one that does."""
     if source.literal is not None:
         return _bits(source.literal, source.dtype)
     if source.length is not None:
         return _bits(evaluate(source.length, lengths), source.dtype)
-    return 0
+    return _bits(0, source.dtype)
 
 
 def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
@@ -129,15 +131,13 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     grid = evaluate(step.grid, lengths)
     work = evaluate(step.work, lengths)
     names = step.buffers
-    first = len(names)
-    fixed = [_known_word(source, lengths) for source in step.numbers]
-    fixed += [evaluate(length, lengths) for length in step.lengths]
-    given = [
-        (first + k, source.position, source.dtype)
-        for k, source in enumerate(step.numbers)
-        if source.position is not None
-    ]
-    template = [0] * first + fixed
+    template = [0] * len(names)
+    given: list[tuple[int, int, str]] = []
+    for source in step.numbers:
+        if source.position is not None:
+            given.append((len(template), source.position, source.dtype))
+        template += _known_words(source, lengths)
+    template += [evaluate(length, lengths) for length in step.lengths]
     words_type = ctypes.c_int64 * len(template)
     combines = step.kernel.combines
     finest = max(1, grid * CHUNK_WORK // max(work, 1))
@@ -147,7 +147,8 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
         for k, name in enumerate(names):
             words[k] = arrays[name].__array_interface__["data"][0]
         for k, position, dtype in given:
-            words[k] = _bits(arguments[position], dtype)
+            for word, bits in enumerate(_bits(arguments[position], dtype), k):
+                words[word] = bits
         address = ctypes.addressof(words)
         count("kernels_run")
         if work < SERIAL_WORK:
@@ -176,7 +177,7 @@ class Seen:
         self, window: Window, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]
     ) -> None:
         """Evaluate the window's lengths."""
-        itemsize = buffers[window.buffer].dtype.itemsize
+        itemsize = window.dtype.itemsize
         self.window = window
         self.offset = evaluate(window.offset, lengths) * itemsize
         self.shape = _ints(window.shape, lengths)
@@ -186,10 +187,12 @@ class Seen:
         """The array that the window shows; the whole buffer is returned as it is."""
         array = arrays[self.window.buffer]
         whole = self.offset == 0 and array.shape == self.shape and self.window.writable
+        whole = whole and array.dtype == self.window.dtype
         if whole and (array.strides == self.strides or array.size == 0):
             return array
         writable = self.window.writable
-        return np.asarray(_Interface(array, self.offset, self.shape, self.strides, writable))
+        kind = self.window.dtype.str
+        return np.asarray(_Interface(array, self.offset, self.shape, self.strides, kind, writable))
 
 
 class _Interface:
@@ -201,13 +204,15 @@ class _Interface:
         offset: int,
         shape: tuple[int, ...],
         strides: tuple[int, ...],
+        kind: str,
         writable: bool,
     ) -> None:
         interface = dict(base.__array_interface__)
         address, read_only = interface["data"]
         spread = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
         shifted = (address + (offset if 0 not in shape else 0), read_only or spread or not writable)
-        interface.update(data=shifted, shape=shape, strides=strides)
+        interface.update(data=shifted, shape=shape, strides=strides, typestr=kind)
+        del interface["descr"]
         self.__array_interface__ = interface
         self.base = base
 

@@ -26,7 +26,7 @@ from axiomjit.runtime.kernel_types import (
 
 
 def _word_index(words: Any, k: Any, kind: str) -> int | None:
-    """The literal `k` if word `k` exists and is of `kind`, else None (no such overload)."""
+    """The literal `k` if parameter `k` exists and is of `kind`, else None (no such overload)."""
     if not isinstance(words, WordsType) or not isinstance(k, types.IntegerLiteral):
         return None
     index = int(k.literal_value)
@@ -34,9 +34,10 @@ def _word_index(words: Any, k: Any, kind: str) -> int | None:
     return index if fits else None
 
 
-def _read_word(builder: Any, words: Any, index: int) -> Any:
-    """Word `index`; nothing writes words while a kernel runs, so the load may be hoisted."""
-    word = builder.load(builder.gep(words, [WORD(index)]))
+def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
+    """What lies in the words from `at`; nothing writes them while a kernel runs."""
+    cell = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
+    word = builder.load(cell)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
 
@@ -50,28 +51,23 @@ def buffer(typingctx: Any, w: Any, k: Any) -> Typed:
     result = BufferType(NUMBA_TYPES[w.words[index][1]], w.scope(index), w.count)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(_read_word(builder, args[0], index), context.get_value_type(result))
+        word = _read_word(builder, args[0], w.at(index))
+        return builder.inttoptr(word, context.get_value_type(result))
 
     return result(w, k), emit
 
 
 @intrinsic(prefer_literal=True)
 def scalar(typingctx: Any, w: Any, k: Any) -> Typed:
-    """`scalar(w, k)`: the value whose bits lie in the low end of word `k`."""
+    """`scalar(w, k)`: the value that lies at the start of its words."""
     index = _word_index(w, k, "scalar")
     if index is None:
         return None
     code = w.words[index][1]
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = _read_word(builder, args[0], index)
-        if code == "b1":
-            return builder.icmp_unsigned("!=", builder.trunc(word, BYTE), BYTE(0))
-        if code[1] != "8":
-            word = builder.trunc(word, ir.IntType(8 * int(code[1])))
-        if code[0] != "f":
-            return word
-        return builder.bitcast(word, context.get_value_type(signature.return_type))
+        value = _read_word(builder, args[0], w.at(index), context.get_data_type(NUMBA_TYPES[code]))
+        return builder.icmp_unsigned("!=", value, BYTE(0)) if code == "b1" else value
 
     return NUMBA_TYPES[code](w, k), emit
 
@@ -83,7 +79,8 @@ def length(typingctx: Any, w: Any, k: Any) -> Typed:
     if index is None:
         return None
 
-    return types.int64(w, k), lambda context, b, signature, args: _read_word(b, args[0], index)
+    at = w.at(index)
+    return types.int64(w, k), lambda context, b, signature, args: _read_word(b, args[0], at)
 
 
 def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:

@@ -42,8 +42,12 @@ NUMBA_TYPES: dict[str, types.Type] = {
     "f2": HalfType(),
     "f4": types.float32,
     "f8": types.float64,
+    "c8": types.complex64,
+    "c16": types.complex128,
 }
 CODES: dict[types.Type, str] = {ty: code for code, ty in NUMBA_TYPES.items()}
+PARTS: dict[str, str] = {"c8": "f4", "c16": "f8"}
+"""The dtypes of the real and imaginary parts of the complex ones."""
 
 WORD = ir.IntType(64)
 BYTE = ir.IntType(8)
@@ -65,19 +69,25 @@ class BufferType(types.Type):
 
 
 class WordsType(types.Type):
-    """The argument block of a kernel: per word its kind ("buffer", "scalar", "length") and dtype.
+    """The argument block: per parameter its kind ("buffer", "scalar", "length") and dtype.
 
+    A scalar takes as many 64-bit words as it needs, everything else takes one.
     The name is short and alphanumeric because it becomes part of the kernel's symbol.
     """
 
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
-        """Type of an argument block with these (kind, dtype code) words."""
+        """Type of an argument block with these (kind, dtype code) parameters."""
         self.words = tuple(words)
         self.count = sum(kind == "buffer" for kind, _ in self.words)
         super().__init__(name="W" + "".join(kind[0].upper() + code for kind, code in self.words))
 
+    def at(self, k: int) -> int:
+        """The first word of parameter `k`."""
+        before = (code if kind == "scalar" else "u8" for kind, code in self.words[:k])
+        return sum(-(-int(code[1:]) // 8) for code in before)
+
     def scope(self, k: int) -> int:
-        """Number of word `k` among the buffers."""
+        """Number of parameter `k` among the buffers."""
         return sum(kind == "buffer" for kind, _ in self.words[:k])
 
 

@@ -13,7 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-_CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+_CODES = (
+    *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
+    *("f2", "f4", "f8", "c8", "c16"),
+)
 DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in _CODES}
 Join = Callable[[Any, Any], Any]
 
@@ -91,8 +94,8 @@ def store(a: PlainBuffer, i: int, v: Any) -> None:
 
 
 def cast_name(code: str) -> str:
-    """What a source calls the cast to a dtype: i1 and i2 would be its iterators."""
-    return str(DTYPES[code]) if code[0] in "iu" else code
+    """What a source calls the cast to a dtype: i1 and c8 would be other names of it."""
+    return str(DTYPES[code]) if code[0] in "iuc" else code
 
 
 def float_route(code: str) -> str:
@@ -121,6 +124,8 @@ def _make_cast(code: str) -> Callable[[Any], Any]:
 
     def cast(v: Any) -> Any:
         value = np.asarray(v)
+        if value.dtype.kind == "c" and dtype.kind not in "bc":
+            value = value.real
         if dtype.kind in "iu" and value.dtype.kind == "f":
             return _float_to_int(float(value), code)
         return value.astype(dtype)[()]
@@ -185,26 +190,26 @@ def drain_lanes(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
 
 def push_mul(t: PlainBuffer, q: int, s: Any) -> int:
     """`push` of a product."""
-    _push_cell(t, q, s, 0, 1, operator.mul)
+    _push_cell(t, q, s, 0, 1, np.multiply)
     return q + 1
 
 
 def drain_mul(t: PlainBuffer, q: int) -> Any:
     """The product of all q blocks, as `drain`."""
-    return _drain_cell(t, q, 0, 1, 1, operator.mul)
+    return _drain_cell(t, q, 0, 1, 1, np.multiply)
 
 
 def push_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
     """`push_mul` for each of the first `width` cells of a tile."""
     for lane in range(width):
-        _push_cell(t, q, load(s, lane), lane, width, operator.mul)
+        _push_cell(t, q, load(s, lane), lane, width, np.multiply)
     return q + 1
 
 
 def drain_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
     """`drain_mul` into each of the first `width` cells of a tile."""
     for lane in range(width):
-        store(s, lane, _drain_cell(t, q, lane, width, 1, operator.mul))
+        store(s, lane, _drain_cell(t, q, lane, width, 1, np.multiply))
 
 
 def add_reassoc(s: Any, v: Any) -> Any:
@@ -214,7 +219,14 @@ def add_reassoc(s: Any, v: Any) -> Any:
 
 def mul_reassoc(s: Any, v: Any) -> Any:
     """The accumulator multiplication of a product, here in order."""
-    return s * v
+    return np.multiply(s, v)
+
+
+def complex_of(re: Any, im: Any) -> Any:
+    """The complex number with these parts."""
+    result = np.zeros(1, np.result_type(re, np.complex64))
+    result.real, result.imag = re, im
+    return result[0]
 
 
 def select(c: Any, a: Any, b: Any) -> Any:
@@ -224,6 +236,8 @@ def select(c: Any, a: Any, b: Any) -> Any:
 
 def maximum(a: Any, b: Any) -> Any:
     """The greater; NaN if either is NaN; +0 above -0."""
+    if isinstance(a, np.complexfloating):
+        return np.maximum(a, b)
     if a == b and np.signbit(a):
         return b
     return a if a >= b or a != a else b
@@ -231,6 +245,8 @@ def maximum(a: Any, b: Any) -> Any:
 
 def minimum(a: Any, b: Any) -> Any:
     """The smaller; NaN if either is NaN; -0 below +0."""
+    if isinstance(a, np.complexfloating):
+        return np.minimum(a, b)
     if a == b and np.signbit(b):
         return b
     return a if a <= b or a != a else b
@@ -238,11 +254,15 @@ def minimum(a: Any, b: Any) -> Any:
 
 def fmax(a: Any, b: Any) -> Any:
     """The greater; the other one where one is NaN."""
+    if isinstance(a, np.complexfloating):
+        return np.fmax(a, b)
     return b if a != a else a if b != b else maximum(a, b)
 
 
 def fmin(a: Any, b: Any) -> Any:
     """The smaller; the other one where one is NaN."""
+    if isinstance(a, np.complexfloating):
+        return np.fmin(a, b)
     return b if a != a else a if b != b else minimum(a, b)
 
 
@@ -251,7 +271,9 @@ NUMPYS: tuple[np.ufunc, ...] = (
     *(np.sqrt, np.absolute, np.power, np.sign, np.floor, np.ceil, np.trunc, np.rint),
     *(np.isnan, np.isinf, np.isfinite, np.signbit, np.copysign),
     *(np.floor_divide, np.remainder, np.fmod, np.left_shift, np.right_shift),
-    # of unsigned with signed integers
+    # of complex numbers
+    *(np.multiply, np.divide, np.conjugate, np.reciprocal),
+    # of complex numbers, and of unsigned with signed integers
     *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
 )
 
@@ -285,7 +307,11 @@ def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
         "drain_lanes_mul": drain_lanes_mul,
         "add_reassoc": add_reassoc,
         "mul_reassoc": mul_reassoc,
+        "complex_of": complex_of,
+        "clip": np.clip,
         "select": select,
+        "real": np.real,
+        "imag": np.imag,
         "maximum": maximum,
         "minimum": minimum,
         "fmax": fmax,

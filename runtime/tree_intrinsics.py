@@ -15,26 +15,34 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from axiomjit.runtime.kernel_types import CODES, WORD, BufferType, Typed
+from axiomjit.runtime.complex_rules import COMPLEX
+from axiomjit.runtime.emission import Emitter, Rules, method
+from axiomjit.runtime.kernel_types import CODES, PARTS, WORD, BufferType, Typed
 
 BIT = ir.IntType(1)
-Body = Callable[[Any, Any, Any, Any, Any, "Kind"], None]
+Body = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
 
 
 class Kind(NamedTuple):
     """What a tree joins its blocks by; `suffix` stands behind the names of its functions."""
 
     suffix: str
-    floats: str
-    integers: str
+    rules: Rules
     neutral: int
 
 
-SUM = Kind("", "fadd", "add", 0)
-PRODUCT = Kind("_mul", "fmul", "mul", 1)
+class Joint(NamedTuple):
+    """The two for elements of one dtype."""
+
+    join: Emitter
+    neutral: ir.Constant
 
 
-def _called(module: Any, name: str, element: Any, body: Body, kind: Kind) -> Any:
+SUM = Kind("", {"f": method("fadd"), "iu": method("add"), "c": COMPLEX["add"]}, 0)
+PRODUCT = Kind("_mul", {"f": method("fmul"), "iu": method("mul"), "c": COMPLEX["multiply"]}, 1)
+
+
+def _called(module: Any, name: str, element: Any, body: Body, joint: Joint) -> Any:
     """The module's function `name(tree, count, state, width)`, written at its first use."""
     if name in module.globals:
         return module.globals[name]
@@ -46,7 +54,7 @@ def _called(module: Any, name: str, element: Any, body: Body, kind: Kind) -> Any
     for cell in (tree, state):
         cell.add_attribute("noalias")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    body(builder, tree, count, state, width, kind)
+    body(builder, tree, count, state, width, joint)
     builder.ret_void()
     return function
 
@@ -56,16 +64,14 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
         visit(loop.index)
 
 
-def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, kind: Kind) -> None:
+def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
     """state = tree[level] + state (or *), cell by cell: the earlier subtree stands left."""
 
     def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])
         earlier = builder.load(_cell(builder, tree, level, width, lane))
         later = builder.load(here)
-        floats = isinstance(later.type, ir.FloatType | ir.DoubleType)
-        join = getattr(builder, kind.floats if floats else kind.integers)
-        builder.store(join(earlier, later), here)
+        builder.store(joint.join(builder, [earlier, later]), here)
 
     _each_cell(builder, width, join_cell)
 
@@ -74,11 +80,11 @@ def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
     return builder.gep(tree, [builder.add(builder.mul(level, width), lane)])
 
 
-def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, kind: Kind) -> None:
+def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
     """Add the cells at `state` as the next block; its level is the trailing ones of the count."""
     done = builder.cttz(builder.not_(count), BIT(0))
     with cgutils.for_range(builder, done, intp=WORD) as levels:
-        _join(builder, tree, levels.index, state, width, kind)
+        _join(builder, tree, levels.index, state, width, joint)
 
     def keep(lane: Any) -> None:
         value = builder.load(builder.gep(state, [lane]))
@@ -87,21 +93,24 @@ def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, kind: Kin
     _each_cell(builder, width, keep)
 
 
-def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, kind: Kind) -> None:
+def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
     """Leave the total in the cells at `state`: the smallest and latest subtree first."""
-    start = ir.Constant(state.type.pointee, kind.neutral)
+    start = joint.neutral
     _each_cell(builder, width, lambda lane: builder.store(start, builder.gep(state, [lane])))
     depth = builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
     with cgutils.for_range(builder, depth, intp=WORD) as levels:
         used = builder.trunc(builder.lshr(count, levels.index), BIT)
         with builder.if_then(used):
-            _join(builder, tree, levels.index, state, width, kind)
+            _join(builder, tree, levels.index, state, width, joint)
 
 
 def _call(builder: Any, t: BufferType, body: Body, arguments: list[Any], kind: Kind) -> None:
-    element = arguments[0].type.pointee
-    name = f"axiomjit{body.__name__}{kind.suffix}_{CODES[t.dtype]}"
-    builder.call(_called(builder.module, name, element, body, kind), arguments)
+    element, code = arguments[0].type.pointee, CODES[t.dtype]
+    neutral = ir.Constant(element, [kind.neutral, 0.0] if code in PARTS else kind.neutral)
+    join = next(rule for kinds, rule in kind.rules.items() if code[0] in kinds)
+    name = f"axiomjit{body.__name__}{kind.suffix}_{code}"
+    function = _called(builder.module, name, element, body, Joint(join, neutral))
+    builder.call(function, arguments)
 
 
 def _make_push(kind: Kind) -> Any:

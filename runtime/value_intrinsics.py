@@ -11,30 +11,46 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from axiomjit.runtime.kernel_types import CODES, NUMBA_TYPES, Typed
+from axiomjit.runtime.complex_power import power
+from axiomjit.runtime.complex_rules import COMPLEX, choose, joined
+from axiomjit.runtime.emission import Emitter, Real, Rules, call, method
+from axiomjit.runtime.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 
-Emitter = Callable[[Any, list[Any]], Any]
-Rules = dict[str, Emitter]
-"""The emission for operands of the kinds whose letters the key lists."""
+Result = Callable[[str], str]
+"""The dtype of a result from the dtype of the operands, as codes."""
 
 
-def overload(operands: Sequence[Any], rules: Rules, result: str | None = None) -> Typed:
-    """An operation on operands of one dtype.
-
-    `result` is a dtype code, or None where the result has the operands' dtype.
-    """
+def overload(operands: Sequence[Any], rules: Rules, result: Result) -> Typed:
+    """An operation on operands of one dtype."""
     code = CODES.get(operands[0])
     if code is None or any(ty != operands[0] for ty in operands):
         return None
     rule = next((rule for kinds, rule in rules.items() if code[0] in kinds), None)
     if rule is None:
         return None
-    result_type = operands[0] if result is None else NUMBA_TYPES[result]
+    result_type = NUMBA_TYPES[result(code)]
     return result_type(*operands), lambda context, builder, signature, args: rule(builder, args)
 
 
-def make_unary(name: str, rules: Rules, result: str | None = None) -> Any:
+def _same_dtype(code: str) -> str:
+    return code
+
+
+def _truth(code: str) -> str:
+    return "b1"
+
+
+def _part(code: str) -> str:
+    return PARTS.get(code, code)
+
+
+def _with_complex(name: str, rules: Rules) -> Rules:
+    return rules | {"c": COMPLEX[name]} if name in COMPLEX else rules
+
+
+def make_unary(name: str, rules: Rules, result: Result = _same_dtype) -> Any:
     """The intrinsic `name(v)`."""
+    rules = _with_complex(name, rules)
 
     def unary(typingctx: Any, v: Any) -> Typed:
         return overload((v,), rules, result)
@@ -43,30 +59,15 @@ def make_unary(name: str, rules: Rules, result: str | None = None) -> Any:
     return intrinsic(unary)
 
 
-def make_binary(name: str, rules: Rules, result: str | None = None) -> Any:
+def make_binary(name: str, rules: Rules, result: Result = _same_dtype) -> Any:
     """The intrinsic `name(a, b)`."""
+    rules = _with_complex(name, rules)
 
     def binary(typingctx: Any, a: Any, b: Any) -> Typed:
         return overload((a, b), rules, result)
 
     binary.__name__ = name
     return intrinsic(binary)
-
-
-def call(name: str) -> Emitter:
-    """Emission of a call of the LLVM intrinsic `name` on the operands' type."""
-
-    def emit(builder: Any, args: list[Any]) -> Any:
-        function_type = ir.FunctionType(args[0].type, [arg.type for arg in args])
-        function = builder.module.declare_intrinsic(name, [args[0].type], function_type)
-        return builder.call(function, args)
-
-    return emit
-
-
-def method(name: str) -> Emitter:
-    """Emission of one instruction of the IR builder."""
-    return lambda b, args: getattr(b, name)(*args)
 
 
 def _choose(comparison: str, signed: bool) -> Emitter:
@@ -154,9 +155,11 @@ def _constant(value: bool) -> Emitter:
 
 
 def make_comparison(name: str, sign: str) -> Any:
-    """The intrinsic `name(a, b)` of an unsigned and a signed 64-bit integer, either way round."""
+    """The intrinsic `name(a, b)` of complex numbers, or a signed and an unsigned integer."""
 
     def comparison(typingctx: Any, a: Any, b: Any) -> Typed:
+        if a == b:
+            return overload((a, b), {"c": COMPLEX[name]}, _truth)
         if {a, b} != {types.uint64, types.int64}:
             return None
 
@@ -208,7 +211,27 @@ def select(typingctx: Any, c: Any, a: Any, b: Any) -> Typed:
     """`select(c, a, b)`: a where c else b, both evaluated, without a branch."""
     if c != types.boolean or a != b or a not in CODES:
         return None
-    return a(c, a, a), lambda context, builder, signature, args: builder.select(*args)
+    chosen = choose if CODES[a] in PARTS else ir.IRBuilder.select
+    return a(c, a, a), lambda context, builder, signature, args: chosen(builder, *args)
+
+
+@intrinsic
+def clip(typingctx: Any, v: Any, low: Any, high: Any) -> Typed:
+    """`clip(v, low, high)` of complex numbers."""
+    return overload((v, low, high), {"c": COMPLEX["clip"]}, _same_dtype)
+
+
+@intrinsic
+def complex_of(typingctx: Any, re: Any, im: Any) -> Typed:
+    """`complex_of(re, im)`: the complex number with these parts."""
+    code = next((code for code, part in PARTS.items() if NUMBA_TYPES[part] == re == im), None)
+    if code is None:
+        return None
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return joined(*(Real(builder, part) for part in args))
+
+    return NUMBA_TYPES[code](re, im), emit
 
 
 COMPARISONS = {
@@ -222,9 +245,13 @@ COMPARISONS = {
 
 NAMES: dict[str, Any] = {
     "select": select,
+    "complex_of": complex_of,
+    "clip": clip,
     # What LLVM may reorder: the accumulator add of a sum, and of a product.
     "add_reassoc": make_binary("add_reassoc", _reordered("fadd", "add")),
-    "mul_reassoc": make_binary("mul_reassoc", _reordered("fmul", "mul")),
+    "mul_reassoc": make_binary(
+        "mul_reassoc", _reordered("fmul", "mul") | {"c": COMPLEX["multiply"]}
+    ),
     # NaN if either is NaN; +0 above -0.
     "maximum": make_binary("maximum", MAXIMUM),
     "minimum": make_binary("minimum", MINIMUM),
@@ -232,20 +259,24 @@ NAMES: dict[str, Any] = {
     "fmax": make_binary("fmax", MAXIMUM | {"f": _number_beside_nan(MAXIMUM["f"])}),
     "fmin": make_binary("fmin", MINIMUM | {"f": _number_beside_nan(MINIMUM["f"])}),
     "sqrt": make_unary("sqrt", {"f": call("llvm.sqrt")}),
-    "absolute": make_unary("absolute", ABSOLUTE),
+    "absolute": make_unary("absolute", ABSOLUTE, _part),
     "sign": make_unary("sign", {"f": _float_sign, "i": _int_sign, "u": _some}),
+    # Of complex numbers; floats have operators or need none.
+    **{name: make_binary(name, {}) for name in ("multiply", "divide")},
+    **{name: make_unary(name, {}) for name in ("conjugate", "reciprocal")},
+    **{name: make_unary(name, {}, _part) for name in ("real", "imag")},
     **{
         name: make_unary(name, {"f": call(f"llvm.{name}"), "iub": _same})
         for name in ("floor", "ceil", "trunc", "rint")
     },
-    "isnan": make_unary("isnan", ISNAN, "b1"),
-    "isinf": make_unary("isinf", ISINF, "b1"),
-    "isfinite": make_unary("isfinite", ISFINITE, "b1"),
-    "signbit": make_unary("signbit", {"f": _sign_bit}, "b1"),
+    "isnan": make_unary("isnan", ISNAN, _truth),
+    "isinf": make_unary("isinf", ISINF, _truth),
+    "isfinite": make_unary("isfinite", ISFINITE, _truth),
+    "signbit": make_unary("signbit", {"f": _sign_bit}, _truth),
     "copysign": make_binary("copysign", {"f": call("llvm.copysign")}),
     "left_shift": make_binary("left_shift", {"iu": _shift("shl")}),
     "right_shift": make_binary("right_shift", {"i": _shift("ashr"), "u": _shift("lshr")}),
     # libm's pow, one scalar call per element
-    "power": make_binary("power", {"f": call("llvm.pow")}),
+    "power": make_binary("power", {"f": call("llvm.pow"), "c": power}),
 }
 NAMES.update((name, make_comparison(name, sign)) for name, sign in COMPARISONS.items())

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from axiomjit.arguments import classify, plain_argument, take_apart
 from axiomjit.config import config
@@ -96,9 +97,10 @@ def evaluated(graph: Graph, case: Case) -> tuple[np.ndarray, ...]:
 
 @contextmanager
 def quiet():
-    """No warnings of NumPy, those of empty means included."""
+    """No warnings of NumPy, those of empty means and of dropped imaginary parts included."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(Mean of empty|invalid value)", RuntimeWarning)
+        warnings.filterwarnings("ignore", "Casting complex", ComplexWarning)
         yield
 
 

@@ -21,10 +21,11 @@ def buffers(*codes):
 LENGTH = Parameter("n", "length", "i8")
 
 
-def scalar_word(value, code):
-    """The 64-bit word that holds a scalar's bits in its low end."""
-    dtype = np.dtype(bool) if code == "b1" else np.dtype(code)
-    return int.from_bytes(np.asarray(value, dtype).tobytes(), "little", signed=code[0] == "i")
+def scalar_words(value, code):
+    """The 64-bit words at whose start a scalar lies."""
+    raw = np.asarray(value, code).tobytes()
+    raw += bytes(-len(raw) % 8)
+    return np.frombuffer(raw, np.int64).tolist()
 
 
 def words_of(parameters, arguments):
@@ -35,10 +36,10 @@ def words_of(parameters, arguments):
             case "buffer":
                 words.append(argument.ctypes.data)
             case "scalar":
-                words.append(scalar_word(argument, parameter.dtype))
+                words += scalar_words(argument, parameter.dtype)
             case "length":
                 words.append(argument)
-    return np.array([word if word < 1 << 63 else word - (1 << 64) for word in words], np.int64)
+    return np.array(words, np.int64)
 
 
 def run_compiled(kernel, parameters, arguments, lo, hi):
@@ -48,9 +49,14 @@ def run_compiled(kernel, parameters, arguments, lo, hi):
 
 
 def same_bits(left, right):
-    """Whether two arrays of one dtype are equal, zeros by sign, any NaN equal to any other."""
+    """Whether two arrays of one dtype are equal, zeros by sign, any NaN equal to any other.
+
+    Complex numbers are equal where both parts are.
+    """
     if left.dtype != right.dtype or left.shape != right.shape:
         return False
+    if left.dtype.kind == "c":
+        return same_bits(left.real, right.real) and same_bits(left.imag, right.imag)
     if left.dtype.kind != "f":
         return bool(np.array_equal(left, right))
     number = ~np.isnan(left)

@@ -14,7 +14,7 @@ N, M = symbol("n"), symbol("m")
 
 
 def window(name, shape, strides, offset=0):
-    return Window(name, dim(offset), tuple(map(dim, shape)), tuple(map(dim, strides)))
+    return Window(name, dim(offset), tuple(map(dim, shape)), tuple(map(dim, strides)), F8)
 
 
 def argument(name, position, shape, strides):

@@ -1,5 +1,7 @@
 """Every name of the kernel language means the same compiled and plain, special values included."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from axiomjit.runtime.plain import run_plain
 from tests.runtime.kernels import LENGTH, Parameter, buffers, run_compiled, same_bits
 
 TARGETS = tuple(DTYPES)
+PARTS = {"c8": "f4", "c16": "f8"}
 CASTS = tuple((f"{cast_name(code)}(x)", code) for code in TARGETS)
 # libm's, whose last bit may differ from NumPy's
 INEXACT = {"power"}
@@ -23,6 +26,10 @@ def rows_for(code):
     if code == "f2":  # Python's operators do not take it
         return (*made, ("select(isnan(f4(y)), x, y)", code), *CASTS)
     more = ["select(y == y, y, x)", *(f"{name}(x, y)" for name in NAMED if code != "b1")]
+    if code[0] == "c":
+        part = PARTS[code]
+        parts = (("real(x)", part), ("imag(x)", part), (f"complex_of(imag(y), {part}(-inf))", code))
+        return (*made, *((e, code) for e in more), *parts, *CASTS)
     if code[0] == "f":
         more += [f"x * {cast}(0.1)", f"x + {cast}(inf)", f"x + {cast}(nan)"]
     elif code != "b1":
@@ -66,6 +73,11 @@ def special_pairs(code):
         values = [0, 1, 2, 3, 7, bits - 1, bits, ends.min, ends.min + 1, ends.max, ends.max // 2]
         values += [-1, -2, -7, ends.min // 2] if ends.min else [ends.max // 2 + 1, ends.max - 1]
         values = np.array(values, code)
+    elif code[0] == "c":
+        info = np.finfo(code)
+        values = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, info.max, info.tiny]
+        values += [info.smallest_subnormal, 0.1, -3e9]
+        values = np.array([complex(*pair) for pair in itertools.product(values, values)], code)
     else:
         info = np.finfo(code)
         values = [0.0, -0.0, 1.0, -1.5, 2.5, np.inf, -np.inf, np.nan, info.tiny, info.max]

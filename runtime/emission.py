@@ -1,0 +1,135 @@
+"""What the rules of intrinsics are written in: emitters of LLVM code, and real numbers of it.
+
+`Real` and `Bit` are values of a kernel with Python's operators, so that a formula over several
+of them reads as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+Emitter = Callable[[Any, list[Any]], Any]
+Rules = dict[str, Emitter]
+"""The emission for operands of the kinds whose letters the key lists."""
+
+
+def call(name: str) -> Emitter:
+    """Emission of a call of the LLVM intrinsic `name` on the operands' type."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        function_type = ir.FunctionType(args[0].type, [arg.type for arg in args])
+        function = builder.module.declare_intrinsic(name, [args[0].type], function_type)
+        return builder.call(function, args)
+
+    return emit
+
+
+def method(name: str) -> Emitter:
+    """Emission of one instruction of the IR builder."""
+    return lambda b, args: getattr(b, name)(*args)
+
+
+class Bit:
+    """A truth value."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        """Wrap an i1."""
+        self.builder, self.value = builder, value
+
+    def __and__(self, other: Bit) -> Bit:
+        return Bit(self.builder, self.builder.and_(self.value, other.value))
+
+    def __or__(self, other: Bit) -> Bit:
+        return Bit(self.builder, self.builder.or_(self.value, other.value))
+
+    def __invert__(self) -> Bit:
+        return Bit(self.builder, self.builder.not_(self.value))
+
+    def choose(self, yes: Real, no: Real) -> Real:
+        """`yes` where this holds, else `no`, both evaluated."""
+        return Real(self.builder, self.builder.select(self.value, yes.value, no.value))
+
+
+class Real:
+    """A floating-point number; comparisons with NaN are false."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        """Wrap a float or double."""
+        self.builder, self.value = builder, value
+
+    def constant(self, value: float) -> Real:
+        """A number of the same type."""
+        return Real(self.builder, ir.Constant(self.value.type, value))
+
+    def intrinsic(self, name: str, *others: Real) -> Real:
+        """The LLVM intrinsic `name` of this and other numbers."""
+        values = [self.value, *(other.value for other in others)]
+        return Real(self.builder, call(name)(self.builder, values))
+
+    def library(self, name: str, *others: Real) -> Real:
+        """The C library's function `name` of this and other numbers."""
+        values = [self.value, *(other.value for other in others)]
+        suffix = "f" if isinstance(self.value.type, ir.FloatType) else ""
+        kind = ir.FunctionType(self.value.type, [value.type for value in values])
+        return Real(self.builder, call_library(self.builder, name + suffix, kind, values))
+
+    def __add__(self, other: Real) -> Real:
+        return Real(self.builder, self.builder.fadd(self.value, other.value))
+
+    def __sub__(self, other: Real) -> Real:
+        return Real(self.builder, self.builder.fsub(self.value, other.value))
+
+    def __mul__(self, other: Real) -> Real:
+        return Real(self.builder, self.builder.fmul(self.value, other.value))
+
+    def __truediv__(self, other: Real) -> Real:
+        return Real(self.builder, self.builder.fdiv(self.value, other.value))
+
+    def __neg__(self) -> Real:
+        return Real(self.builder, self.builder.fneg(self.value))
+
+    def __abs__(self) -> Real:
+        return self.intrinsic("llvm.fabs")
+
+    def compare(self, sign: str, other: Real) -> Bit:
+        """An ordered comparison."""
+        return Bit(self.builder, self.builder.fcmp_ordered(sign, self.value, other.value))
+
+    def __lt__(self, other: Real) -> Bit:
+        return self.compare("<", other)
+
+    def __gt__(self, other: Real) -> Bit:
+        return self.compare(">", other)
+
+    def __ge__(self, other: Real) -> Bit:
+        return self.compare(">=", other)
+
+    def equals(self, value: float) -> Bit:
+        """Whether this is the number."""
+        return self.compare("==", self.constant(value))
+
+    def is_nan(self) -> Bit:
+        """Whether this is NaN."""
+        return Bit(self.builder, self.builder.fcmp_unordered("uno", self.value, self.value))
+
+    def is_infinite(self) -> Bit:
+        """Whether this is one of the infinities."""
+        return abs(self).equals(float("inf"))
+
+    def is_finite(self) -> Bit:
+        """Whether this is a number."""
+        return abs(self) < self.constant(float("inf"))
+
+
+def call_library(builder: Any, name: str, kind: ir.FunctionType, values: list[Any]) -> Any:
+    """Emission of a call of a function of the C library."""
+    module = builder.module
+    function = module.globals.get(name) or ir.Function(module, kind, name)
+    return builder.call(function, values)
