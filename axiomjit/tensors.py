@@ -57,6 +57,20 @@ class Tensor:
         """The element type."""
         return self.node.dtype
 
+    @property
+    def real(self) -> Tensor:
+        """The real parts; a tensor of real numbers itself."""
+        return Tensor(builder.part(self.node, "real"), self.axes, self.used_axes)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts; zeros for real numbers."""
+        return Tensor(builder.part(self.node, "imag"), self.axes, self.used_axes)
+
+    def conj(self) -> Tensor:
+        """The complex conjugates; a tensor of real numbers itself."""
+        return _map_op("conjugate", self) if self.dtype.kind == "c" else self
+
     def __repr__(self) -> str:
         return f"{dtypes.code(self.dtype)}{self.axes}"
 

@@ -33,8 +33,7 @@ def _function(module: Any, name: str, kind: Any) -> Any:
         builder.ret(joined(one, zero))
     nothing = base[0].equals(0.0) & base[1].equals(0.0)
     with builder.if_then(nothing.value):
-        positive = (exponent[0] > zero) & exponent[1].equals(0.0)
-        result = positive.choose(zero, nan)
+        result = (exponent[0] > zero).choose(zero, nan)
         builder.ret(joined(result, result))
     below = abs(exponent[0]) < zero.constant(LARGEST)
     whole = exponent[0].compare("==", exponent[0].intrinsic("llvm.trunc"))

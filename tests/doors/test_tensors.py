@@ -279,7 +279,7 @@ def test_constants_refuse_axes_that_do_not_fit(array, axes, message):
 
 @pytest.mark.parametrize(
     ("bad", "dtype"),
-    [("text", None), ([[1], [2, 3]], None), ([None], None), (1j, None), (1, "nonsense"), (1, "c8")],
+    [("text", None), ([[1], [2, 3]], None), ([None], None), (1, "nonsense"), (1, "g")],
 )
 def test_constants_refuse_what_is_no_number(bad, dtype):
     with pytest.raises(GraphTypeError, match="a constant\n  seen: "):
@@ -290,8 +290,8 @@ def test_placeholders_have_a_dtype():
     assert t.placeholder([H]).dtype == np.float64
     assert t.placeholder([H], dtype=np.float32).dtype == np.float32
     assert t.placeholder([H]).node is not t.placeholder([H]).node
-    with pytest.raises(GraphTypeError, match="a placeholder of dtype c16"):
-        t.placeholder([H], "c16")
+    with pytest.raises(GraphTypeError, match="a placeholder of dtype g"):
+        t.placeholder([H], "g")
     with pytest.raises(GraphTypeError, match="a placeholder of dtype nonsense"):
         t.placeholder([H], "nonsense")
     with pytest.raises(AxesError, match="more than once"):

@@ -245,10 +245,11 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16", "c8"])
 def test_products(name, dtype):
     a = np.arange(42).reshape(6, 7).astype(dtype)
-    check(PRODUCTS[name], a, tolerance=1e-6 if dtype == "f4" else 1e-14)
+    a = a + np.array(2j, dtype) * a.T.reshape(6, 7) if dtype[0] == "c" else a
+    check(PRODUCTS[name], a, tolerance=1e-6 if dtype in ("f4", "c8") else 1e-14)
 
 
 def test_partial_and_repeated_arguments():

@@ -40,7 +40,7 @@ def test_bits_in_every_layout(name, layout):
         assert not isinstance(want, np.ndarray) or got.flags.c_contiguous
 
 
-DTYPES = ["?", "i1", "i4", "i8", "u1", "u4", "u8", "f4", "f8"]
+DTYPES = ["?", "i1", "i4", "i8", "u1", "u4", "u8", "f4", "f8", "c8", "c16"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -68,6 +68,14 @@ def merged(x):
     return (x.T - 1.0).reshape(-1, 2) * 2.0
 
 
+def complexes(x, y):
+    return x * y.conj() + 1j, (x * y).sum(axis=1), x.max()
+
+
+def parts(x):
+    return x.T.real, x[::2].imag, np.real(x * 2.0), x.real + x.imag
+
+
 _MAKERS: dict[str, Callable[[], Case]] = {
     "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
     "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
@@ -83,6 +91,8 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "tests": lambda: follow(tests, numbers(40, 2000)),
     "masked": lambda: follow(masked, numbers(6, 7)),
     "merged": lambda: follow(merged, numbers(6, 7)),
+    "complexes": lambda: follow(complexes, *[numbers(3, 2000, dtype="c16")] * 2),
+    "parts": lambda: follow(parts, numbers(6, 7, dtype="c16")),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 

@@ -8,7 +8,7 @@ from tests.graphs import before_and_after, follow
 from tests.passes.examples import example, numbers
 
 
-@pytest.mark.parametrize("name", ["strided", "centred", "undone"])
+@pytest.mark.parametrize("name", ["strided", "centred", "undone", "parts"])
 def test_compose_views_golden(golden, name):
     golden(before_and_after("compose_views", example(name)))
 

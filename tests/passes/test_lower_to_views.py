@@ -8,7 +8,9 @@ from tests.graphs import before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 
 
-@pytest.mark.parametrize("name", ["l2", "sums_and_map", "centred", "strided", "product", "merged"])
+@pytest.mark.parametrize(
+    "name", ["l2", "sums_and_map", "centred", "strided", "product", "merged", "parts"]
+)
 def test_lower_to_views_golden(golden, name):
     golden(before_and_after("lower_to_views", example(name)))
 

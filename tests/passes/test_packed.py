@@ -27,6 +27,13 @@ def packed(function, *arguments):
         (lambda x: x.max(), "i2"),
         (lambda x: x.astype("u8"), "f8"),
         (lambda x: x * x + x, "f2"),
+        (lambda x: x * x + x, "c8"),
+        (lambda x: x / x[::1].conj() + 1j, "c16"),
+        (lambda x: abs(x), "c16"),
+        (lambda x: x.real * x.real + x.imag * x.imag, "c16"),
+        (lambda x: x.sum(), "c8"),
+        (lambda x: (x * x.conj()).sum(), "c16"),
+        (lambda x: x.astype("c16"), "c8"),
     ],
 )
 def test_narrow_kernels_are_vector_code(function, code):
@@ -44,6 +51,7 @@ def test_the_vector_column_is_honest(name):
     if not row.vector and "i4" not in row.loops:
         return  # a call of the C library, with packed arithmetic around it
     code = "f4" if "f4" in row.loops and row.vector else "i4"
+    code = code if code in row.loops else "c8"
     operands = [np.ones(N, code)] * row.arity
     (count,) = packed(lambda *operands: row.ufunc(*operands), *operands)
     assert (count > 0) == row.vector

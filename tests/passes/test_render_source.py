@@ -26,7 +26,7 @@ def keys(function, *arguments):
 
 
 @pytest.mark.parametrize(
-    "name", ["l2", "rows_and_columns", "mapped", "products", "tests", "masked"]
+    "name", ["l2", "rows_and_columns", "mapped", "products", "tests", "masked", "complexes"]
 )
 def test_source_golden(golden, name):
     golden("\n".join(kernel.source for kernel in kernels(example(name))))
