@@ -95,6 +95,7 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "parts": lambda: follow(parts, numbers(6, 7, dtype="c16")),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
+NAMES = tuple(_MAKERS)
 
 
 def example(name: str) -> Case:
