@@ -83,10 +83,18 @@ class Tracer(NDArrayOperatorsMixin):
         """The real parts, a view; real numbers themselves."""
         return Tracer(part_of(self.node, "real"))
 
+    @real.setter
+    def real(self, value: object) -> NoReturn:
+        _refuse_write("array.real = value", self.node)
+
     @property
     def imag(self) -> Tracer:
         """The imaginary parts, a view; zeros for real numbers."""
         return Tracer(part_of(self.node, "imag"))
+
+    @imag.setter
+    def imag(self, value: object) -> NoReturn:
+        _refuse_write("array.imag = value", self.node)
 
     def transpose(self, *axes: Any) -> Tracer:
         """The dimensions in another order, a view."""

@@ -233,6 +233,18 @@ def test_where_combines_three_orders():
     np.testing.assert_array_equal(value(result), expected)
 
 
+def test_complex_tensors():
+    array = np.array([[1 + 2j, -3j, 2], [0, 1 - 1j, 5 + 0.5j]])
+    x, y = t.constant(array, [H, W]), filled("W")
+    want = array.real, array.imag, array.conj(), abs(array), (array * 2j + value(y)).sum(axis=1)
+    made = value(x.real, x.imag, x.conj(), abs(x), af.sum(x * 2j + y, out_axes=[H]))
+    for one, other in zip(made, want, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-15)
+    for one, other in zip(value(y.real, y.imag, y.conj()), (1, 0, 1), strict=True):
+        np.testing.assert_array_equal(one, value(y) * other)
+
+
 def test_equality_operator_is_identity():
     x, y = filled("H"), filled("H")
     assert operator.eq(x, x) is True

@@ -9,7 +9,7 @@ import pytest
 from numpy.exceptions import ComplexWarning
 
 import axiomjit
-from axiomjit.errors import UnsupportedError
+from axiomjit.errors import FallbackWarning, UnsupportedError
 from tests.jit.test_numpy_agreement import LAYOUTS, arrange, assert_alike, check, pairs
 from tests.runtime.kernels import same_bits
 
@@ -44,6 +44,17 @@ def test_writes_to_a_part_reach_the_argument():
     real[0, 0], imag[2, 1] = 50, -7
     assert x[1, 0].real == 50
     assert x[1, 2].imag == -7
+
+
+def test_writing_parts_runs_in_numpy():
+    def function(x):
+        x.imag = 3
+        return x
+
+    x = X.copy()
+    with pytest.warns(FallbackWarning, match=r"array\.imag = value"):
+        axiomjit.jit(function)(x)
+    np.testing.assert_array_equal(x.imag, 3)
 
 
 def test_parts_of_results_are_views_of_them():

@@ -23,7 +23,7 @@ SHAPES = [(3_000_001,), (1733, 1801), (40, 50_000), (60_000, 33)]
 
 @pytest.mark.parametrize("name", ["total", "mean", "rows", "columns", "max"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])
 def test_bits_do_not_depend_on_threads(name, shape, dtype):
     x = np.random.default_rng(5).normal(size=shape).astype(dtype)
     f = axiomjit.jit(FOLDS[name])
