@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.dims import SMALL, Dim, Symbol, dim, symbol
-from axiomjit.dtypes import COMPLEX, FLOAT, supported
+from axiomjit.dtypes import COMPLEX, FLOAT, supported, walkable
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Input
 from axiomjit.origins import user_location
@@ -209,11 +209,9 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
 
 def plain_array(array: Array) -> Array:
     """The array in a layout a kernel can walk: native, aligned, strides of whole elements."""
-    native = array.dtype.newbyteorder("=")
-    whole = all(step % array.itemsize == 0 for step in array.strides) if array.itemsize else True
-    if array.dtype == native and array.flags.aligned and whole:
+    if walkable(array):
         return array
-    return np.array(array, dtype=native, order="C")
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 
 def plain_argument(value: Any, name: str) -> object:

@@ -52,10 +52,11 @@ def as_node(value: Any, asked: str) -> Node:
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
         native = dtypes.supported(value.dtype, asked, user_location())
-        if value.dtype != native or not value.flags.aligned:
+        if not dtypes.walkable(value):
             raise GraphTypeError(
                 asked,
-                "an array from outside the function that is byteswapped or misaligned",
+                "an array from outside the function that is byteswapped or misaligned, or whose "
+                "strides are not whole elements",
                 "convert it there once, for example with x.astype(x.dtype.newbyteorder('='))",
                 user_location(),
             )

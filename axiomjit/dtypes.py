@@ -72,6 +72,12 @@ def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
     raise GraphTypeError(asked, f"elements of dtype {dtype}", remedy, where)
 
 
+def walkable(array: np.ndarray) -> bool:
+    """Whether kernels can walk an array: native, aligned elements, strides of whole ones."""
+    whole = all(step % array.itemsize == 0 for step in array.strides) if array.itemsize else True
+    return array.dtype.isnative and array.flags.aligned and whole
+
+
 Promotable = DType | type
 
 

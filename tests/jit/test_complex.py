@@ -240,6 +240,12 @@ def test_held_arrays_and_static_numbers():
     assert_alike(f(X, 2j), X * held + 2j)
 
 
+def test_elements_apart_by_one_and_a_half_of_their_size():
+    records = np.zeros(5, [("a", "c16"), ("b", "f8")])
+    records["a"] = X[0, :5]
+    check(lambda x: (x * 2, x.real + 1, x.sum()), records["a"])
+
+
 def test_several_wide_scalars_lie_side_by_side():
     x = np.arange(5, dtype="c8")
     numbers = (1j, 2.5, np.complex64(3 + 1j), np.complex128(-1j), np.int8(-3), np.float16(0.5))

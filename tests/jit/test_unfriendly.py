@@ -268,7 +268,8 @@ def test_what_is_computed_of_held_arrays_alone_is_computed_once(use):
 
 
 def test_held_array_in_an_odd_layout_is_refused():
-    for held in (np.ones(5, ">f8"), misaligned()):
+    records = np.ones(5, [("a", "c16"), ("b", "f8")])  # aligned, 24 bytes apart
+    for held in (np.ones(5, ">f8"), misaligned(), records["a"]):
         f = axiomjit.jit(functools.partial(lambda held, x: x + held, held))
         with pytest.raises(GraphTypeError, match="byteswapped or misaligned"):
             f(np.arange(5.0))
