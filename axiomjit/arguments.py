@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from axiomjit.config import config
 from axiomjit.dims import SMALL, Dim, Symbol, dim, symbol
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import GraphTypeError
@@ -78,7 +79,7 @@ def exact_key(call: Call) -> object:
     Raises:
         GraphTypeError: a static argument cannot be hashed.
     """
-    key = (call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
+    key = (config.bounds, call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
     try:
         hash(key)
     except TypeError:

@@ -86,6 +86,8 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 
+NAMES = tuple(_MAKERS)
+
 
 def example(name: str) -> Case:
     """The case of this name."""
