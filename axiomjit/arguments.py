@@ -208,12 +208,17 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
 
 
 def plain_array(array: Array) -> Array:
-    """The array in a layout a kernel can walk: native, aligned, strides of whole elements."""
+    """The array in a layout a kernel can walk: native, aligned, strides of whole elements.
+
+    A copy keeps the order of the dimensions in memory, and holds repeated elements once.
+    """
     native = array.dtype.newbyteorder("=")
     whole = all(step % array.itemsize == 0 for step in array.strides) if array.itemsize else True
     if array.dtype == native and array.flags.aligned and whole:
         return array
-    return np.array(array, dtype=native, order="C")
+    once = tuple(slice(1) if step == 0 else slice(None) for step in array.strides)
+    copy = np.array(array[once], dtype=native, order="K")
+    return copy if copy.shape == array.shape else np.broadcast_to(copy, array.shape)
 
 
 def plain_argument(value: Any, name: str) -> object:

@@ -11,7 +11,7 @@ import numpy as np
 from axiomjit.config import config
 from axiomjit.counters import count
 from axiomjit.dims import Dim, Symbol, evaluate
-from axiomjit.errors import BoundsError
+from axiomjit.errors import BoundsError, GraphValueError
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
@@ -48,6 +48,7 @@ class BoundPlan:
 
         Raises:
             MemoryError: a buffer would exceed 2**63 - 1 bytes.
+            GraphValueError: a length or stride is beyond 64 bits.
         """
         self._inputs = [b for b in plan.buffers if b.role in ("argument", "held")]
         buffers = {buffer.name: buffer for buffer in plan.buffers}
@@ -127,16 +128,28 @@ def _known_word(source: NumberSource, lengths: Mapping[Symbol, int]) -> int:
     return 0
 
 
+def _length_word(length: Dim, lengths: Mapping[Symbol, int]) -> int:
+    """A length, stride or offset as a word."""
+    value = evaluate(length, lengths)
+    if not -LARGEST <= value <= LARGEST:
+        raise GraphValueError(
+            f"a loop whose lengths and steps in memory are at most {LARGEST}",
+            f"{length} = {value}",
+            "take the part that is needed before arrays of this size are combined",
+        )
+    return value
+
+
 def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     """Run a kernel: in one call where the work is small, else in chunks on threads."""
     kernel = KERNELS.get(step.kernel)
     entry, front = kernel.entry, REPORT if kernel.checked else 0
-    grid = evaluate(step.grid, lengths)
+    grid = _length_word(step.grid, lengths)
     work = evaluate(step.work, lengths)
     names = step.buffers
     first = front + len(names)
     fixed = [_known_word(source, lengths) for source in step.numbers]
-    fixed += [evaluate(length, lengths) for length in step.lengths]
+    fixed += [_length_word(length, lengths) for length in step.lengths]
     given = [
         (first + k, source.position, source.dtype)
         for k, source in enumerate(step.numbers)
