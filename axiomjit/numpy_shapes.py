@@ -16,6 +16,7 @@ from axiomjit.graph import Node
 from axiomjit.index_maps import affine, iterator
 from axiomjit.numpy_options import Axis, Row, axes_of
 from axiomjit.origins import user_location
+from axiomjit.primitives import COPY
 from axiomjit.seen import seen_type
 
 
@@ -225,14 +226,15 @@ def _at_least_3d(node: Node) -> Node:
 
 
 def index_node(node: Node, key: object) -> Node:
-    """`node[key]` for integers, slices, Ellipsis and newaxis: a view.
+    """`node[key]` for integers, slices, Ellipsis and newaxis: a view, or one element's copy.
 
     Raises:
         UnsupportedError: indexing with arrays or lists.
         IndexError: an index out of range, or more indices than dimensions.
     """
     items = key if isinstance(key, tuple) else (key,)
-    if sum(item is Ellipsis for item in items) > 1:
+    ellipses = sum(item is Ellipsis for item in items)
+    if ellipses > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     named = [k for k in items if k is not None and k is not Ellipsis]
     if len(named) > len(node.shape):
@@ -255,7 +257,10 @@ def index_node(node: Node, key: object) -> Node:
             extents.append(count)
         else:
             maps.append(affine({}, _position(item, length)))
-    return builder.view(node, tuple(maps), tuple(extents))
+    seen = builder.view(node, tuple(maps), tuple(extents))
+    # An element taken out is not a view in NumPy, unless the index has an ellipsis.
+    taken_out = node.shape and not extents and not ellipses
+    return builder.elementwise(COPY, seen) if taken_out else seen
 
 
 def _index_name(item: object) -> str:

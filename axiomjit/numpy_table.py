@@ -16,9 +16,10 @@ from axiomjit import builder, numpy_reductions, numpy_reshape, numpy_shapes
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
+from axiomjit.layouts import dense_strides, strides_of
 from axiomjit.numpy_options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.origins import user_location
-from axiomjit.primitives import PRIMITIVES, WHERE
+from axiomjit.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.promotion import fits, loop_of, promotable
 from axiomjit.seen import seen_call
 
@@ -151,11 +152,17 @@ def cast_to(node: Node, dtype: Any, copy: bool = True) -> Node:
     return builder.cast(node, wanted)
 
 
-def _copy(a: object, order: str = "K") -> Node:
-    if order != "K":
-        raise refuse("copy", "order", order)
+def _copy(a: object, order: str = "K", subok: bool = False) -> Node:
+    """A fresh array in the memory order of the old one, in C order or in Fortran order."""
     node = builder.as_node(a, "copy")
-    return builder.elementwise(PRIMITIVES["copy"], node)
+    if order == "F":
+        backwards = tuple(reversed(range(len(node.shape))))
+        return builder.transpose(_copy(builder.transpose(node, backwards), "C"), backwards)
+    if order not in ("K", "C"):
+        raise refuse("copy", "order", order)
+    if order == "C" and strides_of(node) != dense_strides(node.shape):
+        return numpy_reshape.pack(node)
+    return builder.elementwise(COPY, node)
 
 
 SPECIAL: Final[dict[np.ufunc, Rows]] = {
@@ -183,7 +190,7 @@ METHODS: Final[dict[str, Row]] = {
     **numpy_reductions.METHODS,
     "dot": _dot,
     "clip": lambda a, min=None, max=None, out=None: _clip(a, min, max, out),
-    "copy": lambda a, order="C": _copy(a, "K" if order == "C" else order),
+    "copy": lambda a, order="C": _copy(a, order),
     **numpy_shapes.METHODS,
     **numpy_reshape.METHODS,
 }

@@ -131,3 +131,20 @@ def test_other_orders_are_refused_by_name(function):
                 else function(x, order="F", **shape)
             )
         )(x)
+
+
+COPIES = [
+    lambda x: (x.copy(), np.copy(x), np.copy(x, order="C"), x.copy("F")),
+    lambda x: ((x + 1.0).copy(), (x.T + 1.0).copy("F"), np.copy(x + 1.0)),
+    lambda x: (x[0, 1, 2][None], x[0, 1, 2, ...][None], np.flip(x[0, 1, 2]), x[0][1]),
+]
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("function", COPIES)
+def test_copies_lie_as_in_numpy(function, layout):
+    x = np.array(np.arange(60.0).reshape(3, 4, 5), order=layout)
+    for got, want in pairs(axiomjit.jit(function)(x), function(x)):
+        np.testing.assert_array_equal(got, want, strict=True)
+        assert got.strides == want.strides
+        assert np.shares_memory(got, x) == np.shares_memory(want, x)

@@ -85,6 +85,7 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "merged": lambda: follow(merged, numbers(6, 7)),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
+NAMES = tuple(_MAKERS)
 
 NAMES = tuple(_MAKERS)
 

@@ -1,4 +1,6 @@
-"""Kernels on narrow types stay vector code."""
+"""Kernels stay vector code: those of the golden set, those on narrow types, each primitive."""
+
+import re
 
 import numpy as np
 import pytest
@@ -7,15 +9,57 @@ from axiomjit.passes.plan_ir import Launch
 from axiomjit.primitives import PRIMITIVES
 from axiomjit.runtime.compile_source import compile_source
 from tests.graphs import follow, lowered
+from tests.passes.examples import NAMES, example
 
 N = 5000
+VECTOR_LOOPS = {
+    "l2": [1],
+    "sums_and_map": [1],
+    "rows_and_columns": [1, 1],
+    "centred": [2, 1],
+    "strided": [1],
+    "product": [1, 1],
+    "undone": [1],
+    "mapped": [1],
+    "total": [1],
+    "planes": [1],
+    "products": [1, 4],
+    "tests": [2, 1],
+    "masked": [2],
+    "merged": [1, 1],
+    "single": [1],
+}
+"""How many loops of each kernel of the golden set LLVM made packed code of, at least."""
+
+
+def compiled(case):
+    """The kernels of a case."""
+    kernels = [step.kernel for step in lowered(case).plan.steps if isinstance(step, Launch)]
+    return [compile_source(kernel.source, kernel.parameters) for kernel in kernels]
 
 
 def packed(function, *arguments):
     """Packed instructions of each kernel."""
-    steps = lowered(follow(function, *arguments)).plan.steps
-    kernels = [step.kernel for step in steps if isinstance(step, Launch)]
-    return [compile_source(k.source, k.parameters).packed_instructions() for k in kernels]
+    return [kernel.packed_instructions() for kernel in compiled(follow(function, *arguments))]
+
+
+def vector_loops(kernel):
+    """The loops that LLVM's vectoriser made packed code of, vector remainders apart."""
+    return len(re.findall(r"^vector\.body\d*:", kernel.llvm, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_kernels_keep_their_vector_code(name):
+    kernels = compiled(example(name))
+    assert len(kernels) == len(VECTOR_LOOPS[name])
+    for kernel, loops in zip(kernels, VECTOR_LOOPS[name], strict=True):
+        assert vector_loops(kernel) >= loops
+        assert kernel.packed_instructions() > 0
+
+
+def test_the_count_of_vector_loops_sees_scalar_code():
+    (kernel,) = compiled(follow(lambda x: x // 7, np.ones(N, "i8")))
+    assert vector_loops(kernel) == kernel.packed_instructions() == 0
 
 
 @pytest.mark.parametrize(
