@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from axiomjit.config import config
 from axiomjit.dims import SMALL, Dim, Symbol, dim, symbol
 from axiomjit.dtypes import COMPLEX, FLOAT, supported, walkable
 from axiomjit.errors import GraphTypeError
@@ -78,7 +79,7 @@ def exact_key(call: Call) -> object:
     Raises:
         GraphTypeError: a static argument cannot be hashed.
     """
-    key = (call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
+    key = (config.bounds, call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
     try:
         hash(key)
     except TypeError:
@@ -208,10 +209,15 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
 
 
 def plain_array(array: Array) -> Array:
-    """The array in a layout a kernel can walk: native, aligned, strides of whole elements."""
+    """The array in a layout a kernel can walk: native, aligned, strides of whole elements.
+
+    A copy keeps the order of the dimensions in memory, and holds repeated elements once.
+    """
     if walkable(array):
         return array
-    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+    once = tuple(slice(1) if step == 0 else slice(None) for step in array.strides)
+    copy = np.array(array[once], dtype=array.dtype.newbyteorder("="), order="K")
+    return copy if copy.shape == array.shape else np.broadcast_to(copy, array.shape)
 
 
 def plain_argument(value: Any, name: str) -> object:

@@ -216,6 +216,7 @@ def _info(arguments: argparse.Namespace) -> None:
         ("vectors", features),
         ("runs", f"evaluator ({reason})" if reason else "compiled"),
         ("fallback", config.fallback),
+        ("checks", "on (AXIOMJIT_CHECK)" if config.bounds else "off"),
         ("cache", "memory only"),
     ]
     for label, text in rows:

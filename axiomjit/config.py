@@ -2,7 +2,8 @@
 
 | setting | variable | default | meaning |
 |---|---|---|---|
-| check | AXIOMJIT_CHECK | 0 | verify the IR after every pass |
+| check | AXIOMJIT_CHECK | 0 | verify the IR after every pass, poison fresh memory, check views |
+| bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
 """
@@ -20,14 +21,15 @@ POLICIES: Final = ("error", "warn", "allow")
 class Config:
     """The settings; assigning an unknown name or value raises."""
 
-    __slots__ = ("_fallback", "check", "disable")
+    __slots__ = ("_fallback", "bounds", "check", "disable")
 
+    bounds: bool
     check: bool
     disable: bool
 
     def __init__(self) -> None:
         """Read the environment."""
-        self.check = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
+        self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
 

@@ -10,6 +10,7 @@ AxiomError
 │       └── UnsupportedAttributeError (AttributeError)
 ├── CompileError (RuntimeError)     Numba or LLVM refused our own source
 ├── DataFileError (ValueError)      a data file that `axiomjit demo` cannot use
+├── BoundsError (AssertionError)    memory beyond a buffer was asked for: a defect of axiomjit
 └── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
 """
 
@@ -63,6 +64,10 @@ class CompileError(AxiomError, RuntimeError):
 
 class DataFileError(AxiomError, ValueError):
     """A data file that `axiomjit demo` cannot use."""
+
+
+class BoundsError(AxiomError, AssertionError):
+    """A kernel or a view reached outside its buffer: a defect of axiomjit, found when checked."""
 
 
 class VerifyError(AxiomError, AssertionError):

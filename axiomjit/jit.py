@@ -244,7 +244,7 @@ def _arrays_key(args: tuple[object, ...]) -> object:
         if type(a) is not np.ndarray:
             return None
         key += (a.dtype, a.shape, a.strides, a.flags.aligned)
-    return tuple(key) or None
+    return (config.bounds, *key) if key else None
 
 
 def _assemble(ready: Ready, arguments: Sequence[object]) -> object:

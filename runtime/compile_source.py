@@ -40,6 +40,8 @@ NAMES: dict[str, Any] = {
     **tree_intrinsics.NAMES,
 }
 """What a kernel source may name; `plain.plain_names` has the same."""
+CHECKED_NAMES: dict[str, Any] = {**NAMES, **intrinsics.CHECKED_NAMES}
+"""The same names in a kernel that checks each access (see `report`)."""
 
 _ENTRY = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -66,7 +68,7 @@ _NARROW = re.compile(
 class CompiledKernel:
     """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
 
-    __slots__ = ("_library", "compile_ms", "entry", "symbol")
+    __slots__ = ("_library", "checked", "compile_ms", "entry", "symbol")
 
     entry: Callable[[int, int, int], int]
     """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
@@ -74,14 +76,19 @@ class CompiledKernel:
     """Name of the kernel in `object_code`."""
     compile_ms: float
     """What compiling took, in milliseconds."""
+    checked: bool
+    """Whether the argument block has the words of a checked kernel (see `report`)."""
 
-    def __init__(self, library: Any, symbol: str, address: int, compile_ms: float) -> None:
+    def __init__(
+        self, library: Any, symbol: str, address: int, compile_ms: float, checked: bool
+    ) -> None:
         """Wrap the function `symbol` at `address`, owned by Numba's code library."""
         function = _ENTRY(address)
         function.library = library  # type: ignore[attr-defined]
         scratch = ctypes.addressof(_SCRATCH)
         self.entry = functools.partial(function, scratch, scratch)
         self.symbol, self.compile_ms, self._library = symbol, compile_ms, library
+        self.checked = checked
 
     @property
     def asm(self) -> str:
@@ -122,12 +129,15 @@ def _remedy(source: str) -> str:
     return "report this source, and meanwhile run without compilation:\n" + source
 
 
-def compile_source(source: str, parameters: Sequence[Parameter]) -> CompiledKernel:
+def compile_source(
+    source: str, parameters: Sequence[Parameter], *, checked: bool = False
+) -> CompiledKernel:
     """Compile the one function `kernel(w, lo, hi)` in `source`.
 
     Args:
         source: Python text over `NAMES`.
         parameters: what each word of the argument block holds, in order.
+        checked: check each access, and report instead of performing one that is out of bounds.
 
     Returns:
         The loaded kernel. Safe to call from several threads; compilations take turns.
@@ -138,7 +148,7 @@ def compile_source(source: str, parameters: Sequence[Parameter]) -> CompiledKern
     words = WordsType([(p.kind, p.dtype) for p in parameters])
     signature = (words, types.int64, types.int64)
     try:
-        namespace = dict(NAMES)
+        namespace = dict(CHECKED_NAMES if checked else NAMES)
         exec(compile(source, "<kernel>", "exec"), namespace)
         with global_compiler_lock:
             started = time.perf_counter()
@@ -159,4 +169,4 @@ def compile_source(source: str, parameters: Sequence[Parameter]) -> CompiledKern
 
         asked = f"compile a kernel of {len(parameters)} parameters"
         raise CompileError(asked, f"{type(error).__name__}: {error}", _remedy(source)) from None
-    return CompiledKernel(result.library, symbol, address, took_ms)
+    return CompiledKernel(result.library, symbol, address, took_ms, checked)

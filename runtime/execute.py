@@ -8,8 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from axiomjit.config import config
 from axiomjit.counters import count
 from axiomjit.dims import Dim, Symbol, evaluate
+from axiomjit.errors import BoundsError, GraphValueError
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
@@ -20,8 +22,10 @@ from axiomjit.passes.plan_ir import (
     Release,
     Window,
 )
+from axiomjit.runtime import memory
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.kernel_cache import KERNELS
+from axiomjit.runtime.report import REPORT, refuse_report
 from axiomjit.runtime.schedule import available_threads, run_chunks
 
 Array = np.ndarray
@@ -44,6 +48,7 @@ class BoundPlan:
 
         Raises:
             MemoryError: a buffer would exceed 2**63 - 1 bytes.
+            GraphValueError: a length or stride is beyond 64 bits.
         """
         self._inputs = [b for b in plan.buffers if b.role in ("argument", "held")]
         buffers = {buffer.name: buffer for buffer in plan.buffers}
@@ -94,7 +99,7 @@ def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
     name, dtype = buffer.name, buffer.dtype
 
     def allocate(arrays: Arrays, arguments: Sequence[object]) -> None:
-        fresh = np.empty(laid_out, dtype)
+        fresh = memory.allocate(laid_out, dtype)
         arrays[name] = fresh if back is None else fresh.transpose(back)
 
     return allocate
@@ -125,31 +130,48 @@ def _known_words(source: NumberSource, lengths: Mapping[Symbol, int]) -> list[in
     return _bits(0, source.dtype)
 
 
+def _length_word(length: Dim, lengths: Mapping[Symbol, int]) -> int:
+    """A length, stride or offset as a word."""
+    value = evaluate(length, lengths)
+    if not -LARGEST <= value <= LARGEST:
+        raise GraphValueError(
+            f"a loop whose lengths and steps in memory are at most {LARGEST}",
+            f"{length} = {value}",
+            "take the part that is needed before arrays of this size are combined",
+        )
+    return value
+
+
 def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     """Run a kernel: in one call where the work is small, else in chunks on threads."""
-    entry = KERNELS.get(step.kernel).entry
-    grid = evaluate(step.grid, lengths)
+    kernel = KERNELS.get(step.kernel)
+    entry, front = kernel.entry, REPORT if kernel.checked else 0
+    grid = _length_word(step.grid, lengths)
     work = evaluate(step.work, lengths)
     names = step.buffers
-    template = [0] * len(names)
+    template = [0] * (front + len(names))
     given: list[tuple[int, int, str]] = []
     for source in step.numbers:
         if source.position is not None:
             given.append((len(template), source.position, source.dtype))
         template += _known_words(source, lengths)
-    template += [evaluate(length, lengths) for length in step.lengths]
+    template += [_length_word(length, lengths) for length in step.lengths]
+    behind = len(template)
+    template += [0] * (2 * len(names) if kernel.checked else 0)
     words_type = ctypes.c_int64 * len(template)
     combines = step.kernel.combines
     finest = max(1, grid * CHUNK_WORK // max(work, 1))
 
     def launch(arrays: Arrays, arguments: Sequence[object]) -> None:
-        words = words_type(*template)
-        for k, name in enumerate(names):
+        words = memory.block(words_type, template)
+        for k, name in enumerate(names, front):
             words[k] = arrays[name].__array_interface__["data"][0]
         for k, position, dtype in given:
             for word, bits in enumerate(_bits(arguments[position], dtype), k):
                 words[word] = bits
-        address = ctypes.addressof(words)
+        if kernel.checked:
+            words[behind:] = [end for name in names for end in memory.bounds(arrays[name])]
+        address = ctypes.addressof(words) + ctypes.sizeof(ctypes.c_int64) * front
         count("kernels_run")
         if work < SERIAL_WORK:
             _check(entry(address, 0, grid) if grid else 0)
@@ -159,6 +181,8 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
             run_chunks(lambda lo, hi: entry(address, lo, hi), grid, max(chunk, 1), threads)
         if combines:
             _check(entry(address, 0, 0))
+        if kernel.checked:
+            refuse_report(step.kernel, words)
 
     return launch
 
@@ -190,9 +214,27 @@ class Seen:
         whole = whole and array.dtype == self.window.dtype
         if whole and (array.strides == self.strides or array.size == 0):
             return array
+        if config.check:
+            self.verify(array)
         writable = self.window.writable
         kind = self.window.dtype.str
         return np.asarray(_Interface(array, self.offset, self.shape, self.strides, kind, writable))
+
+    def verify(self, array: Array) -> None:
+        """Refuse a window that is not inside the memory of its buffer.
+
+        Raises:
+            BoundsError: it reaches beyond.
+        """
+        low, high = memory.span(self.shape, self.strides, array.itemsize)
+        first, end = memory.span(array.shape, array.strides, array.itemsize)
+        if low != high and not first <= self.offset + low <= self.offset + high <= end:
+            raise BoundsError(
+                f"a view of the bytes [{self.offset + low}, {self.offset + high}) "
+                f"of buffer {self.window.buffer}",
+                f"the bytes [{first}, {end}) in a buffer of shape {array.shape}",
+                "a defect of axiomjit, please report it with your function and its arguments",
+            )
 
 
 class _Interface:

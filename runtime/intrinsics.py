@@ -10,16 +10,18 @@ Importing this module imports numba; only what has to compile does so.
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from axiomjit.runtime.cast_intrinsics import CASTS
+from axiomjit.runtime.checked_access import one, poison_cell, within
 from axiomjit.runtime.kernel_types import (
     BYTE,
     CODES,
     NUMBA_TYPES,
     WORD,
     BufferType,
+    CheckedBufferType,
     Typed,
     WordsType,
 )
@@ -53,6 +55,25 @@ def buffer(typingctx: Any, w: Any, k: Any) -> Typed:
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = _read_word(builder, args[0], w.at(index))
         return builder.inttoptr(word, context.get_value_type(result))
+
+    return result(w, k), emit
+
+
+@intrinsic(prefer_literal=True)
+def checked_buffer(typingctx: Any, w: Any, k: Any) -> Typed:
+    """`buffer(w, k)` of a checked kernel: its bounds lie behind all words, in order of buffers."""
+    index = _word_index(w, k, "buffer")
+    if index is None:
+        return None
+    scope = w.scope(index)
+    result = CheckedBufferType(NUMBA_TYPES[w.words[index][1]], scope, w.count)
+    low = w.at(len(w.words)) + 2 * scope
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        element = context.get_data_type(result.dtype)
+        word, *bounds = (_read_word(builder, args[0], i) for i in (w.at(index), low, low + 1))
+        pointer = builder.inttoptr(word, element.as_pointer())
+        return cgutils.pack_struct(builder, [pointer, *bounds])
 
     return result(w, k), emit
 
@@ -106,7 +127,12 @@ def load(typingctx: Any, a: Any, i: Any) -> Typed:
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = _mark(builder, builder.load(builder.gep(args[0], [args[1]])), a)
+        buffer, index = args
+
+        def read(pointer: Any) -> Any:
+            return _mark(builder, builder.load(builder.gep(pointer, [index])), a)
+
+        value = within(builder, a, buffer, one(index), read)
         return builder.icmp_unsigned("!=", value, BYTE(0)) if CODES[a.dtype] == "b1" else value
 
     return a.dtype(a, types.int64), emit
@@ -119,31 +145,66 @@ def store(typingctx: Any, a: Any, i: Any, v: Any) -> Typed:
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = builder.zext(args[2], BYTE) if CODES[a.dtype] == "b1" else args[2]
-        _mark(builder, builder.store(value, builder.gep(args[0], [args[1]])), a)
+        buffer, index, given = args
+        value = builder.zext(given, BYTE) if CODES[a.dtype] == "b1" else given
+
+        def write(pointer: Any) -> None:
+            _mark(builder, builder.store(value, builder.gep(pointer, [index])), a)
+
+        within(builder, a, buffer, one(index), write, stores=True)
         return context.get_dummy_value()
 
     return types.void(a, types.int64, a.dtype), emit
 
 
-@intrinsic(prefer_literal=True)
-def tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
-    """`tile(n, f8)`: uninitialised array of `n` cells on the stack, `n` a literal."""
+def _cells_of(typingctx: Any, n: Any, dtype: Any) -> tuple[int, types.Type] | None:
+    """How many cells `tile(n, dtype)` has, and of which type."""
     code = next((c for c, f in CASTS.items() if typingctx.resolve_value_type(f) == dtype), None)
     if code is None or not isinstance(n, types.IntegerLiteral):
         return None
-    cells = int(n.literal_value)
-    result = BufferType(NUMBA_TYPES[code], 0, 0)
+    return int(n.literal_value), NUMBA_TYPES[code]
+
+
+def _stack_array(builder: Any, element: Any, cells: int) -> Any:
+    """Pointer to uninitialised cells on the stack."""
+    with builder.goto_entry_block():  # Numba's own helper would fill the array with zeros
+        array = builder.alloca(ir.ArrayType(element, cells))
+    array.align = 64  # one whole vector, so that no access splits a cache line
+    return builder.bitcast(array, element.as_pointer())
+
+
+@intrinsic(prefer_literal=True)
+def tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
+    """`tile(n, f8)`: uninitialised array of `n` cells on the stack, `n` a literal."""
+    found = _cells_of(typingctx, n, dtype)
+    if found is None:
+        return None
+    cells, result = found[0], BufferType(found[1], 0, 0)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _stack_array(builder, context.get_data_type(result.dtype), cells)
+
+    return result(n, dtype), emit
+
+
+@intrinsic(prefer_literal=True)
+def checked_tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
+    """`tile(n, f8)` of a checked kernel, poisoned."""
+    found = _cells_of(typingctx, n, dtype)
+    if found is None:
+        return None
+    cells, result = found[0], CheckedBufferType(found[1], 0, 0)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         element = context.get_data_type(result.dtype)
-        with builder.goto_entry_block():  # Numba's own helper would fill the array with zeros
-            array = builder.alloca(ir.ArrayType(element, cells))
-        array.align = 64  # one whole vector, so that no access splits a cache line
-        return builder.bitcast(array, element.as_pointer())
+        pointer = _stack_array(builder, element, cells)
+        with cgutils.for_range(builder, WORD(cells), intp=WORD) as loop:
+            builder.store(poison_cell(result, element), builder.gep(pointer, [loop.index]))
+        return cgutils.pack_struct(builder, [pointer, WORD(0), WORD(cells)])
 
     return result(n, dtype), emit
 
 
 _INTRINSICS = (buffer, scalar, length, load, store, tile)
 NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
+CHECKED_NAMES: dict[str, Any] = {"buffer": checked_buffer, "tile": checked_tile}

@@ -1,4 +1,7 @@
-"""Compiled kernels by key: each key is compiled once per process, whoever asks first."""
+"""Compiled kernels by key: each key is compiled once per process, whoever asks first.
+
+A kernel and its checked form (`config.bounds`) are two.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from axiomjit.config import config
 from axiomjit.counters import count
 from axiomjit.passes.kernel_ir import Kernel
 
@@ -13,15 +17,18 @@ if TYPE_CHECKING:
     from axiomjit.runtime.compile_source import CompiledKernel
 
 
+Compiler = Callable[[Kernel, bool], "CompiledKernel"]
+
+
 class KernelCache:
     """Kernels in memory; numba is imported by the first that has to be compiled."""
 
-    def __init__(self, compiler: Callable[[Kernel], CompiledKernel] | None = None) -> None:
-        """Start empty; `compiler` stands in for Numba in tests."""
+    def __init__(self, compiler: Compiler | None = None) -> None:
+        """Start empty; `compiler(kernel, checked)` stands in for Numba in tests."""
         self._compile = compiler or _compile
         self._lock = threading.Lock()
-        self._kernels: dict[str, CompiledKernel] = {}
-        self._pending: dict[str, threading.Lock] = {}
+        self._kernels: dict[tuple[str, bool], CompiledKernel] = {}
+        self._pending: dict[tuple[str, bool], threading.Lock] = {}
 
     def get(self, kernel: Kernel) -> CompiledKernel:
         """The compiled kernel; threads that ask for one key at once wait for one compilation.
@@ -29,26 +36,27 @@ class KernelCache:
         Raises:
             CompileError: Numba refused the source; the next call tries again.
         """
+        key = kernel.key, config.bounds
         with self._lock:
-            found = self._kernels.get(kernel.key)
-            pending = self._pending.setdefault(kernel.key, threading.Lock())
+            found = self._kernels.get(key)
+            pending = self._pending.setdefault(key, threading.Lock())
         if found is None:
             with pending:
-                found = self._kernels.get(kernel.key)
+                found = self._kernels.get(key)
                 if found is None:
-                    found = self._compile(kernel)
+                    found = self._compile(kernel, key[1])
                     count("compiles")
                     with self._lock:
-                        self._kernels[kernel.key] = found
+                        self._kernels[key] = found
                     return found
         count("cache_hits")
         return found
 
 
-def _compile(kernel: Kernel) -> CompiledKernel:
+def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
     from axiomjit.runtime.compile_source import compile_source
 
-    return compile_source(kernel.source, kernel.parameters)
+    return compile_source(kernel.source, kernel.parameters, checked=checked)
 
 
 KERNELS: Final = KernelCache()

@@ -62,10 +62,18 @@ class BufferType(types.Type):
     A tile has count 0: LLVM sees for itself that a stack array aliases nothing.
     """
 
+    prefix = "Buffer"
+
     def __init__(self, dtype: types.Type, scope: int, count: int) -> None:
         """Type of buffer number `scope` among the `count` buffers of a kernel."""
         self.dtype, self.scope, self.count = dtype, scope, count
-        super().__init__(name=f"Buffer{CODES[dtype]}N{scope}of{count}")
+        super().__init__(name=f"{self.prefix}{CODES[dtype]}N{scope}of{count}")
+
+
+class CheckedBufferType(BufferType):
+    """A buffer that knows its first element and the end of its last, counted from its pointer."""
+
+    prefix = "CheckedBuffer"
 
 
 class WordsType(types.Type):
@@ -92,6 +100,16 @@ class WordsType(types.Type):
 
 
 register_model(BufferType)(models.PointerModel)
+
+
+@register_model(CheckedBufferType)
+class _CheckedBufferModel(models.PrimitiveModel):
+    """The pointer and the two indices."""
+
+    def __init__(self, manager: Any, fe_type: CheckedBufferType) -> None:
+        element = manager.lookup(fe_type.dtype).get_data_type()
+        members = [element.as_pointer(), WORD, WORD]
+        super().__init__(manager, fe_type, ir.LiteralStructType(members))
 
 
 @register_model(WordsType)

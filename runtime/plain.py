@@ -13,20 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from axiomjit.runtime.memory import bounds, poison
+
 _CODES = (
     *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
     *("f2", "f4", "f8", "c8", "c16"),
 )
 DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in _CODES}
 Join = Callable[[Any, Any], Any]
-
-
-def _poison(dtype: np.dtype[Any]) -> Any:
-    """What an uninitialised tile cell holds, so that reading one shows."""
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return info.min or info.max
-    return True if dtype.kind == "b" else math.nan
 
 
 class Parameter(Protocol):
@@ -60,13 +54,12 @@ class PlainBuffer:
         pairs = list(zip(array.strides, array.shape, strict=True))
         if any(step % itemsize for step, size in pairs if size > 1):
             raise ValueError(f"buffer {name}: strides {array.strides} are not whole elements")
-        reach = [step // itemsize * (size - 1) for step, size in pairs]
+        low, high = bounds(array)
         # Flipping the axes with negative strides puts the lowest address first.
-        flips = [slice(None, None, -1 if step < 0 else 1) for step in array.strides]
-        cells = 1 + sum(abs(r) for r in reach) if array.size else 0
+        flips = tuple(slice(None, None, -1 if step < 0 else 1) for step in array.strides)
         self.name = name
-        self.first = -sum(r for r in reach if r < 0) if array.size else 0
-        self.window = as_strided(array[tuple(flips)] if flips else array, (cells,), (itemsize,))
+        self.first = -low
+        self.window = as_strided(array[flips] if flips else array, (high - low,), (itemsize,))
 
     def at(self, index: int) -> int:
         """Position in `window` of the element `index` items away from the first.
@@ -141,7 +134,7 @@ CASTS: dict[str, Callable[[Any], Any]] = {code: _make_cast(code) for code in DTY
 def tile(n: int, dtype: Callable[[Any], Any]) -> PlainBuffer:
     """Array of `n` cells; `dtype` is the cast function of their dtype."""
     cells = next(DTYPES[code] for code in DTYPES if cast_name(code) == dtype.__name__)
-    return PlainBuffer("tile", np.full(n, _poison(cells), cells))
+    return PlainBuffer("tile", np.full(n, poison(cells), cells))
 
 
 def push(t: PlainBuffer, q: int, s: Any) -> int:

@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from axiomjit.runtime.checked_access import within
 from axiomjit.runtime.complex_rules import COMPLEX
 from axiomjit.runtime.emission import Emitter, Rules, method
 from axiomjit.runtime.kernel_types import CODES, PARTS, WORD, BufferType, Typed
@@ -93,24 +94,50 @@ def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Jo
     _each_cell(builder, width, keep)
 
 
+def _depth(builder: Any, count: Any) -> Any:
+    """How many levels a tree of `count` blocks has."""
+    return builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
+
+
 def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
     """Leave the total in the cells at `state`: the smallest and latest subtree first."""
     start = joint.neutral
     _each_cell(builder, width, lambda lane: builder.store(start, builder.gep(state, [lane])))
-    depth = builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
-    with cgutils.for_range(builder, depth, intp=WORD) as levels:
+    with cgutils.for_range(builder, _depth(builder, count), intp=WORD) as levels:
         used = builder.trunc(builder.lshr(count, levels.index), BIT)
         with builder.if_then(used):
             _join(builder, tree, levels.index, state, width, joint)
 
 
-def _call(builder: Any, t: BufferType, body: Body, arguments: list[Any], kind: Kind) -> None:
-    element, code = arguments[0].type.pointee, CODES[t.dtype]
-    neutral = ir.Constant(element, [kind.neutral, 0.0] if code in PARTS else kind.neutral)
-    join = next(rule for kinds, rule in kind.rules.items() if code[0] in kinds)
+def _call(
+    builder: Any, t: BufferType, s: BufferType | None, body: Body, arguments: list[Any], kind: Kind
+) -> None:
+    """Call the function of `body` on a tree of type `t` and cells of type `s`, None for a pointer.
+
+    A checked tree and its cells have room for what the function touches, or it is not called.
+    """
+    tree, count, state, width = arguments
+    code = CODES[t.dtype]
     name = f"axiomjit{body.__name__}{kind.suffix}_{code}"
-    function = _called(builder.module, name, element, body, Joint(join, neutral))
-    builder.call(function, arguments)
+    join = next(rule for kinds, rule in kind.rules.items() if code[0] in kinds)
+
+    def levels() -> tuple[Any, Any]:
+        blocks = builder.add(count, WORD(1)) if body is _push else count
+        return WORD(0), builder.sub(builder.mul(_depth(builder, blocks), width), WORD(1))
+
+    def one_row() -> tuple[Any, Any]:
+        return WORD(0), builder.sub(width, WORD(1))
+
+    def on_tree(cells: Any) -> None:
+        def on_state(lanes: Any) -> None:
+            element = cells.type.pointee
+            neutral = ir.Constant(element, [kind.neutral, 0.0] if code in PARTS else kind.neutral)
+            function = _called(builder.module, name, element, body, Joint(join, neutral))
+            builder.call(function, [cells, count, lanes, width])
+
+        within(builder, s, state, one_row, on_state, stores=True)
+
+    within(builder, t, tree, levels, on_tree, stores=True)
 
 
 def _make_push(kind: Kind) -> Any:
@@ -124,7 +151,7 @@ def _make_push(kind: Kind) -> Any:
             tree, count, value = args
             state = cgutils.alloca_once(builder, value.type)
             builder.store(value, state)
-            _call(builder, t, _push, [tree, count, state, WORD(1)], kind)
+            _call(builder, t, None, _push, [tree, count, state, WORD(1)], kind)
             return builder.add(count, WORD(1))
 
         return types.int64(t, types.int64, s), emit
@@ -141,8 +168,8 @@ def _make_drain(kind: Kind) -> Any:
 
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             tree, count = args
-            state = cgutils.alloca_once(builder, tree.type.pointee)
-            _call(builder, t, _drain, [tree, count, state, WORD(1)], kind)
+            state = cgutils.alloca_once(builder, context.get_data_type(t.dtype))
+            _call(builder, t, None, _drain, [tree, count, state, WORD(1)], kind)
             return builder.load(state)
 
         return t.dtype(t, types.int64), emit
@@ -158,7 +185,7 @@ def _make_push_lanes(kind: Kind) -> Any:
             return None
 
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            _call(builder, t, _push, list(args), kind)
+            _call(builder, t, s, _push, list(args), kind)
             return builder.add(args[1], WORD(1))
 
         return types.int64(t, types.int64, s, types.int64), emit
@@ -174,7 +201,7 @@ def _make_drain_lanes(kind: Kind) -> Any:
             return None
 
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            _call(builder, t, _drain, list(args), kind)
+            _call(builder, t, s, _drain, list(args), kind)
             return context.get_dummy_value()
 
         return types.void(t, types.int64, s, types.int64), emit

@@ -1,4 +1,7 @@
-"""Verifiers run after every pass; the `golden` fixture compares texts kept under tests/golden."""
+"""Verifiers run after every pass and fresh memory is poisoned, in every test; kernels are compiled
+as users run them or, under AXIOMJIT_CHECK=1, with bounds checks. The `golden` fixture compares
+texts kept under tests/golden.
+"""
 
 import re
 from collections.abc import Callable
@@ -83,6 +86,19 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def verify_after_every_pass():
     config.check = True
+
+
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels as users run them: for what looks at machine code, at time or at memory."""
+    monkeypatch.setattr(config, "bounds", False)
+    monkeypatch.delenv("AXIOMJIT_CHECK", raising=False)
+
+
+@pytest.fixture
+def bounds_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that check each access."""
+    monkeypatch.setattr(config, "bounds", True)
 
 
 @pytest.fixture

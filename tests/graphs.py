@@ -26,15 +26,9 @@ from axiomjit.passes.view_ir import ViewProgram
 from axiomjit.print_graph import print_graph
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.execute import Seen
+from axiomjit.runtime.memory import allocate
 from axiomjit.runtime.plain import run_plain
 from axiomjit.trace import trace
-
-
-def poison(dtype: np.dtype) -> object:
-    """What fresh memory holds, so that reading it shows."""
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).max // 2
-    return True if dtype.kind == "b" else np.nan
 
 
 class Case(NamedTuple):
@@ -196,7 +190,8 @@ def fresh(buffer, lengths) -> np.ndarray:
     shape = [evaluate(d, lengths) for d in buffer.shape]
     strides = [evaluate(d, lengths) for d in buffer.strides]
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
-    laid_out = np.full([shape[d] for d in order], poison(buffer.dtype), buffer.dtype)
+    with checked():
+        laid_out = allocate([shape[d] for d in order], buffer.dtype)
     return laid_out.transpose([order.index(d) for d in range(len(order))])
 
 

@@ -97,7 +97,7 @@ def test_info(capsys):
     assert main(["info"]) == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     names = ["axiomjit", "python", "numpy", "numba", "llvmlite", "platform", "cpu", "threads"]
-    assert list(lines) == [*names, "vectors", "runs", "fallback", "cache"]
+    assert list(lines) == [*names, "vectors", "runs", "fallback", "checks", "cache"]
     assert lines["runs"] == "compiled"
     assert lines["cache"] == "memory only"
     assert re.fullmatch(r"[\d.]+\S*, LLVM [\d.]+", lines["llvmlite"])

@@ -57,6 +57,7 @@ def test_cost_grows_with_what_is_read_only(function):
 
 @BOTH
 @FLOATS
+@pytest.mark.usefixtures("unchecked")
 def test_inner_loop_is_packed(function, dtype):
     x, y = np.zeros((2, 1000), dtype)
     lowered = axiomjit.jit(function).lower(x, y)
@@ -99,6 +100,7 @@ def ratio(function, compiled, x, y):
 
 
 @BOTH
+@pytest.mark.usefixtures("unchecked")
 def test_takes_at_most_half_of_numpys_time(function, data):
     compiled = axiomjit.jit(function)
     compiled(*data)
@@ -137,6 +139,7 @@ print(grown, tracemalloc.get_traced_memory()[1])
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @BOTH
+@pytest.mark.usefixtures("unchecked")
 def test_peak_of_extra_memory(function):
     script = MEMORY.format(name=function.__name__)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

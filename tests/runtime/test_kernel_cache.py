@@ -17,7 +17,7 @@ def kernel(key):
 
 def test_each_key_is_compiled_once():
     compiled = []
-    cache = KernelCache(lambda k: compiled.append(k.key) or object())
+    cache = KernelCache(lambda k, checked: compiled.append(k.key) or object())
     before = stats()
     first = cache.get(kernel("a"))
     assert cache.get(kernel("a")) is first
@@ -32,7 +32,7 @@ def test_threads_wait_for_one_compilation_and_other_keys_do_not():
     compiled, found, gate = [], [], threading.Barrier(9)
     release = threading.Event()
 
-    def compiler(k):
+    def compiler(k, checked):
         compiled.append(k.key)
         if k.key == "slow":
             assert release.wait(10)
@@ -62,7 +62,7 @@ def test_threads_wait_for_one_compilation_and_other_keys_do_not():
 def test_failed_compilation_is_tried_again():
     attempts = []
 
-    def compiler(k):
+    def compiler(k, checked):
         attempts.append(k.key)
         if len(attempts) == 1:
             raise CompileError("compile", "a failure", "try again")

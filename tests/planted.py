@@ -1,0 +1,33 @@
+"""Plans of one planted kernel, which may do what no generated one does."""
+
+import numpy as np
+
+from axiomjit.dims import dim
+from axiomjit.passes.kernel_ir import Kernel, Parameter
+from axiomjit.passes.plan_ir import Allocate, Buffer, Launch, Plan, Window
+
+COPY = """
+def kernel(w, lo, hi):
+    a0 = buffer(w, 0)
+    o0 = buffer(w, 1)
+    for i0 in range(lo, hi):
+        store(o0, {to}, load(a0, {source}))
+"""
+
+
+def planted(source, length, dtype="f8", grid=None):
+    """The plan of a kernel that reads the vector a0 and writes the vector o0."""
+    code, shape, ones = np.dtype(dtype), (dim(length),), (dim(1),)
+    parameters = tuple(Parameter(name, "buffer", dtype) for name in ("a0", "o0"))
+    kernel = Kernel(source, parameters, f"planted: {dtype} {source}", False)
+    units = dim(length if grid is None else grid)
+    return Plan(
+        (Buffer("a", "argument", code, shape, ones, 0), Buffer("o", "result", code, shape, ones)),
+        (Allocate("o"), Launch(kernel, ("a", "o"), (), (), units, units)),
+        (Window("o", dim(0), shape, ones),),
+    )
+
+
+def copying(length, to="i0", source="i0", **options):
+    """The plan that copies a vector, perhaps to and from the wrong elements."""
+    return planted(COPY.format(to=to, source=source), length, **options)
