@@ -226,7 +226,7 @@ class Seen:
         Raises:
             BoundsError: it reaches beyond.
         """
-        low, high = memory.span(self.shape, self.strides, array.itemsize)
+        low, high = memory.span(self.shape, self.strides, self.window.dtype.itemsize)
         first, end = memory.span(array.shape, array.strides, array.itemsize)
         if low != high and not first <= self.offset + low <= self.offset + high <= end:
             raise BoundsError(

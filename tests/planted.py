@@ -24,7 +24,7 @@ def planted(source, length, dtype="f8", grid=None):
     return Plan(
         (Buffer("a", "argument", code, shape, ones, 0), Buffer("o", "result", code, shape, ones)),
         (Allocate("o"), Launch(kernel, ("a", "o"), (), (), units, units)),
-        (Window("o", dim(0), shape, ones),),
+        (Window("o", dim(0), shape, ones, code),),
     )
 
 

@@ -161,7 +161,8 @@ def test_setting_holds_for_the_next_call(monkeypatch):
 def test_windows_stay_within_their_buffer(offset, shape, strides, fits):
     whole = (dim(9),), (dim(1),)
     buffer = Buffer("o", "result", np.dtype("f8"), *whole)
-    window = Window("o", dim(offset), tuple(map(dim, shape)), tuple(map(dim, strides)))
+    steps = tuple(map(dim, strides))
+    window = Window("o", dim(offset), tuple(map(dim, shape)), steps, np.dtype("f8"))
     plan = BoundPlan(Plan((buffer,), (Allocate("o"),), (window,)), {})
     if fits:
         assert plan.run([])[0].shape == shape
