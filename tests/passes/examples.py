@@ -97,8 +97,6 @@ _MAKERS: dict[str, Callable[[], Case]] = {
 }
 NAMES = tuple(_MAKERS)
 
-NAMES = tuple(_MAKERS)
-
 
 def example(name: str) -> Case:
     """The case of this name."""
