@@ -42,7 +42,7 @@ KEPT: Final = frozenset({"b1", "i8", "f4", "f8"})
 
 
 class Primitive(Record):
-    """One scalar operation.
+    """One scalar operation, of `arity` operands or of ANY_NUMBER.
 
     `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
     form for bools where that is another.
@@ -99,6 +99,9 @@ CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+ANY_NUMBER: Final = -1
+JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "{0}", weight=0)
+"""One of its operands, by the region in which a point lies: what pad and concatenate make."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 
 
@@ -115,6 +118,7 @@ _ROWS: Final = (
     COPY,
     PACK,
     WHERE,
+    JOIN,
     Primitive("add", 2, np.add, "{0} + {1}", sign="+", bools="{0} | {1}"),
     Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),
     Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axiomjit.dims import Dim
 from axiomjit.dtypes import CODES
 from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, post_order
-from axiomjit.index_maps import show
+from axiomjit.index_maps import show, show_region
 
 
 def shape_text(shape: tuple[Dim, ...]) -> str:
@@ -20,11 +20,15 @@ def type_text(node: Node) -> str:
 
 
 def _op_text(op: Op, numbers: dict[Node, int]) -> str:
-    reads = ", ".join(
+    reads = [
         f"%{numbers[child]}{show(index)}"
         for child, index in zip(op.operands, op.maps, strict=False)
-    )
-    text = f"{op.primitive}({reads})"
+    ]
+    where = [show_region(region, op.extents) for region in op.regions]
+    if where:
+        pairs = zip(reads, where, strict=True)
+        reads = [f"{read} at {region}" if region else read for read, region in pairs]
+    text = f"{op.primitive}({', '.join(reads)})"
     if op.fold is not None:
         folded = ", ".join(
             f"i{k} < {length}" for k, length in enumerate(op.extents) if k >= op.rank
