@@ -100,8 +100,8 @@ COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
 ANY_NUMBER: Final = -1
-JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "{0}", weight=0)
-"""One of its operands, by the region in which a point lies: what pad and concatenate make."""
+JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
+"""One of its operands, by the region in which a point lies: what is padded or concatenated."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 
 

@@ -24,10 +24,8 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
         f"%{numbers[child]}{show(index)}"
         for child, index in zip(op.operands, op.maps, strict=False)
     ]
-    where = [show_region(region, op.extents) for region in op.regions]
-    if where:
-        pairs = zip(reads, where, strict=True)
-        reads = [f"{read} at {region}" if region else read for read, region in pairs]
+    for k, region in enumerate(op.regions):
+        reads[k] += f" where {show_region(region, op.extents) or 'always'}"
     text = f"{op.primitive}({', '.join(reads)})"
     if op.fold is not None:
         folded = ", ".join(

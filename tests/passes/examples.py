@@ -68,6 +68,15 @@ def merged(x):
     return (x.T - 1.0).reshape(-1, 2) * 2.0
 
 
+def padded(x):
+    p = np.pad(x, 1)
+    return p[:-2, 1:-1] + p[2:, 1:-1] - p[1:-1, 1:-1] * 2.0
+
+
+def joined(x, y):
+    return np.concatenate([x, y * 2.0]).sum(axis=1), np.stack([x, -x], axis=1)
+
+
 _MAKERS: dict[str, Callable[[], Case]] = {
     "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
     "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
@@ -83,6 +92,8 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "tests": lambda: follow(tests, numbers(40, 2000)),
     "masked": lambda: follow(masked, numbers(6, 7)),
     "merged": lambda: follow(merged, numbers(6, 7)),
+    "padded": lambda: follow(padded, numbers(6, 7)),
+    "joined": lambda: follow(joined, numbers(6, 7), numbers(5, 7)),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 NAMES = tuple(_MAKERS)

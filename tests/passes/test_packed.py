@@ -27,6 +27,8 @@ VECTOR_LOOPS = {
     "tests": [2, 1],
     "masked": [2],
     "merged": [1, 1],
+    "padded": [3],
+    "joined": [1, 2],
     "single": [1],
 }
 """How many loops of each kernel of the golden set LLVM made packed code of, at least."""
