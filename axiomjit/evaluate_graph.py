@@ -10,7 +10,7 @@ import numpy as np
 from axiomjit.dims import Symbol, evaluate
 from axiomjit.dtypes import convert
 from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, is_view, post_order
-from axiomjit.index_maps import IndexMap
+from axiomjit.index_maps import IndexMap, shift
 
 Array = np.ndarray
 
@@ -52,6 +52,8 @@ def _evaluate_node(
 
 def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:
     extents = tuple(evaluate(length, lengths) for length in op.extents)
+    if op.regions:
+        return _join(op, operands, lengths)
     reads = [
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]
@@ -73,6 +75,20 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
     start = op.fold.initial(op.dtype)
     return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _join(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:
+    """Each operand in its region."""
+    result = np.empty(tuple(evaluate(length, lengths) for length in op.extents), op.dtype)
+    filled = 0
+    for value, index, region in zip(operands, op.maps, op.regions, strict=True):
+        box = [(evaluate(low, lengths), evaluate(high, lengths)) for low, high in region]
+        extents = tuple(high - low for low, high in box)
+        within = read(value, shift(index, [low for low, _ in box]), extents, lengths)
+        result[tuple(slice(low, high) for low, high in box)] = within
+        filled += within.size
+    assert filled == result.size, f"regions of {filled} points in a space of {result.size}"
+    return result
 
 
 def _seen(op: Op, value: Array) -> Array:

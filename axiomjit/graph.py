@@ -22,7 +22,7 @@ import numpy as np
 
 from axiomjit.dims import Dim
 from axiomjit.dtypes import INT, DType
-from axiomjit.index_maps import IndexMap
+from axiomjit.index_maps import IndexMap, Region
 from axiomjit.primitives import IMAG, REAL, Accumulator, Primitive
 from axiomjit.records import Record, RecordType
 
@@ -138,7 +138,12 @@ class Size(Node):
 
 
 class Op(Node):
-    """A primitive at every point of an iteration space, folded over iterators rank and up."""
+    """A primitive at every point of an iteration space, folded over iterators rank and up.
+
+    A join has a region for each operand: boxes that share no point and together are the whole
+    space; its value at a point is that of the operand in whose region the point lies (seed 002:
+    complex views). Other ops have none.
+    """
 
     primitive: Primitive
     fold: Accumulator | None
@@ -146,6 +151,7 @@ class Op(Node):
     maps: tuple[IndexMap, ...]
     extents: tuple[Dim, ...]
     rank: int
+    regions: tuple[Region, ...] = ()
 
     @property
     def shape(self) -> tuple[Dim, ...]:

@@ -31,6 +31,8 @@ class Affine(Record):
 
 
 IndexMap = tuple[Affine, ...]
+Region = tuple[tuple[Dim, Dim], ...]
+"""A box of an iteration space: for each iterator where it starts and where it stops."""
 
 
 def _factor(value: Dim) -> str:
@@ -74,9 +76,14 @@ def apply(function: Affine, values: Sequence[Affine]) -> Affine:
     return affine(terms, offset)
 
 
-def compose(inner: IndexMap, outer: IndexMap) -> IndexMap:
+def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
     """The map from a base through a view: `inner` maps base to view, `outer` view to op."""
     return tuple(apply(function, outer) for function in inner)
+
+
+def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:
+    """The map whose iterators count from these places on."""
+    return compose(index, [affine({k: dim(1)}, start) for k, start in enumerate(starts)])
 
 
 def iterators_of(index: IndexMap) -> frozenset[int]:
@@ -92,3 +99,13 @@ def is_identity(index: IndexMap, rank: int) -> bool:
 def show(index: IndexMap) -> str:
     """The map as text, e.g. `[i0, 2*i1 + 1]`."""
     return "[" + ", ".join(str(a) for a in index) + "]"
+
+
+def show_region(region: Region, extents: Sequence[Dim]) -> str:
+    """The box as text, e.g. `i0 in [0, n0)`; iterators that it holds whole are left out."""
+    parts = [
+        f"i{k} in [{low}, {high})"
+        for k, ((low, high), extent) in enumerate(zip(region, extents, strict=True))
+        if low.constant != 0 or high is not extent
+    ]
+    return " and ".join(parts)

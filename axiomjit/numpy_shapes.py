@@ -221,15 +221,18 @@ def _atleast_row(name: str, grow: Callable[[Node], Node]) -> Row:
     return row
 
 
-def _at_least_1d(node: Node) -> Node:
+def at_least_1d(node: Node) -> Node:
+    """The node with lengths of 1 until it has one dimension, as np.atleast_1d."""
     return insert_dimensions(node, (0,)) if not node.shape else node
 
 
-def _at_least_2d(node: Node) -> Node:
+def at_least_2d(node: Node) -> Node:
+    """The node with lengths of 1 until it has two dimensions, as np.atleast_2d."""
     return insert_dimensions(node, tuple(range(2 - len(node.shape))))
 
 
-def _at_least_3d(node: Node) -> Node:
+def at_least_3d(node: Node) -> Node:
+    """The node with lengths of 1 until it has three dimensions, as np.atleast_3d."""
     new = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return insert_dimensions(node, new.get(len(node.shape), ()))
 
@@ -335,11 +338,9 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.flipud: _flip_row("flipud", 0),
     np.fliplr: _flip_row("fliplr", 1),
     np.rot90: _rot90,
-    np.atleast_1d: _atleast_row(
-        "atleast_1d", lambda n: n if n.shape else insert_dimensions(n, [0])
-    ),
-    np.atleast_2d: _atleast_row("atleast_2d", _at_least_2d),
-    np.atleast_3d: _atleast_row("atleast_3d", _at_least_3d),
+    np.atleast_1d: _atleast_row("atleast_1d", at_least_1d),
+    np.atleast_2d: _atleast_row("atleast_2d", at_least_2d),
+    np.atleast_3d: _atleast_row("atleast_3d", at_least_3d),
 }
 METHODS: Final[dict[str, Row]] = {
     "swapaxes": _swapaxes,

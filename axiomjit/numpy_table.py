@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from axiomjit import builder, numpy_reductions, numpy_reshape, numpy_shapes
+from axiomjit import builder, numpy_joins, numpy_reductions, numpy_reshape, numpy_shapes
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
@@ -196,6 +196,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     **numpy_reductions.FUNCTIONS,
     **numpy_shapes.FUNCTIONS,
     **numpy_reshape.FUNCTIONS,
+    **numpy_joins.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
     **numpy_reductions.METHODS,

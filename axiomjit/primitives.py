@@ -50,7 +50,7 @@ CALLED: Final = frozenset(
 
 
 class Primitive(Record):
-    """One scalar operation.
+    """One scalar operation, of `arity` operands or of ANY_NUMBER.
 
     `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
     form for bools where that is another.
@@ -108,6 +108,9 @@ CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+ANY_NUMBER: Final = -1
+JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
+"""One of its operands, by the region in which a point lies: what is padded or concatenated."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
@@ -123,6 +126,7 @@ _ROWS: Final = (
     COPY,
     PACK,
     WHERE,
+    JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
     Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
     Primitive("add", 2, np.add, "{0} + {1}", sign="+", bools="{0} | {1}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axiomjit.dims import Dim
 from axiomjit.dtypes import CODES
 from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, post_order
-from axiomjit.index_maps import show
+from axiomjit.index_maps import show, show_region
 
 
 def shape_text(shape: tuple[Dim, ...]) -> str:
@@ -20,11 +20,13 @@ def type_text(node: Node) -> str:
 
 
 def _op_text(op: Op, numbers: dict[Node, int]) -> str:
-    reads = ", ".join(
+    reads = [
         f"%{numbers[child]}{show(index)}"
         for child, index in zip(op.operands, op.maps, strict=False)
-    )
-    text = f"{op.primitive}({reads})"
+    ]
+    for k, region in enumerate(op.regions):
+        reads[k] += f" where {show_region(region, op.extents) or 'always'}"
+    text = f"{op.primitive}({', '.join(reads)})"
     if op.fold is not None:
         folded = ", ".join(
             f"i{k} < {length}" for k, length in enumerate(op.extents) if k >= op.rank

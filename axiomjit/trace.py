@@ -202,7 +202,9 @@ def _ours(value: object) -> bool:
 
 
 def _node(value: object) -> object:
-    """The node of a traced array, the symbol of a length; other values as they are."""
+    """The node of a traced array, the symbol of a length, lists of them; others as they are."""
+    if isinstance(value, list | tuple) and any(isinstance(part, Tracer) for part in value):
+        return [_node(part) for part in value]
     return value.node if isinstance(value, Tracer) else unwrap(value)
 
 

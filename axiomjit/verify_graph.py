@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from axiomjit.dtypes import BOOL, CODES, INT, UNSIGNED, code
 from axiomjit.errors import VerifyError
 from axiomjit.graph import Graph, Input, Node, Op, post_order
+from axiomjit.primitives import JOIN
 from axiomjit.print_graph import print_graph
 
 
@@ -35,9 +36,13 @@ def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
 
 def _op_faults(op: Op) -> Iterator[str]:
     primitive = op.primitive
-    if not len(op.operands) == len(op.maps) == primitive.arity:
-        yield f"{primitive} takes {primitive.arity} operands, has {len(op.operands)}"
+    count = len(op.operands) if primitive is JOIN else primitive.arity
+    if not len(op.operands) == len(op.maps) == count:
+        yield f"{primitive} takes {count} operands, has {len(op.operands)}"
         return
+    regions = count if primitive is JOIN else 0
+    if len(op.regions) != regions or any(len(r) != len(op.extents) for r in op.regions):
+        yield f"{primitive} needs {regions} regions of {len(op.extents)} iterators"
     if not 0 <= op.rank <= len(op.extents):
         yield f"rank {op.rank} with {len(op.extents)} iterators"
     if (op.fold is None) != (op.rank == len(op.extents)):

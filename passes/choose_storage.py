@@ -14,6 +14,8 @@ CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
 SHARED: Final = 16
 """Additions that may be repeated for readers in other loops, or at other places, than stored."""
+SELECTIONS: Final = 8
+"""Places at which one join may be read before it is stored: each splits the loops of its reader."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
 
@@ -56,7 +58,7 @@ class _Choice:
 
     def _joins(self, fold: Op, reader: Op, index: IndexMap) -> bool:
         """Whether the reader finishes the fold, in one loop with what else it finishes."""
-        if not _finishes(reader, index):
+        if any(user.regions for user in self.users[fold]) or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents
@@ -81,11 +83,15 @@ class _Choice:
         if any(_library_of(user) is not None for user in self.users[op]):
             return True
         readers = self.readers[op]
+        if op.regions and not all(_is_split(op, index) for _, index in readers):
+            return True
         if op.fold is not None:
             return len(readers) != 1 or not self._joins(op, *next(iter(readers)))
         if not self.cones[op]:
             return True
         weight = sum(part.primitive.weight for part in self.cones[op])
+        if op.regions and len(readers) > SELECTIONS:
+            return True
         if weight > CHEAP and any(_repeats(*reader) for reader in readers):
             return True
         places = {(reader.extents, index) for reader, index in readers}
@@ -108,6 +114,17 @@ def _finishes(reader: Op, index: IndexMap) -> bool:
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
     return reader.fold is None and alone and all(n.constant == 1 for n in missing)
+
+
+def _is_split(join: Op, index: IndexMap) -> bool:
+    """Whether the regions of a join, read through a map, are ranges of single iterators."""
+    for d, function in enumerate(index):
+        spans = [region[d] for region in join.regions]
+        limited = any(low.constant != 0 or high is not join.extents[d] for low, high in spans)
+        known = all(factor.constant is not None for _, factor in function.terms)
+        if limited and (len(function.terms) > 1 or not known):
+            return False
+    return True
 
 
 def _repeats(reader: Op, index: IndexMap) -> bool:

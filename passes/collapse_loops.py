@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from axiomjit.dims import dim
 from axiomjit.passes.loop_ir import (
+    Bound,
     For,
     Index,
     Load,
     LoopProgram,
     Nest,
+    Part,
+    Pick,
     Stmt,
     Store,
+    bounds_of,
     map_nests,
     rewrite_body,
     walk,
@@ -46,7 +50,9 @@ def _merge(stmt: Stmt) -> Stmt:
     accesses = [s for s in walk(inner.body) if isinstance(s, Load | Store)]
     if not all(_walks_as_one(a.index, stmt, inner) for a in accesses):
         return stmt
-    body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator),))
+    if any(bound.iterator == inner.iterator for bound in bounds_of(inner.body)):
+        return stmt
+    body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator, inner),))
     merged: For = inner.replace(extent=stmt.extent * inner.extent, body=body)
     return merged
 
@@ -58,9 +64,25 @@ def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
     return strides.get(outer.iterator, zero) is step * inner.extent
 
 
-def _without(stmt: Stmt, iterator: str) -> Stmt:
+def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
+    """The statement with the outer iterator merged into the flat one, which takes its place."""
+    if isinstance(stmt, Pick):
+        scaled: Stmt = stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
+        return scaled
     if not isinstance(stmt, Load | Store):
         return stmt
     terms = tuple((name, stride) for name, stride in stmt.index.terms if name != iterator)
     placed: Stmt = stmt.replace(index=Index(stmt.index.offset, terms))
     return placed
+
+
+def _scaled(part: Part, iterator: str, flat: For) -> Part:
+    """The part with bounds of whole rows turned into bounds of the elements in them."""
+    bounds = tuple(
+        Bound(flat.iterator, b.low * flat.extent, b.high * flat.extent)
+        if b.iterator == iterator
+        else b
+        for b in part.bounds
+    )
+    scaled: Part = part.replace(bounds=bounds)
+    return scaled

@@ -14,6 +14,7 @@ from axiomjit.passes.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    Pick,
     Stmt,
     Store,
 )
@@ -42,6 +43,10 @@ def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt,
         yield stmt, loops
         if isinstance(stmt, For):
             yield from _each(stmt.body, {**loops, stmt.iterator: stmt.extent})
+        elif isinstance(stmt, Pick):
+            for part in stmt.parts:
+                spans = {b.iterator: b.high - b.low for b in part.bounds if b.iterator is not None}
+                yield from _each(part.body, {**loops, **spans})
 
 
 def _nest_cost(nest: Nest) -> Cost:

@@ -14,6 +14,7 @@ from axiomjit.passes.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    Pick,
     State,
     Stmt,
     Store,
@@ -111,7 +112,9 @@ def _names(body: tuple[Stmt, ...]) -> set[str]:
     names: set[str] = set()
     for stmt in walk(body):
         match stmt:
-            case For(iterator=name) | Let(name=name) | Load(name=name) | Take(name=name):
+            case For(iterator=name):
+                names.add(name)
+            case Let(name=name) | Load(name=name) | Take(name=name) | Pick(name=name):
                 names.add(name)
             case Alloc(state=state):
                 names.add(state.name)
@@ -168,13 +171,15 @@ def _alike(host: For, guest: For) -> bool:
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
     """Whether a loop uses what the statements before it, after the host loop, have made."""
-    made = {s.name for s in between if isinstance(s, Let | Load | Take)}
+    made = {s.name for s in between if isinstance(s, Let | Load | Take | Pick)}
     written = {s.buffer for s in between if isinstance(s, Store)}
     for stmt in walk((loop,)):
         match stmt:
             case Let(operands=operands) if made & set(operands):
                 return True
             case Store(value=value) | Fold(value=value) if value in made:
+                return True
+            case Pick(parts=parts) if any(part.value in made for part in parts):
                 return True
             case Load(buffer=buffer) if buffer in written:
                 return True

@@ -3,13 +3,14 @@
     Program  := Step*                      steps in order over named storages
     Step     := Nest | LibraryCall
     Nest     := Stmt*, then a combine part Stmt*
-    Stmt     := For | Let | Load | Store | Alloc | Fold | Take | Push | Drain
+    Stmt     := For | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
 
 Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators and
 counts elements from the first element of its buffer. A fold has a state that `Alloc` opens with
 the neutral value, `Fold` combines elements into, and whose value `Take` gives afterwards. A `tree`
 collects the states of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of
-several cells is a tile: one cell per step of a loop over a block, its lanes.
+several cells is a tile: one cell per step of a loop over a block, its lanes. A `Pick` computes
+one of several scalars, by where its iterators stand.
 """
 
 from __future__ import annotations
@@ -38,13 +39,17 @@ class Block(Record):
 
 
 class For(Record):
-    """A loop; `kind` is "map" (steps are independent) or "fold" (steps feed a fold)."""
+    """A loop; `kind` is "map" (steps are independent) or "fold" (steps feed a fold).
+
+    With a `span` it takes only the steps from the first to before the second.
+    """
 
     iterator: str
     extent: Dim
     kind: str
     body: tuple[Stmt, ...]
     block: Block | None = None
+    span: tuple[Dim, Dim] | None = None
 
 
 class Let(Record):
@@ -116,7 +121,31 @@ class Drain(Record):
     state: State
 
 
-Stmt = For | Let | Load | Store | Alloc | Fold | Take | Push | Drain
+class Bound(Record):
+    """low <= iterator < high; without an iterator low <= 0 < high."""
+
+    iterator: str | None
+    low: Dim
+    high: Dim
+
+
+class Part(Record):
+    """What a pick computes where all bounds hold: statements, and the scalar `value`."""
+
+    bounds: tuple[Bound, ...]
+    body: tuple[Stmt, ...]
+    value: str
+
+
+class Pick(Record):
+    """A scalar that is the value of the one part whose bounds hold."""
+
+    name: str
+    dtype: DType
+    parts: tuple[Part, ...]
+
+
+Stmt = For | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
 
 
 class Nest(Record):
@@ -163,12 +192,25 @@ def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram
     return changed
 
 
+def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The bodies that stand inside a statement."""
+    if isinstance(stmt, Pick):
+        return tuple(part.body for part in stmt.parts)
+    return (stmt.body,) if isinstance(stmt, For) else ()
+
+
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement, loops before their bodies."""
+    """Every statement, loops and picks before what they hold."""
     for stmt in body:
         yield stmt
-        if isinstance(stmt, For):
-            yield from walk(stmt.body)
+        for inner in bodies_of(stmt):
+            yield from walk(inner)
+
+
+def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
+    """The bounds of all picks in a body."""
+    picks = [stmt for stmt in walk(body) if isinstance(stmt, Pick)]
+    return [bound for pick in picks for part in pick.parts for bound in part.bounds]
 
 
 def statements(nest: Nest) -> Iterator[Stmt]:
@@ -186,6 +228,10 @@ def rewrite_body(
         if isinstance(stmt, For):
             inner = rewrite_body(stmt.body, rule)
             stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
+        elif isinstance(stmt, Pick):
+            bodies = [rewrite_body(part.body, rule) for part in stmt.parts]
+            pairs = zip(stmt.parts, bodies, strict=True)
+            stmt = stmt.replace(parts=tuple(p.replace(body=b) for p, b in pairs))
         result += rule(stmt)
     return tuple(result)
 
@@ -198,6 +244,13 @@ def rename(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
 
     def index(old: Index) -> Index:
         return Index(old.offset, tuple((get(name), stride) for name, stride in old.terms))
+
+    def part(old: Part) -> Part:
+        bounds = tuple(
+            Bound(None if b.iterator is None else get(b.iterator), b.low, b.high)
+            for b in old.bounds
+        )
+        return Part(bounds, old.body, get(old.value))
 
     def state(old: State) -> State:
         lanes = None if old.lanes is None else get(old.lanes)
@@ -223,6 +276,8 @@ def rename(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
                 return (stmt.replace(value=get(value), state=state(stmt.state)),)
             case Alloc() | Push() | Drain():
                 return (stmt.replace(state=state(stmt.state)),)
+            case Pick(name=name):
+                return (stmt.replace(name=get(name), parts=tuple(map(part, stmt.parts))),)
 
     return rewrite_body(body, rule)
 

@@ -6,6 +6,7 @@ from axiomjit.dims import Dim, dim
 from axiomjit.index_maps import Affine, IndexMap, apply, fixed, iterator
 from axiomjit.passes.loop_ir import (
     Alloc,
+    Bound,
     Fold,
     For,
     Index,
@@ -14,6 +15,8 @@ from axiomjit.passes.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    Part,
+    Pick,
     State,
     Stmt,
     Store,
@@ -110,12 +113,31 @@ class _Emitter:
 
     def apply(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The primitive of a definition at one point of its iteration space."""
+        if definition.regions:
+            return self.pick(definition, place, body)
         operands = tuple(self.read(operand, place, body) for operand in definition.operands)
         if definition.primitive.name == "view":
             return operands[0]
         name = self.fresh()
         dtype = definition.dtype
         body.append(Let(name, dtype, definition.primitive, operands))
+        return name
+
+    def pick(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+        """The value of a join: each operand is read only where its region is."""
+        parts: list[Part] = []
+        for operand, region in zip(definition.operands, definition.regions, strict=True):
+            inner = self.open_body()
+            value = self.read(operand, place, inner)
+            limits = zip(place, region, definition.extents, strict=True)
+            bounds = tuple(
+                _bound(function, low, high)
+                for function, (low, high), extent in limits
+                if low.constant != 0 or high is not extent
+            )
+            parts.append(Part(bounds, tuple(inner), value))
+        name = self.fresh()
+        body.append(Pick(name, definition.dtype, tuple(parts)))
         return name
 
     def read(self, operand: Operand, place: IndexMap, body: list[Stmt]) -> str:
@@ -149,6 +171,19 @@ class _Emitter:
 def _total(view: View, place: IndexMap) -> Affine:
     terms = tuple((k, stride) for k, stride in enumerate(view.strides) if stride.constant != 0)
     return apply(Affine(view.offset, terms), place)
+
+
+def _bound(function: Affine, low: Dim, high: Dim) -> Bound:
+    """low <= function < high as a range of its iterator."""
+    low, high = low - function.offset, high - function.offset
+    if not function.terms:
+        return Bound(None, low, high)
+    ((k, coefficient),) = function.terms
+    factor = coefficient.constant
+    assert factor, "a join is read along one iterator at a time"
+    if factor < 0:
+        factor, low, high = -factor, 1 - high, 1 - low
+    return Bound(f"i{k}", (low + (factor - 1)) // factor, (high + (factor - 1)) // factor)
 
 
 def _named(function: Affine) -> Index:

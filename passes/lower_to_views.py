@@ -137,6 +137,7 @@ class _Lowering:
                 op.rank,
                 storage,
                 self.stored.get(op),
+                op.regions,
             )
         )
         if storage is not None:

@@ -17,6 +17,8 @@ from axiomjit.passes.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    Part,
+    Pick,
     Push,
     State,
     Stmt,
@@ -50,6 +52,8 @@ def let_text(let: Let) -> str:
 
 def _for_text(loop: For) -> str:
     text = f"for {loop.iterator} < {loop.extent} {loop.kind}"
+    if loop.span is not None:
+        text += " from {} to {}".format(*loop.span)
     if loop.block is not None:
         text += f" in block {loop.block.outer} of {loop.block.size}"
     return text + ":"
@@ -64,6 +68,15 @@ def _lines(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
         yield "  " * depth + _stmt_text(stmt)
         if isinstance(stmt, For):
             yield from _lines(stmt.body, depth + 1)
+        elif isinstance(stmt, Pick):
+            for part in stmt.parts:
+                yield "  " * (depth + 1) + _part_text(part)
+                yield from _lines(part.body, depth + 2)
+
+
+def _part_text(part: Part) -> str:
+    bounds = [f"{b.low} <= {b.iterator or 0} < {b.high}" for b in part.bounds]
+    return f"{part.value} where {' and '.join(bounds) or 'always'}:"
 
 
 def _stmt_text(stmt: Stmt) -> str:
@@ -88,6 +101,8 @@ def _stmt_text(stmt: Stmt) -> str:
             return f"push {stmt.state.name}" + (f" {stmt.value}" if stmt.value else "")
         case Drain():
             return f"drain {stmt.state.name}"
+        case Pick():
+            return f"{stmt.name} = pick: {code(stmt.dtype)}"
 
 
 def _step_text(step: Nest | LibraryCall) -> Iterator[str]:

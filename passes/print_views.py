@@ -5,7 +5,7 @@ from __future__ import annotations
 from axiomjit.dims import Dim
 from axiomjit.dtypes import code
 from axiomjit.graph import Input, Scalar, Size
-from axiomjit.index_maps import show
+from axiomjit.index_maps import show, show_region
 from axiomjit.passes.view_ir import Definition, Number, Operand, Storage, Value, View, ViewProgram
 
 
@@ -51,7 +51,10 @@ def _operand_text(operand: Operand) -> str:
 def _definition_text(definition: Definition) -> str:
     target = definition.name if definition.storage is None else definition.storage.name
     kind = "r-tensor" if definition.storage is None else "l-tensor"
-    reads = "; ".join(_operand_text(o) for o in definition.operands)
+    operands = [_operand_text(o) for o in definition.operands]
+    for k, region in enumerate(definition.regions):
+        operands[k] += f" where {show_region(region, definition.extents) or 'always'}"
+    reads = "; ".join(operands)
     fold = f"{definition.fold} " if definition.fold is not None else ""
     kept = _list(definition.extents[: definition.rank])
     text = f"{kind} {target}[{kept}] = {fold}{definition.primitive}({reads})"

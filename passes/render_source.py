@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
-from axiomjit.dims import SMALL, Dim
+from axiomjit.dims import SMALL, Dim, dim
 from axiomjit.dtypes import INT, DType, cast_name, code, part_dtype
 from axiomjit.passes.kernel_ir import Kernel, Parameter
 from axiomjit.passes.loop_ir import (
@@ -169,14 +169,23 @@ class _Writer:
 
     def loop(self, loop: For, grid: bool) -> str:
         """The head of a loop."""
-        iterator = self.named("i", loop.iterator)
+        first, last = (dim(0), loop.extent) if loop.span is None else loop.span
+        starts = [] if first.constant == 0 else [self.length(first)]
+        stops = [] if grid and last is loop.extent else [self.stop(first, last)]
         if grid:
-            return f"for {iterator} in range(lo, hi):"
-        extent = self.length(loop.extent)
-        if loop.block is None:
-            return f"for {iterator} in range({extent}):"
-        start, size = self.start(loop), self.length(loop.block.size)
-        return f"for {iterator} in range({start}, min({start} + {size}, {extent})):"
+            starts, stops = ["lo", *starts], ["hi", *stops]
+        elif loop.block is not None:
+            start = self.start(loop)
+            starts, stops = [start, *starts], [f"{start} + {self.length(loop.block.size)}", *stops]
+        limits = [_extreme("max", starts)] if starts else []
+        limits.append(_extreme("min", stops))
+        return f"for {self.named('i', loop.iterator)} in range({', '.join(limits)}):"
+
+    def stop(self, first: Dim, last: Dim) -> str:
+        """Where a span stops; a short one says so, that LLVM makes no vector code of it."""
+        steps = (last - first).constant
+        short = steps is not None and steps <= SMALL and first.constant is None
+        return f"{self.length(first)} + {steps}" if short else self.length(last)
 
     def statement(self, stmt: Stmt) -> Iterator[str]:
         """The lines of one statement that is no loop."""
@@ -203,6 +212,8 @@ class _Writer:
                 yield self.push(stmt)
             case Drain():
                 yield self.drain(stmt.state)
+            case _:
+                raise TypeError(f"{type(stmt).__name__} has no form in source")
 
     def define(self, old: str, dtype: DType) -> str:
         """The name of a new scalar."""
@@ -285,3 +296,8 @@ class _Writer:
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"
         return f"drain_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"
+
+
+def _extreme(function: str, values: list[str]) -> str:
+    """The smallest or largest of some values, as source."""
+    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"

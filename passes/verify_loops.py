@@ -15,6 +15,7 @@ from axiomjit.passes.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    Pick,
     Push,
     Stmt,
     Store,
@@ -65,10 +66,10 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
     if bool(nest.combine) != bool(nest.partials):
         yield "a combine part without partials, or the reverse"
     loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
-    if nest.combine and (len(loops) != 1 or loops[0].kind != "map"):
+    if nest.combine and not (loops and loops[0].kind == "map"):
         yield "a nest with a combine part needs one outer map loop"
     grid = any(loop.kind == "map" for loop in loops)
-    if grid and len(nest.body) != 1:
+    if grid and len({(s.iterator, s.extent) if isinstance(s, For) else s for s in nest.body}) != 1:
         yield "statements beside the outer map loop"
 
 
@@ -88,7 +89,14 @@ def _body_faults(
                     yield f"two loops over {stmt.iterator}"
                 inner = {**loops, stmt.iterator: stmt}
                 yield from _body_faults(stmt.body, names, inner, states)
-            case Let() | Load() | Take():
+            case Pick():
+                for part in stmt.parts:
+                    made = names | {s.name for s in part.body if isinstance(s, Let | Load | Pick)}
+                    if part.value not in made:
+                        yield f"{stmt.name} picks {part.value}, which is not defined"
+                    yield from _body_faults(part.body, names, loops, states)
+        match stmt:
+            case Let() | Load() | Take() | Pick():
                 if stmt.name in names:
                     yield f"{stmt.name} is defined twice"
                 names.add(stmt.name)
@@ -113,6 +121,10 @@ def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterat
             for name, _ in stmt.index.terms:
                 if name not in loops:
                     yield f"index of {stmt.buffer.name} names {name} outside its loop"
+        case Pick():
+            named = {bound.iterator for part in stmt.parts for bound in part.bounds}
+            for iterator in sorted(named - {None, *loops}, key=str):
+                yield f"bounds of {stmt.name} name {iterator} outside its loop"
         case For(block=block) if block is not None and block.outer not in loops:
             yield f"block of {stmt.iterator} in the absent loop {block.outer}"
         case Fold() | Take():

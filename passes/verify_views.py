@@ -66,5 +66,7 @@ def _definition_faults(
                     yield f"{definition.name} reads the unlisted number {operand.name}"
     if (definition.fold is None) != (definition.rank == len(definition.extents)):
         yield f"{definition.name} folds without an accumulator, or the reverse"
+    if definition.regions and len(definition.regions) != len(definition.operands):
+        yield f"{definition.name} joins {len(definition.operands)} operands in other regions"
     if definition.library is not None and definition.storage is None:
         yield f"{definition.name} is computed by a library but has no storage"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from axiomjit.dims import Dim
 from axiomjit.dtypes import DType
 from axiomjit.graph import Held, Input, Scalar, Size
-from axiomjit.index_maps import IndexMap
+from axiomjit.index_maps import IndexMap, Region
 from axiomjit.primitives import Accumulator, Primitive
 from axiomjit.records import Record
 
@@ -76,7 +76,7 @@ class Library(Record):
 class Definition(Record):
     """One op of the program; with a storage it is computed into it, without it is an r-tensor.
 
-    `library` computes it instead of loops, where there is one.
+    `library` computes it instead of loops, where there is one. A join has a region per operand.
     """
 
     name: str
@@ -88,6 +88,7 @@ class Definition(Record):
     rank: int
     storage: Storage | None = None
     library: Library | None = None
+    regions: tuple[Region, ...] = ()
 
 
 class ViewProgram(Record):

@@ -131,7 +131,7 @@ def apply_pass(function: Callable[..., object], before: object, case: Case) -> o
     match function.__name__:
         case "lower_to_views":
             return function(before, case.layouts)
-        case "block_folds":
+        case "block_folds" | "split_regions":
             return function(before, case.scope)
         case "make_plan":
             return function(before, estimate_cost(lower_until("tile_folds", case)))

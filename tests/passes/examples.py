@@ -76,6 +76,15 @@ def parts(x):
     return x.T.real, x[::2].imag, np.real(x * 2.0), x.real + x.imag
 
 
+def padded(x):
+    p = np.pad(x, 1)
+    return p[:-2, 1:-1] + p[2:, 1:-1] - p[1:-1, 1:-1] * 2.0
+
+
+def joined(x, y):
+    return np.concatenate([x, y * 2.0]).sum(axis=1), np.stack([x, -x], axis=1)
+
+
 _MAKERS: dict[str, Callable[[], Case]] = {
     "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
     "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
@@ -93,6 +102,8 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "merged": lambda: follow(merged, numbers(6, 7)),
     "complexes": lambda: follow(complexes, *[numbers(3, 2000, dtype="c16")] * 2),
     "parts": lambda: follow(parts, numbers(6, 7, dtype="c16")),
+    "padded": lambda: follow(padded, numbers(6, 7)),
+    "joined": lambda: follow(joined, numbers(6, 7), numbers(5, 7)),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 NAMES = tuple(_MAKERS)

@@ -76,6 +76,7 @@ ILLEGAL = {
     "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
+    "split_regions": without(Load),
 }
 
 
@@ -155,6 +156,16 @@ def merged_anyway(program):
     return in_statements(rule)(program)
 
 
+def without_first_range(program):
+    """Loops that were split lack their first steps."""
+
+    def rule(stmt):
+        first = isinstance(stmt, For) and stmt.span is not None and stmt.span[0].constant == 0
+        return () if first else (stmt,)
+
+    return in_statements(rule)(program)
+
+
 def no_last_launch(plan):
     """The plan without its last kernel."""
     last = max(k for k, step in enumerate(plan.steps) if isinstance(step, Launch))
@@ -182,6 +193,7 @@ WRONG = {
     "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
+    "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
 }
 

@@ -29,6 +29,8 @@ VECTOR_LOOPS = {
     "merged": [1, 1],
     "complexes": [1],
     "parts": [1],
+    "padded": [3],
+    "joined": [1, 2],
     "single": [1],
 }
 """How many loops of each kernel of the golden set LLVM made packed code of, at least."""
