@@ -1,8 +1,9 @@
 """The table of primitives and the table of accumulators: one row each, its rules beside it.
 
 A row gives the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its
-form in generated source, the dtypes that have such a form, whether LLVM makes packed code of it,
-and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the result's cast.
+form in generated source, the dtypes that have such a form, those in which it makes scalar code
+of the loop around it, and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the
+result's cast.
 
 Nothing relies on how Numba promotes: what it computes in another type is cast back at once.
 float16 is computed in float32 and rounded after each operation, as NumPy does it.
@@ -29,6 +30,7 @@ from axiomjit.dtypes import (
     bounds,
     cast_name,
 )
+from axiomjit.processor import divides_long_vectors
 from axiomjit.records import Record
 
 FLOATS: Final = frozenset({"f2", "f4", "f8"})
@@ -36,6 +38,7 @@ INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
 NUMBERS: Final = FLOATS | INTEGERS
 ALL: Final = NUMBERS | {"b1"}
 BITS: Final = INTEGERS | {"b1"}
+LONG: Final = frozenset({"i8", "u8"})
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
 KEPT: Final = frozenset({"b1", "i8", "f4", "f8"})
 """Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
@@ -45,7 +48,9 @@ class Primitive(Record):
     """One scalar operation.
 
     `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
-    form for bools where that is another.
+    form for bools where that is another. In the dtypes of `scalar` LLVM makes no packed code of a
+    loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
+    the loop around their calls packed.
     """
 
     name: str
@@ -53,7 +58,7 @@ class Primitive(Record):
     evaluate: Callable[..., np.ndarray]
     source: str
     loops: frozenset[str] = ALL
-    vector: bool = True
+    scalar: frozenset[str] = frozenset()
     weight: int = 1
     sign: str | None = None
     bools: str | None = None
@@ -63,6 +68,10 @@ class Primitive(Record):
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    def is_scalar(self, code: str) -> bool:
+        """Whether a loop with this in this dtype is scalar code on the CPU at hand."""
+        return code in self.scalar and not divides_long_vectors()
 
     @property
     def keeps_weak(self) -> bool:
@@ -103,9 +112,9 @@ WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
 
 
 def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
-    """A row of integer division or of libm's fmod: scalar code on every CPU."""
+    """A row of division."""
     name = ufunc.__name__
-    return Primitive(name, 2, ufunc, name + "({0}, {1})", NUMBERS, False, 20, sign)
+    return Primitive(name, 2, ufunc, name + "({0}, {1})", NUMBERS, LONG, 20, sign)
 
 
 _ROWS: Final = (
@@ -119,7 +128,7 @@ _ROWS: Final = (
     Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),
     Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),
     Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS, weight=8, sign="/"),
-    Primitive("power", 2, np.power, "power({0}, {1})", FLOATS, False, 80, "**"),
+    Primitive("power", 2, np.power, "power({0}, {1})", FLOATS, weight=80, sign="**"),
     Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
     Primitive("absolute", 1, np.absolute, "absolute({0})"),
     Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS, weight=12),
@@ -131,11 +140,9 @@ _ROWS: Final = (
     Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", sign="<=", bools="~{0} | {1}"),
     Primitive("greater", 2, np.greater, "{0} > {1}", sign=">", bools="{0} & ~{1}"),
     Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", sign=">=", bools="{0} | ~{1}"),
-    Primitive(
-        "floor_divide", 2, np.floor_divide, "floor_divide({0}, {1})", NUMBERS, False, 20, "//"
-    ),
-    Primitive("remainder", 2, np.remainder, "remainder({0}, {1})", NUMBERS, False, 20, "%"),
-    Primitive("fmod", 2, np.fmod, "fmod({0}, {1})", NUMBERS, False, 20),
+    _divides(np.floor_divide, "//"),
+    _divides(np.remainder, "%"),
+    _divides(np.fmod),
     Primitive("fmax", 2, np.fmax, "fmax({0}, {1})", weight=3),
     Primitive("fmin", 2, np.fmin, "fmin({0}, {1})", weight=3),
     Primitive("clip", 3, _CLIP, "minimum(maximum({0}, {1}), {2})", weight=2),

@@ -25,6 +25,7 @@ from axiomjit.passes.view_ir import ViewProgram
 from axiomjit.print_graph import print_graph
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.execute import Seen
+from axiomjit.runtime.kernel_cache import KernelCache
 from axiomjit.runtime.plain import run_plain
 from axiomjit.trace import trace
 
@@ -115,6 +116,17 @@ def small_forms():
     with (
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch("axiomjit.passes.tile_folds.LANES", 4),
+    ):
+        yield
+
+
+@contextmanager
+def plain_division():
+    """As on CPUs that do not divide vectors of 64-bit integers; kernels are compiled anew."""
+    with (
+        patch("axiomjit.primitives.divides_long_vectors", lambda: False),
+        patch("axiomjit.runtime.division_intrinsics.divides_long_vectors", lambda: False),
+        patch("axiomjit.runtime.execute.KERNELS", KernelCache()),
     ):
         yield
 
