@@ -22,6 +22,7 @@ from axiomjit.passes.plan_ir import Allocate, Launch, NumberSource, Plan, Produc
 from axiomjit.passes.print_loops import print_loops
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import ViewProgram
+from axiomjit.primitives import Primitive
 from axiomjit.print_graph import print_graph
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.execute import Seen
@@ -112,10 +113,16 @@ def checked():
 
 @contextmanager
 def small_forms():
-    """Blocks, groups and tiles so small that a few elements fill several of each."""
+    """Blocks, groups, tiles and strips so small that a few elements fill several of each.
+
+    Loops with a sum, a product or a cast are split: many more than on any CPU.
+    """
+    scalar = ("add", "multiply", "negative", "cast", "floor_divide", "remainder", "fmod")
     with (
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch("axiomjit.passes.tile_folds.LANES", 4),
+        patch.multiple("axiomjit.passes.strip_mine", STRIP=2, LEAST=1, WHOLE=4, SHORT=2, HIDDEN=0),
+        patch.object(Primitive, "is_scalar", lambda self, code: self.name in scalar),
     ):
         yield
 
@@ -147,7 +154,7 @@ def apply_pass(function: Callable[..., object], before: object, case: Case) -> o
     match function.__name__:
         case "lower_to_views":
             return function(before, case.layouts)
-        case "block_folds":
+        case "block_folds" | "strip_mine":
             return function(before, case.scope)
         case "make_plan":
             return function(before, estimate_cost(lower_until("tile_folds", case)))

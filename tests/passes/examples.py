@@ -68,6 +68,19 @@ def merged(x):
     return (x.T - 1.0).reshape(-1, 2) * 2.0
 
 
+def remainder(x, y, k):
+    return np.sqrt(x * y + 1.0) * (k % 7) + x / y, k % 7
+
+
+def remainders(x, k):
+    t = ((k * 3 + 1) // 5 ^ k) % 11
+    return (np.sqrt(x + t) / x).sum(axis=0)
+
+
+def remainder_total(x, k):
+    return (np.sqrt(x) / (k % 7 + 1)).sum()
+
+
 _MAKERS: dict[str, Callable[[], Case]] = {
     "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
     "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
@@ -83,6 +96,13 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "tests": lambda: follow(tests, numbers(40, 2000)),
     "masked": lambda: follow(masked, numbers(6, 7)),
     "merged": lambda: follow(merged, numbers(6, 7)),
+    "remainder": lambda: follow(
+        remainder, numbers(3000) + 5, numbers(3000) + 6, numbers(3000, dtype="i8")
+    ),
+    "remainders": lambda: follow(remainders, numbers(40, 2000) + 5, numbers(40, 2000, dtype="i8")),
+    "remainder_total": lambda: follow(
+        remainder_total, numbers(3000) + 5, numbers(3000).astype("i8")
+    ),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 NAMES = tuple(_MAKERS)

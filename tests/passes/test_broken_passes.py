@@ -76,6 +76,7 @@ ILLEGAL = {
     "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
+    "strip_mine": without(Load),
 }
 
 
@@ -161,6 +162,17 @@ def no_last_launch(plan):
     return plan.replace(steps=plan.steps[:last] + plan.steps[last + 1 :])
 
 
+def one_tile_for_all(program):
+    """Every load from a tile reads the first one."""
+    (nest,) = program.steps
+    first = nest.tiles[0]
+    return in_statements(
+        lambda s: (
+            (s.replace(buffer=first),) if isinstance(s, Load) and s.buffer.role == "tile" else (s,)
+        )
+    )(program)
+
+
 def unsigned(op):
     """Negation forgotten."""
     if op.primitive.name != "negative":
@@ -182,6 +194,7 @@ WRONG = {
     "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
+    "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
 }
 

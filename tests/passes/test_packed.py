@@ -27,6 +27,9 @@ VECTOR_LOOPS = {
     "tests": [2, 1],
     "masked": [2],
     "merged": [1, 1],
+    "remainder": [1],
+    "remainders": [1],
+    "remainder_total": [1],
     "single": [1],
 }
 """How many loops of each kernel of the golden set LLVM made packed code of, at least."""
