@@ -1,8 +1,9 @@
 """The table of primitives and the table of accumulators: one row each, its rules beside it.
 
 A row gives the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its
-form in generated source, the dtypes that have such a form, whether LLVM makes packed code of it,
-and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the result's cast.
+form in generated source, the dtypes that have such a form, those in which it makes scalar code
+of the loop around it, and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the
+result's cast.
 
 Nothing relies on how Numba promotes: what it computes in another type is cast back at once.
 float16 is computed in float32 and rounded after each operation, as NumPy does it.
@@ -30,6 +31,7 @@ from axiomjit.dtypes import (
     bounds,
     cast_name,
 )
+from axiomjit.processor import divides_long_vectors
 from axiomjit.records import Record
 
 FLOATS: Final = frozenset({"f2", "f4", "f8"})
@@ -40,6 +42,7 @@ NUMBERS: Final = REALS | COMPLEXES
 ORDERED: Final = REALS | {"b1"}
 ALL: Final = NUMBERS | {"b1"}
 BITS: Final = INTEGERS | {"b1"}
+LONG: Final = frozenset({"i8", "u8"})
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
 KEPT: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
 """Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
@@ -53,7 +56,9 @@ class Primitive(Record):
     """One scalar operation, of `arity` operands or of ANY_NUMBER.
 
     `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
-    form for bools where that is another.
+    form for bools where that is another. In the dtypes of `scalar` LLVM makes no packed code of a
+    loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
+    the loop around their calls packed.
     """
 
     name: str
@@ -61,7 +66,7 @@ class Primitive(Record):
     evaluate: Callable[..., np.ndarray]
     source: str
     loops: frozenset[str] = ALL
-    vector: bool = True
+    scalar: frozenset[str] = frozenset()
     weight: int = 1
     sign: str | None = None
     bools: str | None = None
@@ -71,6 +76,10 @@ class Primitive(Record):
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    def is_scalar(self, code: str) -> bool:
+        """Whether a loop with this in this dtype is scalar code on the CPU at hand."""
+        return code in self.scalar and not divides_long_vectors()
 
     @property
     def keeps_weak(self) -> bool:
@@ -119,6 +128,12 @@ REAL_VIEW: Final = REAL.replace(name="real_view")
 IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
+def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
+    """A row of division."""
+    name = ufunc.__name__
+    return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20, sign)
+
+
 _ROWS: Final = (
     VIEW,
     READ_ONLY,
@@ -134,7 +149,7 @@ _ROWS: Final = (
     Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),
     Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS | COMPLEXES, weight=8, sign="/"),
     Primitive("reciprocal", 1, np.reciprocal, "reciprocal({0})", COMPLEXES, weight=16),
-    Primitive("power", 2, np.power, "power({0}, {1})", FLOATS | COMPLEXES, False, 80, "**"),
+    Primitive("power", 2, np.power, "power({0}, {1})", FLOATS | COMPLEXES, weight=80, sign="**"),
     Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
     Primitive("absolute", 1, np.absolute, "absolute({0})"),
     Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS | COMPLEXES, weight=12),
@@ -146,9 +161,9 @@ _ROWS: Final = (
     Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", sign="<=", bools="~{0} | {1}"),
     Primitive("greater", 2, np.greater, "{0} > {1}", sign=">", bools="{0} & ~{1}"),
     Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", sign=">=", bools="{0} | ~{1}"),
-    Primitive("floor_divide", 2, np.floor_divide, "floor_divide({0}, {1})", REALS, False, 20, "//"),
-    Primitive("remainder", 2, np.remainder, "remainder({0}, {1})", REALS, False, 20, "%"),
-    Primitive("fmod", 2, np.fmod, "fmod({0}, {1})", REALS, False, 20),
+    _divides(np.floor_divide, "//"),
+    _divides(np.remainder, "%"),
+    _divides(np.fmod),
     Primitive("fmax", 2, np.fmax, "fmax({0}, {1})", weight=3),
     Primitive("fmin", 2, np.fmin, "fmin({0}, {1})", weight=3),
     Primitive("clip", 3, _CLIP, "minimum(maximum({0}, {1}), {2})", weight=2),

@@ -10,7 +10,7 @@ A loop program says how. `lower_to_loops` writes one nest per stored value; `fus
 nests over the same iteration space; `order_loops` puts unit stride innermost; `collapse_loops`
 makes neighbouring loops one where memory is walked as one; `tile_folds` keeps a tile of states
 where a fold runs across memory; `block_folds` cuts folds into blocks whose sums form a tree, and
-gives folds without a map loop a grid.
+gives folds without a map loop a grid; `strip_mine` gives scalar operations loops of their own.
 
 A plan says in which steps. `make_plan` puts allocation, launches and library calls in order;
 `render_source` writes each nest as one readable Python function. `estimate_cost` counts on the

@@ -9,15 +9,16 @@ Names are ours: iterators i0.., values v0.., states s0... An index is affine in 
 counts elements from the first element of its buffer. A fold has a state that `Alloc` opens with
 the neutral value, `Fold` combines elements into, and whose value `Take` gives afterwards. A `tree`
 collects the states of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of
-several cells is a tile: one cell per step of a loop over a block, its lanes. A `Pick` computes
-one of several scalars, by where its iterators stand.
+several cells is a tile: one cell per step of a loop over a block, its lanes. So is a storage of
+role "tile": what a loop over a block stores there, a later one over the same block loads. A `Pick`
+computes one of several scalars, by where its iterators stand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from axiomjit.dims import Dim
+from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import DType
 from axiomjit.passes.view_ir import Number, Storage, View
 from axiomjit.primitives import Accumulator, Primitive
@@ -152,12 +153,13 @@ class Nest(Record):
     """One future kernel: `body` runs for a range of the first loop, then once `combine`.
 
     Without a combine part the body is complete; `partials` are the buffers that carry the states
-    of body parts to the combine part, of `groups` cells each.
+    of body parts to the combine part, of `groups` cells each. `tiles` are scratch of the body.
     """
 
     body: tuple[Stmt, ...]
     combine: tuple[Stmt, ...] = ()
     partials: tuple[Storage, ...] = ()
+    tiles: tuple[Storage, ...] = ()
 
 
 class LibraryCall(Record):
@@ -217,6 +219,23 @@ def statements(nest: Nest) -> Iterator[Stmt]:
     """Every statement of both parts of a nest."""
     yield from walk(nest.body)
     yield from walk(nest.combine)
+
+
+def cell(iterator: str, block: Block) -> Index:
+    """Where in a tile the current step of a loop over a block has its cell."""
+    return Index(dim(0), ((block.outer, dim(block.size) * -1), (iterator, dim(1))))
+
+
+def used(stmt: Stmt) -> tuple[str, ...]:
+    """The scalars that a statement needs."""
+    match stmt:
+        case Let(operands=operands):
+            return operands
+        case Store(value=value) | Fold(value=value):
+            return (value,)
+        case Push(value=value) if value is not None:
+            return (value,)
+    return ()
 
 
 def rewrite_body(

@@ -21,6 +21,7 @@ from axiomjit.passes.order_loops import order_loops
 from axiomjit.passes.plan_ir import Cost, Plan
 from axiomjit.passes.simplify_algebra import simplify_algebra
 from axiomjit.passes.split_regions import split_regions
+from axiomjit.passes.strip_mine import strip_mine
 from axiomjit.passes.tile_folds import tile_folds
 from axiomjit.passes.verify_loops import verify_loops
 from axiomjit.passes.verify_views import verify_views
@@ -37,6 +38,7 @@ PASSES: Final = (
     *LOOP_PASSES,
     block_folds,
     split_regions,
+    strip_mine,
     make_plan,
 )
 
@@ -72,6 +74,7 @@ def run_pipeline(graph: Graph, layouts: Mapping[int, tuple[Dim, ...]], scope: Sc
     loops = _verified(tile_folds(loops), verify_loops)
     loops = _verified(block_folds(loops, scope), verify_loops)
     loops = _verified(split_regions(loops, scope), verify_loops)
+    loops = _verified(strip_mine(loops, scope), verify_loops)
     plan = make_plan(loops, costs)
     return Stages(graph, simplified, views, loops, plan, _total(costs, loops))
 

@@ -111,6 +111,8 @@ def _step_text(step: Nest | LibraryCall) -> Iterator[str]:
         yield f"  {step.function} {step.target.name} = ({operands}) over {step.axes}"
         return
     yield "  nest"
+    for buffer in step.tiles:
+        yield f"    tile {buffer.name}: {code(buffer.dtype)}[{buffer.shape[0]}]"
     yield from _lines(step.body, 2)
     if step.combine:
         for buffer in step.partials:

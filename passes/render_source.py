@@ -69,6 +69,7 @@ class _Writer:
         self.names: dict[tuple[str, object], str] = {}
         self.counts: dict[str, int] = {}
         self.buffers: dict[Storage, str] = {}
+        self.scratch: dict[Storage, str] = {}
         self.written: set[Storage] = set()
         self.numbers: dict[str, str] = {}
         self.lengths: dict[Dim, str] = {}
@@ -79,7 +80,8 @@ class _Writer:
     def kernel(self, nest: Nest) -> Rendered:
         """The whole function, header last since only the body knows its words."""
         self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
-        lines = list(self.body(nest.body, 1, grid=True))
+        lines = list(self.tiles(nest.tiles))
+        lines += self.body(nest.body, 1, grid=True)
         if nest.combine:
             lines.append("    if lo == hi:")
             lines += self.body(nest.combine, 2, grid=False)
@@ -103,6 +105,13 @@ class _Writer:
             tuple(self.lengths),
         )
 
+    def tiles(self, tiles: tuple[Storage, ...]) -> Iterator[str]:
+        """Scratch on the stack."""
+        for tile in tiles:
+            self.scratch[tile] = self.fresh("x")
+            dtype = cast_name(code(tile.dtype))
+            yield f"    {self.scratch[tile]} = tile({tile.shape[0]}, {dtype})"
+
     def fresh(self, letter: str) -> str:
         """The next name with this letter."""
         self.counts[letter] = self.counts.get(letter, 0) + 1
@@ -124,7 +133,9 @@ class _Writer:
         return self.named("v", old)
 
     def buffer(self, storage: Storage) -> str:
-        """The name of a buffer: a for read, o for written, p for partial results."""
+        """The name of a buffer: a for read, o for written, p for partial results, x for tiles."""
+        if storage in self.scratch:
+            return self.scratch[storage]
         if storage not in self.buffers:
             letter = "p" if storage.role == "partial" else "o" if storage in self.written else "a"
             self.buffers[storage] = self.fresh(letter)
@@ -139,15 +150,17 @@ class _Writer:
             self.lengths[value] = self.fresh("n")
         return self.lengths[value]
 
-    def index(self, index: Index) -> str:
-        """An element index as an expression of iterators and lengths."""
+    def place(self, storage: Storage, index: Index) -> str:
+        """A buffer and the index of an element, as an expression of iterators and lengths."""
         parts = []
         for name, stride in index.terms:
-            iterator, factor = self.named("i", name), self.length(stride, baked=1)
+            iterator = self.named("i", name)
+            inside = storage in self.scratch
+            factor = str(stride.constant) if inside else self.length(stride, baked=1)
             parts.append(iterator if factor == "1" else f"{iterator} * {factor}")
         if index.offset.constant != 0 or not parts:
             parts.append(self.length(index.offset))
-        return " + ".join(parts)
+        return f"{self.buffer(storage)}, {' + '.join(parts)}"
 
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
@@ -196,10 +209,10 @@ class _Writer:
                 text = stmt.primitive.written(operands, codes, code(stmt.dtype))
                 yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
             case Load():
-                place = f"{self.buffer(stmt.buffer)}, {self.index(stmt.index)}"
+                place = self.place(stmt.buffer, stmt.index)
                 yield f"{self.define(stmt.name, stmt.buffer.dtype)} = load({place})"
             case Store():
-                place = f"{self.buffer(stmt.buffer)}, {self.index(stmt.index)}"
+                place = self.place(stmt.buffer, stmt.index)
                 yield f"store({place}, {self.as_type(stmt.value, stmt.buffer.dtype)})"
             case Alloc():
                 yield from self.alloc(stmt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from axiomjit.dims import dim
 from axiomjit.errors import VerifyError
 from axiomjit.passes.loop_ir import (
     Alloc,
@@ -20,7 +21,9 @@ from axiomjit.passes.loop_ir import (
     Stmt,
     Store,
     Take,
+    cell,
     statements,
+    used,
 )
 from axiomjit.passes.print_loops import print_loops
 
@@ -47,7 +50,7 @@ def _faults(program: LoopProgram) -> Iterator[str]:
             writes = {step.target.name}
         else:
             yield from _nest_faults(step, numbers)
-            own = {buffer.name for buffer in step.partials}
+            own = {buffer.name for buffer in (*step.partials, *step.tiles)}
             reads = {s.buffer.name for s in statements(step) if isinstance(s, Load)} - own
             writes = {s.buffer.name for s in statements(step) if isinstance(s, Store)} - own
             reads -= writes  # a nest may read what it has written; order is checked by names
@@ -63,6 +66,7 @@ def _faults(program: LoopProgram) -> Iterator[str]:
 def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
     for part in (nest.body, nest.combine):
         yield from _body_faults(part, set(numbers), {}, set())
+        yield from _tile_faults(part, None, set())
     if bool(nest.combine) != bool(nest.partials):
         yield "a combine part without partials, or the reverse"
     loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
@@ -79,7 +83,7 @@ def _body_faults(
     """Names, iterators and states are visible from their statement to the end of its body."""
     names, states = set(names), set(states)
     for stmt in body:
-        for name in _used(stmt):
+        for name in used(stmt):
             if name not in names:
                 yield f"{name} is used before it is defined"
         yield from _place_faults(stmt, loops, states)
@@ -102,17 +106,6 @@ def _body_faults(
                 names.add(stmt.name)
             case Alloc():
                 states.add(stmt.state.name)
-
-
-def _used(stmt: Stmt) -> tuple[str, ...]:
-    match stmt:
-        case Let(operands=operands):
-            return operands
-        case Store(value=value) | Fold(value=value):
-            return (value,)
-        case Push(value=value) if value is not None:
-            return (value,)
-    return ()
 
 
 def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterator[str]:
@@ -138,3 +131,23 @@ def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterat
         case Push() | Drain():
             if stmt.state.name not in states:
                 yield f"state {stmt.state.name} is not open"
+
+
+def _tile_faults(
+    body: tuple[Stmt, ...], loop: For | None, filled: set[tuple[str, For]]
+) -> Iterator[str]:
+    """A tile is loaded in a loop over a block after an earlier one, of equal head, filled it."""
+    stored: set[tuple[str, For]] = set()
+    for stmt in body:
+        if isinstance(stmt, For):
+            head = stmt.replace(kind="map", body=())
+            yield from _tile_faults(stmt.body, head, stored)
+            stored |= {(s.buffer.name, head) for s in stmt.body if isinstance(s, Store)}
+        elif isinstance(stmt, Load | Store) and stmt.buffer.role == "tile":
+            name, block = stmt.buffer.name, None if loop is None else loop.block
+            if loop is None or block is None or stmt.index != cell(loop.iterator, block):
+                yield f"index of the tile {name} is not the cell of its step"
+            elif stmt.buffer.shape != (dim(block.size),):
+                yield f"the tile {name} has not one cell for each step"
+            elif isinstance(stmt, Load) and (name, loop) not in filled:
+                yield f"the tile {name} is read before it is filled"

@@ -23,9 +23,11 @@ from axiomjit.passes.plan_ir import Allocate, Launch, NumberSource, Plan, Produc
 from axiomjit.passes.print_loops import print_loops
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import ViewProgram
+from axiomjit.primitives import Primitive
 from axiomjit.print_graph import print_graph
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.execute import Seen
+from axiomjit.runtime.kernel_cache import KernelCache
 from axiomjit.runtime.memory import allocate
 from axiomjit.runtime.plain import run_plain
 from axiomjit.trace import trace
@@ -107,10 +109,27 @@ def checked():
 
 @contextmanager
 def small_forms():
-    """Blocks, groups and tiles so small that a few elements fill several of each."""
+    """Blocks, groups, tiles and strips so small that a few elements fill several of each.
+
+    Loops with a sum, a product or a cast are split: many more than on any CPU.
+    """
+    scalar = ("add", "multiply", "negative", "cast", "floor_divide", "remainder", "fmod")
     with (
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch("axiomjit.passes.tile_folds.LANES", 4),
+        patch.multiple("axiomjit.passes.strip_mine", STRIP=2, LEAST=1, WHOLE=4, SHORT=2, HIDDEN=0),
+        patch.object(Primitive, "is_scalar", lambda self, code: self.name in scalar),
+    ):
+        yield
+
+
+@contextmanager
+def plain_division():
+    """As on CPUs that do not divide vectors of 64-bit integers; kernels are compiled anew."""
+    with (
+        patch("axiomjit.primitives.divides_long_vectors", lambda: False),
+        patch("axiomjit.runtime.division_intrinsics.divides_long_vectors", lambda: False),
+        patch("axiomjit.runtime.execute.KERNELS", KernelCache()),
     ):
         yield
 
@@ -131,7 +150,7 @@ def apply_pass(function: Callable[..., object], before: object, case: Case) -> o
     match function.__name__:
         case "lower_to_views":
             return function(before, case.layouts)
-        case "block_folds" | "split_regions":
+        case "block_folds" | "split_regions" | "strip_mine":
             return function(before, case.scope)
         case "make_plan":
             return function(before, estimate_cost(lower_until("tile_folds", case)))

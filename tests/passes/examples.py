@@ -85,6 +85,19 @@ def joined(x, y):
     return np.concatenate([x, y * 2.0]).sum(axis=1), np.stack([x, -x], axis=1)
 
 
+def remainder(x, y, k):
+    return np.sqrt(x * y + 1.0) * (k % 7) + x / y, k % 7
+
+
+def remainders(x, k):
+    t = ((k * 3 + 1) // 5 ^ k) % 11
+    return (np.sqrt(x + t) / x).sum(axis=0)
+
+
+def remainder_total(x, k):
+    return (np.sqrt(x) / (k % 7 + 1)).sum()
+
+
 _MAKERS: dict[str, Callable[[], Case]] = {
     "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
     "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
@@ -104,6 +117,13 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "parts": lambda: follow(parts, numbers(6, 7, dtype="c16")),
     "padded": lambda: follow(padded, numbers(6, 7)),
     "joined": lambda: follow(joined, numbers(6, 7), numbers(5, 7)),
+    "remainder": lambda: follow(
+        remainder, numbers(3000) + 5, numbers(3000) + 6, numbers(3000, dtype="i8")
+    ),
+    "remainders": lambda: follow(remainders, numbers(40, 2000) + 5, numbers(40, 2000, dtype="i8")),
+    "remainder_total": lambda: follow(
+        remainder_total, numbers(3000) + 5, numbers(3000).astype("i8")
+    ),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 NAMES = tuple(_MAKERS)

@@ -77,6 +77,7 @@ ILLEGAL = {
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
     "split_regions": without(Load),
+    "strip_mine": without(Load),
 }
 
 
@@ -172,6 +173,17 @@ def no_last_launch(plan):
     return plan.replace(steps=plan.steps[:last] + plan.steps[last + 1 :])
 
 
+def one_tile_for_all(program):
+    """Every load from a tile reads the first one."""
+    (nest,) = program.steps
+    first = nest.tiles[0]
+    return in_statements(
+        lambda s: (
+            (s.replace(buffer=first),) if isinstance(s, Load) and s.buffer.role == "tile" else (s,)
+        )
+    )(program)
+
+
 def unsigned(op):
     """Negation forgotten."""
     if op.primitive.name != "negative":
@@ -194,6 +206,7 @@ WRONG = {
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
     "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
+    "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
 }
 

@@ -8,7 +8,7 @@ import pytest
 from axiomjit.passes.plan_ir import Launch
 from axiomjit.primitives import PRIMITIVES
 from axiomjit.runtime.compile_source import compile_source
-from tests.graphs import follow, lowered
+from tests.graphs import follow, lowered, plain_division
 from tests.passes.examples import NAMES, example
 
 N = 5000
@@ -31,6 +31,9 @@ VECTOR_LOOPS = {
     "parts": [1],
     "padded": [3],
     "joined": [1, 2],
+    "remainder": [1],
+    "remainders": [1],
+    "remainder_total": [1],
     "single": [1],
 }
 """How many loops of each kernel of the golden set LLVM made packed code of, at least."""
@@ -62,7 +65,8 @@ def test_golden_kernels_keep_their_vector_code(name):
 
 
 def test_the_count_of_vector_loops_sees_scalar_code():
-    (kernel,) = compiled(follow(lambda x: x // 7, np.ones(N, "i8")))
+    with plain_division():
+        (kernel,) = compiled(follow(lambda x: x // 7, np.ones(N, "i8")))
     assert vector_loops(kernel) == kernel.packed_instructions() == 0
 
 
@@ -92,14 +96,31 @@ def test_narrow_kernels_are_vector_code(function, code):
 ROWS = [name for name, row in PRIMITIVES.items() if row.ufunc is not None]
 
 
+def code_of_row(row):
+    """One dtype of a row that is not scalar: floats where it has them, else integers."""
+    return next(code for code in ("f4", "i4", "b1", "c8") if code in row.loops)
+
+
 @pytest.mark.parametrize("name", ROWS)
-def test_the_vector_column_is_honest(name):
-    """One dtype a row: floats where it has them, else integers; scalar rows on integers."""
+def test_loops_around_primitives_are_packed(name):
+    """Other arithmetic stands beside each, since calls of the C library are not packed alone."""
     row = PRIMITIVES[name]
-    if not row.vector and "i4" not in row.loops:
-        return  # a call of the C library, with packed arithmetic around it
-    code = "f4" if "f4" in row.loops and row.vector else "i4"
-    code = code if code in row.loops else "c8"
-    operands = [np.ones(N, code)] * row.arity
-    (count,) = packed(lambda *operands: row.ufunc(*operands), *operands)
-    assert (count > 0) == row.vector
+    operands = [np.ones(N, code_of_row(row))] * row.arity
+    (count,) = packed(lambda *operands: row.ufunc(*operands) * operands[0], *operands)
+    assert count > 0
+
+
+DIVISIONS = [name for name, row in PRIMITIVES.items() if row.scalar]
+
+
+@pytest.mark.parametrize("code", ["i1", "u2", "i4", "i8", "u8"])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_the_scalar_column_is_honest(name, code):
+    row = PRIMITIVES[name]
+    operands = [np.ones(N, code)] * 2
+    (count,) = packed(row.ufunc, *operands)
+    assert (count > 0) is not row.is_scalar(code)
+    with plain_division():
+        (count,) = packed(row.ufunc, *operands)
+        assert (count > 0) is not row.is_scalar(code)
+        assert row.is_scalar(code) is (code in ("i8", "u8"))

@@ -24,6 +24,7 @@ from axiomjit.passes.loop_ir import (
     State,
     Store,
     Take,
+    cell,
 )
 from axiomjit.passes.verify_loops import verify_loops
 from axiomjit.passes.verify_views import verify_views
@@ -167,6 +168,18 @@ def inside(*body, kind="map", block=None):
     return loops(For("i0", dim(6), kind, body, block))
 
 
+FOUR = Block("i0s", 4)
+TILE = Storage("x0", "tile", FLOAT, (dim(4),), ONE)
+CELL = cell("i0", FOUR)
+FILL, EMPTY = (LOAD, Store(TILE, CELL, "v0")), (Load("v1", TILE, CELL), Store(O, AT, "v1"))
+
+
+def strips(*parts, block=FOUR, tiles=(TILE,)):
+    """A loop over strips, each walked once per part."""
+    inner = tuple(For("i0", dim(6), "map", part, block) for part in parts)
+    return loops(steps=(Nest((For("i0s", dim(2), "map", inner),), tiles=tiles),))
+
+
 PRODUCT = LibraryCall("tensordot", (READ, READ), (SIX, SIX), ((0,), (0,)), O)
 
 
@@ -195,6 +208,19 @@ PRODUCT = LibraryCall("tensordot", (READ, READ), (SIX, SIX), ((0,), (0,)), O)
             loops(Alloc(S), FOLDED, Take("v1", S.replace(lanes="i5", cells=4)), TOTAL[3]),
             "lane i5 of s0 outside its loop",
         ),
+        (strips(FILL, EMPTY, tiles=()), "x0 is not listed"),
+        (strips(EMPTY, FILL), "the tile x0 is read before it is filled"),
+        (strips((*FILL, *EMPTY)), "the tile x0 is read before it is filled"),
+        (strips(FILL, EMPTY, block=None), "index of the tile x0 is not the cell of its step"),
+        (strips(FILL, (Load("v1", TILE, AT), EMPTY[1])), "index of the tile x0 is not the cell"),
+        (
+            strips(FILL, EMPTY, block=Block("i0s", 8)),
+            "index of the tile x0 is not the cell of its step",
+        ),
+        (
+            strips((LOAD, Store(TILE.replace(shape=SIX), CELL, "v0")), EMPTY),
+            "the tile x0 has not one cell for each step",
+        ),
     ],
 )
 def test_verify_loops_finds(program, fault):
@@ -202,6 +228,8 @@ def test_verify_loops_finds(program, fault):
         verify_loops(program)
 
 
-@pytest.mark.parametrize("program", [loops(MAPPED), loops(*TOTAL), loops(steps=(PRODUCT,))])
+@pytest.mark.parametrize(
+    "program", [loops(MAPPED), loops(*TOTAL), loops(steps=(PRODUCT,)), strips(FILL, EMPTY)]
+)
 def test_verify_loops_leaves_a_legal_program_alone(program):
     assert verify_loops(program) is None

@@ -10,7 +10,17 @@ import pytest
 from tests.structure.sources import FOLDERS, ROOT, read_sources
 
 GRAPH = {
-    *("_links", "records", "config", "errors", "counters", "dims", "dtypes", "primitives"),
+    *(
+        "_links",
+        "records",
+        "config",
+        "errors",
+        "counters",
+        "dims",
+        "dtypes",
+        "primitives",
+        "processor",
+    ),
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axes", "promotion", "builder", "tree"),
 }
@@ -25,7 +35,7 @@ MAY_IMPORT = {
     "passes": {"graph", "passes"},
     "runtime": {
         *("runtime", "axiomjit.records", "axiomjit.config", "axiomjit.errors"),
-        *("axiomjit.counters", "axiomjit.dims"),
+        *("axiomjit.counters", "axiomjit.dims", "axiomjit.processor"),
         *("axiomjit.passes.kernel_ir", "axiomjit.passes.plan_ir"),
     },
     "bench": {"bench", "axiomjit"},
