@@ -51,8 +51,8 @@ def strip_mine(program: LoopProgram, scope: Scope) -> LoopProgram:
     a strip runs as several loops in turn: vector code, scalar operations, vector code. What
     crosses from one to the next is kept in tiles, a cell per step of the strip, unless it is
     cheaper to load or to compute it again. A loop over a short block is a strip as it is. Loops
-    over part of their extent, or that store what they load, or store or fold twice into one place, are left alone; whether a
-    loop is long enough leaves a guard in `scope`.
+    over part of their extent, and loops that store what they load, or store or fold twice into
+    one place, are left alone; whether a loop is long enough leaves a guard in `scope`.
 
     Needs: blocked nests.
     Gives: a legal loop program.
