@@ -10,6 +10,7 @@ AxiomError
 │       └── UnsupportedAttributeError (AttributeError)
 ├── CompileError (RuntimeError)     Numba or LLVM refused our own source
 ├── DataFileError (ValueError)      a data file that `axiomjit demo` cannot use
+├── BenchError (ValueError)         a case, peer or result file that the benchmark cannot use
 ├── BoundsError (AssertionError)    memory beyond a buffer was asked for: a defect of axiomjit
 └── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
 """
@@ -64,6 +65,10 @@ class CompileError(AxiomError, RuntimeError):
 
 class DataFileError(AxiomError, ValueError):
     """A data file that `axiomjit demo` cannot use."""
+
+
+class BenchError(AxiomError, ValueError):
+    """A case, a peer, an option or a result file that the benchmark cannot use."""
 
 
 class BoundsError(AxiomError, AssertionError):
