@@ -182,7 +182,7 @@ class LoopProgram(Record):
     storages: tuple[Storage, ...]
     numbers: tuple[Number, ...]
     steps: tuple[Nest | LibraryCall, ...]
-    results: tuple[tuple[View, tuple[Dim, ...]], ...]
+    results: tuple[View, ...]
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
