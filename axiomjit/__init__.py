@@ -7,7 +7,8 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit import transformers as transformers
-from axiomjit.axes import Axes, Axis, make_axes, make_axis
+from axiomjit.axes import Axes, make_axes
+from axiomjit.axis import Axis, make_axis
 from axiomjit.axis_functions import (
     axes_with_order,
     broadcast,
@@ -18,6 +19,7 @@ from axiomjit.axis_functions import (
     min,
     sum,
 )
+from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_role
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -47,6 +49,8 @@ from axiomjit.tensors import (
 __all__ = [
     "Axes",
     "Axis",
+    "AxisClass",
+    "AxisRole",
     "Tensor",
     "absolute",
     "add",
@@ -65,6 +69,8 @@ __all__ = [
     "less_equal",
     "make_axes",
     "make_axis",
+    "make_axis_class",
+    "make_axis_role",
     "max",
     "maximum",
     "mean",

@@ -9,7 +9,8 @@ import pytest
 from axiomjit import axis_functions as af
 from axiomjit import execution
 from axiomjit import tensors as t
-from axiomjit.axes import make_axes, make_axis
+from axiomjit.axes import make_axes
+from axiomjit.axis import make_axis
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.graph import Graph
 from axiomjit.print_graph import print_graph

@@ -9,7 +9,7 @@ import axiomjit
 from axiomjit import axis_functions as af
 from axiomjit import execution
 from axiomjit import tensors as t
-from axiomjit.axes import make_axis
+from axiomjit.axis import make_axis
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.print_graph import print_graph
 from axiomjit.transformers import make_transformer

@@ -78,14 +78,16 @@ print("numba" in sys.modules)
     assert run(script).split() == ["False", "False", "True"]
 
 
-def test_import_is_quick():
+def test_import_takes_no_longer_than_numpy_itself():
     script = """
-import time, numpy
+import time
 start = time.process_time()
+import numpy
+middle = time.process_time()
 import axiomjit
-print(time.process_time() - start)
+print((time.process_time() - middle) / (middle - start))
 """
-    assert min(float(run(script)) for _ in range(3)) < 0.15
+    assert min(float(run(script)) for _ in range(3)) < 1.25
 
 
 WITHOUT = """
