@@ -8,9 +8,12 @@ from typing import Final
 
 from axiomjit import builder
 from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axis_pairing import check_outer, product_pairs
+from axiomjit.dims import dim
 from axiomjit.errors import AxesError
 from axiomjit.graph import Node
-from axiomjit.index_maps import identity
+from axiomjit.index_maps import identity, permutation
+from axiomjit.late_checks import Parts, require
 from axiomjit.origins import user_location
 from axiomjit.primitives import MAX, MIN, SUM
 from axiomjit.tensors import (
@@ -19,8 +22,8 @@ from axiomjit.tensors import (
     as_tensor,
     axis_extents,
     axis_map,
+    labelled,
     shown,
-    used_axes,
 )
 
 Fold = Callable[[Node, Sequence[int]], Node]
@@ -33,23 +36,35 @@ _FOLDS: Final[dict[str, Fold]] = {
 
 
 def dot(x: Operand, y: Operand) -> Tensor:
-    """The sum of products over all axes that both operands have, wherever they stand.
+    """The sum of products over the axes that meet, wherever they stand.
+
+    An axis of x meets the one of y at the next offset, so that `dot(x.T, x)` is the squared norm
+    (seed 002, "Axes"); of the others those meet that both have (seed 001_dbff47214f01994e.txt,
+    "Dot operation"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
 
     Returns:
-        A tensor with the other axes of x, then those of y; with no common axis the outer
-        product (seed 001_dbff47214f01994e.txt, "Dot operation"). dtypes promote as for `multiply`.
+        A tensor with the other axes of x, then those of y; where no axes meet the outer product.
+        dtypes promote as for `multiply`.
 
     Raises:
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
     asked = f"dot of {shown((x, y))}"
     left, right = as_tensor(x, asked), as_tensor(y, asked)
-    met = left.axes & right.axes
-    axes = (left.axes - met) + (right.axes - met)
-    iterated = axes + met
-    maps = axis_map(left.axes, iterated), axis_map(right.axes, iterated)
-    node = builder.contract(left.node, right.node, maps, axis_extents(iterated), len(axes))
-    return Tensor(node, axes, used_axes((left, right), axes))
+    pairs = product_pairs(left.axes, right.axes)
+    check_outer(left.axes, right.axes, bool(pairs), asked)
+    axes = (left.axes - [a for a, _ in pairs]) + (right.axes - [b for _, b in pairs])
+    met = [a.dim for a, _ in pairs]
+    result = {axis: k for k, axis in enumerate(axes)}
+    met_left = {a: len(axes) + k for k, (a, _) in enumerate(pairs)}
+    met_right = {b: len(axes) + k for k, (_, b) in enumerate(pairs)}
+    maps = (
+        permutation([(result | met_left)[axis] for axis in left.axes]),
+        permutation([(result | met_right)[axis] for axis in right.axes]),
+    )
+    extents = (*axis_extents(axes), *met)
+    node = builder.contract(left.node, right.node, maps, extents, len(axes))
+    return labelled(node, axes, left, right)
 
 
 def sum(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
@@ -112,8 +127,21 @@ def _reduce(name: str, x: Operand, reduction_axes: AxesLike, out_axes: AxesLike)
     reduced, out = _split(name, whole, reduction_axes, out_axes)
     # In the tensor's own order, so that the order of the request changes no bit of the result.
     positions = [k for k, axis in enumerate(whole) if axis in reduced]
-    folded = Tensor(_FOLDS[name](tensor.node, positions), whole - reduced, tensor.used_axes)
-    return axes_with_order(folded, out)
+    node = _FOLDS[name](tensor.node, positions)
+    if name in ("max", "min"):
+        _require_elements(name, node, reduced)
+    return axes_with_order(Tensor(node, whole - reduced, tensor.used_axes), out)
+
+
+def _require_elements(name: str, node: Node, reduced: Axes) -> None:
+    """Refuse the largest or smallest element of nothing, at the latest at a call."""
+
+    def explain() -> Parts:
+        seen = f"a length of 0, and {name} of nothing has no value"
+        return f"{name} over {reduced}", seen, "reduce axes that have a position"
+
+    for axis in reduced:
+        require(node, axis.dim, ">", dim(0), [axis], explain)
 
 
 def _split(
@@ -147,12 +175,7 @@ def cast_axes(x: Operand, axes: AxesLike) -> Tensor:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     tensor, labels = as_tensor(x, f"cast_axes of {shown((x,))}"), make_axes(axes)
-    known = [
-        (a.length, b.length)
-        for a, b in zip(tensor.axes, labels, strict=False)
-        if a.length is not None and b.length is not None
-    ]
-    if len(labels) != len(tensor.axes) or any(a != b for a, b in known):
+    if len(labels) != len(tensor.axes):
         raise AxesError(
             f"cast_axes of {shown((x,))} to {labels}",
             f"axes {tensor.axes}",
@@ -162,7 +185,15 @@ def cast_axes(x: Operand, axes: AxesLike) -> Tensor:
     if labels == tensor.axes:
         return tensor
     node = builder.view(tensor.node, identity(len(labels)), axis_extents(labels))
-    return Tensor(node, labels, used_axes((tensor,), labels))
+    before = tensor.axes
+
+    def explain() -> Parts:
+        remedy = "give one axis of the same length for each axis of the tensor"
+        return f"cast_axes to {labels}", f"axes {before}", remedy
+
+    for old, new in zip(before, labels, strict=True):
+        require(node, old.dim, "==", new.dim, (old, new), explain)
+    return labelled(node, labels, tensor)
 
 
 def broadcast(x: Operand, axes: AxesLike) -> Tensor:
@@ -213,4 +244,4 @@ def _reread(
     if axes == tensor.axes:
         return tensor
     node = builder.view(tensor.node, axis_map(tensor.axes, axes), axis_extents(axes))
-    return Tensor(node, axes, used_axes((tensor,), axes))
+    return labelled(node, axes, tensor)

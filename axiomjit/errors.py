@@ -86,3 +86,7 @@ class VerifyError(AxiomError, AssertionError):
 
 class FallbackWarning(UserWarning):
     """A function runs in NumPy itself, since it cannot be compiled."""
+
+
+class OuterProductWarning(UserWarning):
+    """Operands of the axis graph have no axis in common, so that the result has all of them."""

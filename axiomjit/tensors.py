@@ -10,12 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit import builder, dtypes
 from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axis_pairing import check_outer, common_order, matched
 from axiomjit.dims import Dim
 from axiomjit.dtypes import DType
 from axiomjit.errors import AxesError, GraphTypeError
@@ -27,6 +29,7 @@ from axiomjit.primitives import PRIMITIVES
 Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
 _serials: Final = itertools.count()
+_labels_of: Final[WeakKeyDictionary[Node, Axes]] = WeakKeyDictionary()
 
 
 class Tensor:
@@ -45,17 +48,26 @@ class Tensor:
         Args:
             node: What is computed.
             axes: One Axis per dimension.
-            used_axes: Every axis that the node's value depends on; they live as long as it.
+            used_axes: The roots of every axis that the node's value depends on; they live as
+                long as it.
         """
         self.node: Final = node
         self.axes: Final = axes
         self.serial: Final = next(_serials)  # orders the tensors of a set in every process alike
-        self.used_axes: Final = axes if used_axes is None else used_axes
+        self.used_axes: Final = axes.roots if used_axes is None else used_axes
 
     @property
     def dtype(self) -> DType:
         """The element type."""
         return self.node.dtype
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802
+        """The same values under transposed axes: offset k becomes -1 - k, the order stays.
+
+        A view (seed 002, "Axes").
+        """
+        return Tensor(self.node, self.axes.T, self.used_axes)
 
     @property
     def real(self) -> Tensor:
@@ -69,7 +81,7 @@ class Tensor:
 
     def conj(self) -> Tensor:
         """The complex conjugates; a tensor of real numbers itself."""
-        return _map_op("conjugate", self) if self.dtype.kind == "c" else self
+        return map_op("conjugate", self) if self.dtype.kind == "c" else self
 
     def __repr__(self) -> str:
         return f"{dtypes.code(self.dtype)}{self.axes}"
@@ -199,7 +211,14 @@ def placeholder(axes: AxesLike, dtype: DTypeLike | None = None) -> Tensor:
     except TypeError as error:
         raise GraphTypeError(asked, str(error), "name a dtype", user_location()) from None
     native = dtypes.supported(wanted, asked, user_location())
-    return Tensor(note(Input(native, next(_positions), axis_extents(labels))), labels)
+    node = note(Input(native, next(_positions), axis_extents(labels)))
+    _labels_of[node] = labels
+    return Tensor(node, labels)
+
+
+def labels_of(node: Input) -> Axes:
+    """The axes of a placeholder's node."""
+    return _labels_of[node]
 
 
 def as_tensor(value: object, asked: str) -> Tensor:
@@ -232,28 +251,38 @@ def axis_map(axes: Axes, result: Axes) -> IndexMap:
 
 
 def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
-    """`axes`, and every axis that the tensors depend on."""
+    """The roots of `axes`, and every axis on whose length a tensor depends."""
+    axes = axes.roots
     for tensor in tensors:
         axes = axes if axes.is_super_set(tensor.used_axes) else axes | tensor.used_axes
     return axes
 
 
-def _common_order(left: Axes, right: Axes) -> Axes:
-    """Axes of an elementwise result: the three rules of seed 001_dbff47214f01994e.txt."""
-    if left.is_super_set(right):
-        return left
-    return right if right.is_super_set(left) else left + (right - left)
+def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
+    """The tensor of a node with these axes, computed of other tensors."""
+    return Tensor(node, axes, used_axes(sources, axes))
 
 
-def _map_op(name: str, *values: object) -> Tensor:
-    tensors = tuple(as_tensor(value, f"{name} of {shown(values)}") for value in values)
+def map_op(name: str, *values: object) -> Tensor:
+    """A primitive of operands whose axes are paired, element by element.
+
+    Raises:
+        AxesError: axes of one class could be paired in several ways, or no axis is.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    asked = f"{name} of {shown(values)}"
+    tensors = tuple(as_tensor(value, asked) for value in values)
     axes = tensors[0].axes
+    labels = [axes]
     for tensor in tensors[1:]:
-        axes = _common_order(axes, tensor.axes)
-    maps = [axis_map(tensor.axes, axes) for tensor in tensors]
+        paired = matched(axes, tensor.axes, asked)
+        check_outer(axes, tensor.axes, bool(axes & paired), asked)
+        axes = common_order(axes, paired)
+        labels.append(paired)
+    maps = [axis_map(label, axes) for label in labels]
     nodes = [tensor.node for tensor in tensors]
     node = builder.map_op(PRIMITIVES[name], nodes, maps, axis_extents(axes))
-    return Tensor(node, axes, used_axes(tensors, axes))
+    return labelled(node, axes, *tensors)
 
 
 def shown(values: tuple[object, ...]) -> str:
@@ -265,7 +294,7 @@ def shown(values: tuple[object, ...]) -> str:
 
 def _unary(name: str, meaning: str) -> Callable[[Operand], Tensor]:
     def function(x: Operand) -> Tensor:
-        return _map_op(name, x)
+        return map_op(name, x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{meaning} of each element.\n\nReturns:\n    A tensor with the axes of x."
@@ -274,7 +303,7 @@ def _unary(name: str, meaning: str) -> Callable[[Operand], Tensor]:
 
 def _binary(name: str, meaning: str) -> Callable[[Operand, Operand], Tensor]:
     def function(x: Operand, y: Operand) -> Tensor:
-        return _map_op(name, x, y)
+        return map_op(name, x, y)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{meaning}, element by element; axes are paired by identity.
@@ -318,7 +347,7 @@ def power(x: Operand, y: Operand) -> Tensor:
     if exponent.node.weak:  # a Python number: NumPy's short forms for 2, 0.5, -1
         node = builder.power(base.node, exponent.node)
         return Tensor(node, base.axes, base.used_axes)
-    return _map_op("power", base, exponent)
+    return map_op("power", base, exponent)
 
 
 def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
@@ -330,4 +359,4 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
     Raises:
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
-    return _map_op("where", condition, x, y)
+    return map_op("where", condition, x, y)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit import execution
 from axiomjit.axes import Axes
-from axiomjit.dims import Dim, Symbol, evaluate
+from axiomjit.dims import Symbol
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
-from axiomjit.graph import Graph, Input, Node, Op, is_view, post_order, rewrite
-from axiomjit.index_maps import is_identity
+from axiomjit.graph import Graph, Input, Node, post_order, rewrite
+from axiomjit.late_checks import check_lengths, known_lengths
 from axiomjit.origins import origin, user_location
-from axiomjit.tensors import Tensor, used_axes
+from axiomjit.tensors import Tensor, labels_of, used_axes
 
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
 
@@ -52,7 +52,7 @@ class Computation:
         self._placeholders: Final = placeholders
         inputs = _listed_inputs(placeholders)
         self._axes: Final = used_axes((*self._tensors, *placeholders), Axes())
-        self.graph: Final = _numbered_graph(self._tensors, inputs, self._axes)
+        self.graph: Final = _numbered_graph(self._tensors, inputs)
         self._lengths: dict[Symbol, int] | None = None
 
     def __call__(self, *arguments: object) -> Any:
@@ -104,11 +104,8 @@ class Computation:
                 "assign axis.length before the call",
                 user_location(),
             )
-        lengths = {axis.symbol: axis.length for axis in self._axes if axis.length is not None}
-        for node in post_order(self.graph.outputs):
-            if isinstance(node, Op):
-                _check_cast(node, lengths, self._axes)
-                _check_fold(node, lengths, self._axes)
+        lengths = known_lengths(self._axes)
+        check_lengths([tensor.node for tensor in self._tensors], lengths)
         return lengths
 
 
@@ -135,12 +132,12 @@ def _tensors(outputs: object) -> tuple[Tensor, ...]:
     return tensors
 
 
-def _numbered_graph(tensors: tuple[Tensor, ...], inputs: Sequence[Input], axes: Axes) -> Graph:
+def _numbered_graph(tensors: tuple[Tensor, ...], inputs: Sequence[Input]) -> Graph:
     """The graph with inputs numbered in the order of the placeholders."""
     graph = Graph((), tuple(tensor.node for tensor in tensors))
     for node in post_order(graph.outputs):
         if isinstance(node, Input) and node not in inputs:
-            missing = Tensor(node, _labels(node.extents, axes))
+            missing = Tensor(node, labels_of(node))
             raise GraphValueError(
                 f"a computation with {len(inputs)} placeholders",
                 f"outputs that also depend on {missing}, made at {origin(node)}",
@@ -170,43 +167,6 @@ def _listed_inputs(placeholders: tuple[Tensor, ...]) -> list[Input]:
 
 def _shown(value: object) -> str:
     return repr(value) if isinstance(value, Tensor) else type(value).__name__
-
-
-def _labels(extents: Iterable[Dim], axes: Axes) -> Axes:
-    """The axes whose lengths these are."""
-    of = {axis.dim: axis for axis in axes}
-    return Axes(of[extent] for extent in extents)
-
-
-def _check_cast(node: Op, lengths: Mapping[Symbol, int], axes: Axes) -> None:
-    """Refuse a relabelling whose lengths, unknown when it was written, differ."""
-    if not is_view(node) or not is_identity(node.maps[0], node.rank):
-        return
-    before = node.operands[0].shape
-    if any(
-        evaluate(old, lengths) != evaluate(new, lengths)
-        for old, new in zip(before, node.extents, strict=True)
-    ):
-        raise AxesError(
-            f"cast_axes to {_labels(node.extents, axes)}",
-            f"axes {_labels(before, axes)}",
-            "give one axis of the same length for each axis of the tensor",
-            origin(node),
-        )
-
-
-def _check_fold(node: Op, lengths: Mapping[Symbol, int], axes: Axes) -> None:
-    """Refuse the largest or smallest element of nothing."""
-    if node.fold is None or node.fold.has_identity:
-        return
-    folded = node.extents[node.rank :]
-    if any(evaluate(extent, lengths) == 0 for extent in folded):
-        raise AxesError(
-            f"{node.fold} over {_labels(folded, axes)}",
-            f"a length of 0, and {node.fold} of nothing has no value",
-            "reduce axes that have a position",
-            origin(node),
-        )
 
 
 def _checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray:

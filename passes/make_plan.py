@@ -11,11 +11,11 @@ from axiomjit.passes.loop_ir import For, LibraryCall, LoopProgram, Nest
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
+    Call,
     Cost,
     Launch,
     NumberSource,
     Plan,
-    Product,
     Release,
     Step,
     Window,
@@ -50,7 +50,7 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
     steps: list[Step] = [Allocate(storage.name) for storage in allocated]
     for k, step in enumerate(program.steps):
         if isinstance(step, LibraryCall):
-            steps.append(_product(step))
+            steps.append(_call(step))
         else:
             steps.append(_launch(step, rendered[k], costs[k]))
         steps += [
@@ -109,10 +109,9 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
     )
 
 
-def _product(step: LibraryCall) -> Product:
-    left, right = map(_window, step.operands)
+def _call(step: LibraryCall) -> Call:
     whole = View(step.target, step.target.shape, dim(0), step.target.strides)
-    return Product(step.function, left, right, step.axes, _window(whole))
+    return Call(step.function, tuple(map(_window, step.operands)), step.labels, _window(whole))
 
 
 def _window(view: View) -> Window:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from axiomjit.complex_views import partition_fault
 from axiomjit.errors import VerifyError
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import Definition, Number, Value, View, ViewProgram
@@ -66,10 +67,16 @@ def _definition_faults(
             case Number():
                 if operand not in program.numbers:
                     yield f"{definition.name} reads the unlisted number {operand.name}"
-    if (definition.fold is None) != (definition.rank == len(definition.extents)):
+    unfolded = definition.rank == len(definition.extents)
+    if not definition.primitive.whole and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
+    if definition.primitive.whole and definition.library is None:
+        yield f"{definition.name} needs whole operands but no library computes it"
     if definition.regions and len(definition.regions) != len(definition.operands):
         yield f"{definition.name} joins {len(definition.operands)} operands in other regions"
+    gap = partition_fault(definition.regions, definition.extents) if definition.regions else None
+    if gap is not None:
+        yield f"{definition.name} joins {gap}"
     if definition.library is not None and definition.storage is None:
         yield f"{definition.name} is computed by a library but has no storage"
 

@@ -29,7 +29,7 @@ from axiomjit.passes.loop_ir import (
 from axiomjit.passes.verify_loops import verify_loops
 from axiomjit.passes.verify_views import verify_views
 from axiomjit.passes.view_ir import Definition, Library, Number, Storage, Value, View, ViewProgram
-from axiomjit.primitives import ACCUMULATORS, COPY, PRIMITIVES, VIEW, WHERE
+from axiomjit.primitives import ACCUMULATORS, COPY, JOIN, PRIMITIVES, SORT, TAKE, VIEW, WHERE
 from axiomjit.records import Record
 from axiomjit.verify_graph import verify_graph
 from axiomjit.view_descriptions import SimpleTensorViewDescription
@@ -56,6 +56,12 @@ def copied(**changes):
     return Op(**(fields | changes))
 
 
+def joined(spans):
+    """X beside X, in these parts of the dimension."""
+    regions = tuple(((dim(low), dim(high)),) for low, high in spans)
+    return copied(primitive=JOIN, operands=(X, X), maps=FLAT * 2, regions=regions)
+
+
 @pytest.mark.parametrize(
     ("node", "fault"),
     [
@@ -69,6 +75,7 @@ def copied(**changes):
         (copied(maps=(identity(2),)), "a map of 2 dimensions onto an operand of 1"),
         (copied(maps=((iterator(1),),)), "map i1 names an iterator beyond 1"),
         (copied(primitive=WHERE, operands=(X, X, X), maps=FLAT * 3), "where chooses by float64"),
+        (copied(primitive=TAKE, operands=(X, X), maps=FLAT * 2, rank=0), "take chooses by float64"),
         (
             copied(
                 primitive=PRIMITIVES["add"],
@@ -81,6 +88,9 @@ def copied(**changes):
             copied(operands=(Scalar(BOOL, np.True_, False),), maps=((),)),
             "negative has no loop for bool",
         ),
+        (joined([(0, 3), (2, 6)]), "join of regions .* which overlap"),
+        (joined([(0, 3), (4, 6)]), "join of regions of 5 points in a space of 6"),
+        (joined([(0, 3)]), "join needs 2 regions of 1 iterators"),
         (copied(primitive=VIEW, dtype=BOOL, fold=SUM, rank=0), "sum has no loop for bool"),
     ],
 )
@@ -110,6 +120,7 @@ def with_tensor(thing, tensor):
     return copy
 
 
+OVERLAPPING = tuple(((dim(low), dim(low + 4)),) for low in (0, 2))
 SHOWN = VIEWS.results[0]
 UNPLACED = A.tensor.replace(layout=None)
 FIXED = A.tensor.replace(read_only=True)
@@ -152,13 +163,18 @@ def with_definition(**changes):
             "r1 reads r0 with 0 dims",
         ),
         (with_definition(operands=(TEN,)), "r0 reads the unlisted number c0"),
+        (
+            with_definition(operands=(READ, READ), primitive=JOIN, regions=OVERLAPPING),
+            "r0 joins regions .* which overlap",
+        ),
         (with_definition(rank=0), "r0 folds without an accumulator"),
+        (with_definition(primitive=SORT), "r0 needs whole operands but no library computes it"),
         (with_definition(fold=SUM), "r0 folds without an accumulator, or the reverse"),
         (
             VIEWS.replace(
                 definitions=(
                     DEFINED,
-                    DEFINED.replace(name="r1", storage=None, library=Library("x", (0,), (0,))),
+                    DEFINED.replace(name="r1", storage=None, library=Library("x", ((0,), (0,)))),
                 )
             ),
             "r1 is computed by a library but has no storage",
@@ -205,7 +221,7 @@ def strips(*parts, block=FOUR, tiles=(TILE,)):
     return loops(steps=(Nest((For("i0s", dim(2), "map", inner),), tiles=tiles),))
 
 
-PRODUCT = LibraryCall("tensordot", (READ, READ), (SIX, SIX), ((0,), (0,)), O)
+PRODUCT = LibraryCall("tensordot", (READ, READ), ((0,), (0,)), O)
 
 
 @pytest.mark.parametrize(

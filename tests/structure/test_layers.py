@@ -41,7 +41,7 @@ MAY_IMPORT = {
     },
     "bench": {"bench", "axiomjit", "axiomjit.records", "axiomjit.errors"},
 }
-BARRED = {("passes", "axiomjit.builder"), ("passes", "axiomjit.axes")}
+BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}
 
 
 def layer(module: str) -> str:
