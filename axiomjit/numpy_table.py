@@ -12,7 +12,14 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from axiomjit import builder, numpy_joins, numpy_reductions, numpy_reshape, numpy_shapes
+from axiomjit import (
+    builder,
+    numpy_joins,
+    numpy_reductions,
+    numpy_reshape,
+    numpy_shapes,
+    numpy_wholes,
+)
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
@@ -197,6 +204,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     **numpy_shapes.FUNCTIONS,
     **numpy_reshape.FUNCTIONS,
     **numpy_joins.FUNCTIONS,
+    **numpy_wholes.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
     **numpy_reductions.METHODS,
@@ -207,4 +215,5 @@ METHODS: Final[dict[str, Row]] = {
     "copy": lambda a, order="C": _copy(a, order),
     **numpy_shapes.METHODS,
     **numpy_reshape.METHODS,
+    **numpy_wholes.METHODS,
 }

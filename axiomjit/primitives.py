@@ -58,8 +58,10 @@ class Primitive(Record):
     `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
     form for bools where that is another. In the dtypes of `scalar` LLVM makes no packed code of a
     loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
-    the loop around their calls packed. Results may lie up to `ulps` units in the last place from
-    NumPy's, NumPy's own errors included.
+    the loop around their calls packed. A `chooser` is an operand that says which value is taken,
+    and its dtype. A `whole` operation needs entire operands: NumPy computes it, in a step of its
+    own, from what the op's maps see of them, and `evaluate` takes that, dimension by iterator.
+    Results may lie up to `ulps` units in the last place from NumPy's, NumPy's own errors included.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Primitive(Record):
     sign: str | None = None
     bools: str | None = None
     ulps: int = 0
+    chooser: tuple[int, DType] | None = None
+    whole: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -122,7 +126,7 @@ PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 ANY_NUMBER: Final = -1
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """One of its operands, by the region in which a point lies: what is padded or concatenated."""
-WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
+WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
 REAL_VIEW: Final = REAL.replace(name="real_view")
@@ -203,6 +207,24 @@ _ROWS: Final = (
     Primitive("logical_not", 1, np.logical_not, "~b1({0})", bools="~{0}"),
 )
 PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
+
+
+def _gather(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Along the last iterator, the value at the position that stands at each other point."""
+    if 0 in values.shape[:-1]:
+        return np.empty(values.shape[:-1], values.dtype)
+    return np.take_along_axis(values, positions[..., :1], -1)[..., 0]
+
+
+CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
+CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
+SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
+ARGSORT: Final = Primitive("argsort", 1, partial(np.argsort, axis=-1), "", weight=30, whole=True)
+TAKE: Final = Primitive("take", 2, _gather, "", weight=4, chooser=(1, INT), whole=True)
+WHOLES: Final[dict[str, Primitive]] = {
+    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE)
+}
+"""Operations on entire operands, along the op's last iterator."""
 
 
 class Accumulator(Record):

@@ -195,14 +195,12 @@ def _library_call(definition: Definition) -> LibraryCall:
     library = definition.library
     assert library is not None
     assert definition.storage is not None
-    operands, shapes, axes = [], [], []
-    for operand, own in zip(definition.operands, (library.left, library.right), strict=True):
+    operands, shapes = [], []
+    for operand, own in zip(definition.operands, library.labels, strict=True):
         assert isinstance(operand, View), "operands of a library call are stored"
         strides = tuple(operand.strides[k] for k in own)
         operands.append(View(operand.storage, operand.offset, strides))
         shapes.append(tuple(definition.extents[k] for k in own))
-        folded = range(definition.rank, len(definition.extents))
-        axes.append(tuple(own.index(k) for k in folded))
     return LibraryCall(
-        library.function, tuple(operands), tuple(shapes), (axes[0], axes[1]), definition.storage
+        library.function, tuple(operands), tuple(shapes), library.labels, definition.storage
     )

@@ -11,11 +11,11 @@ from axiomjit.passes.loop_ir import For, LibraryCall, LoopProgram, Nest
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
+    Call,
     Cost,
     Launch,
     NumberSource,
     Plan,
-    Product,
     Release,
     Step,
     Window,
@@ -50,7 +50,7 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
     steps: list[Step] = [Allocate(storage.name) for storage in allocated]
     for k, step in enumerate(program.steps):
         if isinstance(step, LibraryCall):
-            steps.append(_product(step))
+            steps.append(_call(step))
         else:
             steps.append(_launch(step, rendered[k], costs[k]))
         steps += [
@@ -109,12 +109,10 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
     )
 
 
-def _product(step: LibraryCall) -> Product:
-    left, right = (
-        _window(view, shape) for view, shape in zip(step.operands, step.shapes, strict=True)
-    )
+def _call(step: LibraryCall) -> Call:
+    operands = tuple(map(_window, step.operands, step.shapes))
     whole = View(step.target, dim(0), step.target.strides)
-    return Product(step.function, left, right, step.axes, _window(whole, step.target.shape))
+    return Call(step.function, operands, step.labels, _window(whole, step.target.shape))
 
 
 def _window(view: View, shape: tuple[Dim, ...]) -> Window:

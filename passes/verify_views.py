@@ -64,8 +64,11 @@ def _definition_faults(
             case Number():
                 if operand not in program.numbers:
                     yield f"{definition.name} reads the unlisted number {operand.name}"
-    if (definition.fold is None) != (definition.rank == len(definition.extents)):
+    unfolded = definition.rank == len(definition.extents)
+    if not definition.primitive.whole and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
+    if definition.primitive.whole and definition.library is None:
+        yield f"{definition.name} needs whole operands but no library computes it"
     if definition.regions and len(definition.regions) != len(definition.operands):
         yield f"{definition.name} joins {len(definition.operands)} operands in other regions"
     if definition.library is not None and definition.storage is None:

@@ -63,14 +63,13 @@ Operand = View | Value | Number
 
 
 class Library(Record):
-    """A product of matrices left to a library.
+    """A product of matrices, or an operation on whole operands, left to a library.
 
-    `left` and `right` name, for each dimension of an operand, the iterator along which it runs.
+    `labels` name, for each dimension of each operand, the iterator along which it runs.
     """
 
     function: str
-    left: tuple[int, ...]
-    right: tuple[int, ...]
+    labels: tuple[tuple[int, ...], ...]
 
 
 class Definition(Record):

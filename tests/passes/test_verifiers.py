@@ -29,7 +29,7 @@ from axiomjit.passes.loop_ir import (
 from axiomjit.passes.verify_loops import verify_loops
 from axiomjit.passes.verify_views import verify_views
 from axiomjit.passes.view_ir import Definition, Library, Number, Storage, Value, View, ViewProgram
-from axiomjit.primitives import ACCUMULATORS, COPY, PRIMITIVES, VIEW, WHERE
+from axiomjit.primitives import ACCUMULATORS, COPY, PRIMITIVES, SORT, TAKE, VIEW, WHERE
 from axiomjit.verify_graph import verify_graph
 
 SIX = (dim(6),)
@@ -67,6 +67,7 @@ def copied(**changes):
         (copied(maps=(identity(2),)), "a map of 2 dimensions onto an operand of 1"),
         (copied(maps=((iterator(1),),)), "map i1 names an iterator beyond 1"),
         (copied(primitive=WHERE, operands=(X, X, X), maps=FLAT * 3), "where chooses by float64"),
+        (copied(primitive=TAKE, operands=(X, X), maps=FLAT * 2, rank=0), "take chooses by float64"),
         (
             copied(
                 primitive=PRIMITIVES["add"],
@@ -128,12 +129,13 @@ def with_definition(**changes):
         ),
         (with_definition(operands=(TEN,)), "r0 reads the unlisted number c0"),
         (with_definition(rank=0), "r0 folds without an accumulator"),
+        (with_definition(primitive=SORT), "r0 needs whole operands but no library computes it"),
         (with_definition(fold=SUM), "r0 folds without an accumulator, or the reverse"),
         (
             VIEWS.replace(
                 definitions=(
                     DEFINED,
-                    DEFINED.replace(name="r1", storage=None, library=Library("x", (0,), (0,))),
+                    DEFINED.replace(name="r1", storage=None, library=Library("x", ((0,), (0,)))),
                 )
             ),
             "r1 is computed by a library but has no storage",
