@@ -2,6 +2,8 @@
 
 # ruff: noqa: E402 - the links are checked before anything behind them is imported
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from axiomjit._links import check_links as _check_links
 
 _check_links()
@@ -9,6 +11,9 @@ _check_links()
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
 from axiomjit.axis import Axis, make_axis
+from axiomjit.axis_elementwise import FUNCTIONS as _ELEMENTWISE
+from axiomjit.axis_elementwise import Function as _Function
+from axiomjit.axis_elementwise import astype, clip, where
 from axiomjit.axis_functions import (
     axes_with_order,
     broadcast,
@@ -23,67 +28,44 @@ from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_r
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
-from axiomjit.tensors import (
-    Tensor,
-    absolute,
-    add,
-    constant,
-    divide,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    not_equal,
-    placeholder,
-    power,
-    sqrt,
-    subtract,
-    where,
-)
+from axiomjit.named_arrays import NamedArray
+from axiomjit.tensors import Tensor, constant, placeholder
 
 __all__ = [
     "Axes",
     "Axis",
     "AxisClass",
     "AxisRole",
+    "NamedArray",
     "Tensor",
-    "absolute",
-    "add",
+    "astype",
     "axes_with_order",
     "broadcast",
     "cast_axes",
+    "clip",
     "config",
     "constant",
-    "divide",
     "dot",
-    "equal",
-    "greater",
-    "greater_equal",
     "jit",
-    "less",
-    "less_equal",
     "make_axes",
     "make_axis",
     "make_axis_class",
     "make_axis_role",
     "max",
-    "maximum",
     "mean",
     "min",
-    "minimum",
-    "multiply",
-    "negative",
-    "not_equal",
     "placeholder",
-    "power",
-    "sqrt",
     "stats",
-    "subtract",
     "sum",
     "where",
 ]
+
+# A name for each row of the table of primitives: a new row needs no line here.
+globals().update(_ELEMENTWISE)
+__all__ += list(_ELEMENTWISE)
+__all__.sort()
+
+if _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Function:
+        return _ELEMENTWISE[name]

@@ -43,6 +43,9 @@ class Storage(Record):
         tensor = BasicTensorDescription(shape, dtype, False, Layout(strides))
         super().__init__(name, role, tensor, origin)
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @property
     def dtype(self) -> DType:
         """The element type."""

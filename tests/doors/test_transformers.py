@@ -193,7 +193,7 @@ def test_ragged_arguments_are_refused():
 
 def test_a_placeholder_as_argument_is_refused():
     x = t.placeholder([H])
-    with pytest.raises(GraphTypeError, match="elements of dtype object"):
+    with pytest.raises(GraphValueError, match=r"the values of f8\[H=2\]\n  seen: it depends on"):
         run(x, x)(x)
 
 
