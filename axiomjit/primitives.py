@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy._core import umath
@@ -202,15 +202,22 @@ def _gather(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return np.take_along_axis(values, positions[..., :1], -1)[..., 0]
 
 
+def _along_last(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    return partial(function, axis=-1)
+
+
 CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
 CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
 SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
 ARGSORT: Final = Primitive("argsort", 1, partial(np.argsort, axis=-1), "", weight=30, whole=True)
 TAKE: Final = Primitive("take", 2, _gather, "", weight=4, chooser=(1, INT), whole=True)
+ARGMAX: Final = Primitive("argmax", 1, _along_last(np.argmax), "", weight=2, whole=True)
+ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, whole=True)
 WHOLES: Final[dict[str, Primitive]] = {
-    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE)
+    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN)
 }
-"""Operations on entire operands, along the op's last iterator."""
+"""Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
+as one."""
 
 
 class Accumulator(Record):
