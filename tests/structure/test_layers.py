@@ -23,6 +23,7 @@ GRAPH = {
     ),
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axis", "axis_tags", "axes", "promotion", "builder", "tree"),
+    *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
 }
 DRIVER = {
     *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
@@ -40,7 +41,7 @@ MAY_IMPORT = {
     },
     "bench": {"bench", "axiomjit", "axiomjit.records", "axiomjit.errors"},
 }
-BARRED = {("passes", "axiomjit.builder"), ("passes", "axiomjit.axes")}
+BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}
 
 
 def layer(module: str) -> str:
