@@ -40,6 +40,11 @@ class AxisOperand(Generic[Result]):
     ) -> object:
         return _operations["ufunc"](ufunc, method, operands, options)
 
+    def __array_function__(
+        self, function: Any, types: object, operands: Any, options: Any
+    ) -> object:
+        return _operations["function"](function, operands, options)
+
     def __add__(self, other: object) -> Result:
         return self._apply("add", self, other)
 
