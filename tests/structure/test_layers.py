@@ -26,6 +26,7 @@ GRAPH = {
 }
 DRIVER = {
     *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
+    "commands",
 }
 
 # What each layer may import: layers, and modules by name. The driver may import everything.
@@ -38,7 +39,10 @@ MAY_IMPORT = {
         *("axiomjit.counters", "axiomjit.dims", "axiomjit.processor"),
         *("axiomjit.passes.kernel_ir", "axiomjit.passes.plan_ir"),
     },
-    "bench": {"bench", "axiomjit", "axiomjit.records", "axiomjit.errors"},
+    "bench": {
+        *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
+        *("axiomjit.commands", "axiomjit.runtime.schedule"),
+    },
 }
 BARRED = {("passes", "axiomjit.builder"), ("passes", "axiomjit.axes")}
 
