@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -265,10 +266,10 @@ def _timing(setting: Setting, group: Group, peer: str, cost: Cost | None) -> Tim
 def bound(cost: Cost, dtype: str, limits: Limits) -> float:
     """The least time that memory and arithmetic allow: the roofline.
 
-    The bandwidth is that of the largest triad that moves no more bytes than the case.
+    The bandwidth is that of the triad whose size is nearest, by ratio.
     """
     moved = cost.bytes_read + cost.bytes_written
-    fitting = [t for t in limits.triads if t.bytes <= moved] or limits.triads[:1]
+    triad = min(limits.triads, key=lambda t: abs(math.log(t.bytes / max(moved, 1))))
     flops_per_s = limits.flops_per_s["f4" if dtype == "f4" else "f8"]
     arithmetic_s = cost.flops / flops_per_s if flops_per_s else 0.0
-    return max(moved / fitting[-1].bytes_per_s, arithmetic_s)
+    return max(moved / triad.bytes_per_s, arithmetic_s)

@@ -13,7 +13,7 @@ class Progress:
     """Told of each step; writes to standard error, so that output stays clean."""
 
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
-        """Expect `total` steps; the bar is tqdm's, where it is installed and there is a terminal."""
+        """Expect `total` steps; the bar is tqdm's, where that is installed."""
         self._stream = stream or sys.stderr
         self._total, self._done, self._started = total, 0, time.monotonic()
         self._bar: Any = _bar(total, self._stream)
