@@ -22,7 +22,8 @@ GRAPH = {
         "processor",
     ),
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
-    *("execution", "axes", "promotion", "builder", "tree"),
+    *("execution", "axis", "axis_tags", "axes", "promotion", "builder", "tree"),
+    *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
 }
 DRIVER = {
     *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
@@ -44,7 +45,7 @@ MAY_IMPORT = {
         *("axiomjit.commands", "axiomjit.runtime.schedule"),
     },
 }
-BARRED = {("passes", "axiomjit.builder"), ("passes", "axiomjit.axes")}
+BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}
 
 
 def layer(module: str) -> str:
