@@ -19,10 +19,11 @@ from axiomjit.errors import GraphValueError
 from axiomjit.graph import Node
 from axiomjit.index_maps import Affine, affine
 from axiomjit.layouts import dense_strides, strides_of
+from axiomjit.merging import pack
 from axiomjit.numpy_options import Row, refuse
 from axiomjit.numpy_shapes import array_node, lengths_of
 from axiomjit.origins import user_location
-from axiomjit.primitives import COPY, PACK
+from axiomjit.primitives import COPY
 from axiomjit.seen import seen_shape, seen_type
 
 Group = tuple[list[int], list[int]]
@@ -135,11 +136,6 @@ def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
             steps = dense_strides([shape[d] for d in new])
             index[old[-1]] = affine(dict(zip(new, steps, strict=True)))
     return builder.view(node, tuple(index), shape)
-
-
-def pack(node: Node) -> Node:
-    """A copy that lies dense in C order."""
-    return builder.elementwise(PACK, node)
 
 
 def _is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:

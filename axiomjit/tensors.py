@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from axiomjit import builder, dtypes
 from axiomjit.axes import Axes, AxesLike, make_axes
 from axiomjit.axis_pairing import check_outer, common_order, matched
+from axiomjit.axis_slices import Key, items_of, part
 from axiomjit.dims import Dim
 from axiomjit.dtypes import DType
 from axiomjit.errors import AxesError, GraphTypeError
@@ -93,6 +94,16 @@ class Tensor:
             "choose with where(condition, x, y)",
             user_location(),
         )
+
+    def __getitem__(self, key: Key) -> Tensor:
+        asked = f"a part of {self!r}"
+        node, axes = part(self.node, self.axes, items_of(key, self.axes, asked), asked)
+        return self if node is self.node else labelled(node, axes, self)
+
+    def __iter__(self) -> NoReturn:
+        remedy = "take parts, as in x[0] or x[{axis: 0}]"
+        seen = "a tensor, whose axes have no first one"
+        raise GraphTypeError(f"iteration over {self!r}", seen, remedy, user_location())
 
     def __add__(self, other: Operand) -> Tensor:
         return add(self, other)
