@@ -15,7 +15,7 @@ from axiomjit.dims import Dim, product
 from axiomjit.graph import Node
 from axiomjit.index_maps import Affine, affine, fixed, identity, iterator
 from axiomjit.layouts import dense_strides
-from axiomjit.primitives import PACK
+from axiomjit.primitives import MERGED, PACK
 
 
 def pack(node: Node) -> Node:
@@ -31,7 +31,7 @@ def merge(node: Node, groups: Sequence[int]) -> Node:
         first = len(index)
         index += [fixed(0)] * (count - 1) + [iterator(k)] * (count > 0)
         extents.append(product(node.shape[first : first + count]))
-    base = pack(node) if any(count > 1 for count in groups) else node
+    base = builder.elementwise(MERGED, node) if any(n > 1 for n in groups) else node
     return builder.view(base, tuple(index), tuple(extents))
 
 

@@ -22,7 +22,17 @@ GRAPH = {
         "processor",
     ),
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
-    *("execution", "axis", "axis_tags", "axes", "promotion", "builder", "tree", "ranges"),
+    *(
+        "execution",
+        "axis",
+        "axis_tags",
+        "axes",
+        "promotion",
+        "builder",
+        "tree",
+        "ranges",
+        "quotients",
+    ),
 }
 DRIVER = {
     *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
