@@ -6,11 +6,11 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import SupportsIndex
 
-from axiomjit import builder
+from axiomjit import axis_operators, builder
 from axiomjit.axes import Axes, AxesLike, make_axes
 from axiomjit.axis import Axis
 from axiomjit.axis_functions import relabelled
-from axiomjit.axis_slices import Item, part
+from axiomjit.axis_slices import Item, Key, items_of, part
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.graph import Node
 from axiomjit.merging import merge, split
@@ -51,6 +51,17 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: AxesLike = None) -> T
     return seen if axes is None else relabelled(seen, make_axes(axes), asked)
 
 
+def _part(x: Operand, key: Key) -> Tensor:
+    """What `x[key]` gives."""
+    asked = f"a part of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    node, axes = part(tensor.node, tensor.axes, items_of(key, tensor.axes, asked), asked)
+    return tensor if node is tensor.node else labelled(node, axes, tensor)
+
+
+axis_operators.install(part=_part)
+
+
 def slice_along_axis(x: Operand, axis: Axis, item: Item) -> Tensor:
     """The part at an item (an integer or a slice) of one axis; as `x[{axis: item}]`.
 
@@ -61,7 +72,7 @@ def slice_along_axis(x: Operand, axis: Axis, item: Item) -> Tensor:
         AxesError: a foreign axis, or an integer out of range.
         GraphTypeError: the item is neither an integer nor a slice.
     """
-    return as_tensor(x, f"slice_along_axis of {shown((x,))}")[{axis: item}]
+    return _part(x, {axis: item})
 
 
 def expand_dims(x: Operand, axis: Axis, pos: SupportsIndex = 0) -> Tensor:

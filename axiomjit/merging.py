@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axiomjit import builder
+from axiomjit.dense_layout import row_major_strides
 from axiomjit.dims import Dim, product
 from axiomjit.graph import Node
 from axiomjit.index_maps import Affine, affine, fixed, identity, iterator
-from axiomjit.layouts import dense_strides
 from axiomjit.primitives import MERGED, PACK
 
 
@@ -38,7 +38,7 @@ def merge(node: Node, groups: Sequence[int]) -> Node:
 def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
     """The node with a dimension split into several, whose lengths have its length as product."""
     new = len(lengths)
-    terms = dict(zip(range(at, at + new), dense_strides(lengths), strict=True))
+    terms = dict(zip(range(at, at + new), row_major_strides(lengths), strict=True))
     before, after = identity(at), [iterator(k + new - 1) for k in range(at + 1, len(node.shape))]
     extents = (*node.shape[:at], *lengths, *node.shape[at + 1 :])
     return builder.view(node, (*before, affine(terms), *after), extents)

@@ -20,10 +20,11 @@ from axiomjit import (
     numpy_shapes,
     numpy_wholes,
 )
+from axiomjit.dense_layout import row_major_strides
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
-from axiomjit.layouts import dense_strides, strides_of
+from axiomjit.layouts import strides_of
 from axiomjit.merging import pack
 from axiomjit.numpy_options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.origins import user_location
@@ -178,7 +179,7 @@ def _copy(a: object, order: str = "K", subok: bool = False) -> Node:
         return builder.transpose(_copy(builder.transpose(node, backwards), "C"), backwards)
     if order not in ("K", "C"):
         raise refuse("copy", "order", order)
-    if order == "C" and strides_of(node) != dense_strides(node.shape):
+    if order == "C" and strides_of(node) != row_major_strides(node.shape):
         return pack(node)
     return builder.elementwise(COPY, node)
 

@@ -165,7 +165,7 @@ def _library_of(op: Op) -> Library | None:
 
 def _labels(op: Op, operand: int) -> tuple[int, ...]:
     """The iterators along which a whole operand runs: all, or of what is gathered its own."""
-    if op.rank == len(op.extents):
-        return tuple(range(op.rank))
+    if len(op.operands) == 1:
+        return tuple(range(len(op.extents)))
     own = dict.fromkeys(k for function in op.maps[operand] for k, _ in function.terms)
     return tuple(own if operand else own | {op.rank: None})
