@@ -19,6 +19,7 @@ from axiomjit.errors import FallbackWarning
 from axiomjit.evaluate_graph import evaluate_graph
 from axiomjit.graph import Graph, Held, Input, Node, Op, Size, post_order
 from axiomjit.index_maps import Affine
+from axiomjit.lowered import Lowered
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.execute import BoundPlan
 
@@ -118,6 +119,28 @@ def run_graph(
     Programs are kept per graph and class of arguments. Results never share memory with
     arguments, constants or earlier results.
     """
+    program, values, arrays, bound = _lowered_for(graph, arguments, lengths)
+    results = program.bind(values).run(arrays)
+    owners = [a for a in arrays if isinstance(a, Array)]
+    owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
+    return tuple(
+        r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
+        for r in results
+    )
+
+
+def lower_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> Lowered:
+    """The stages of the program that `run_graph` runs."""
+    program, values, arrays, _ = _lowered_for(graph, arguments, lengths)
+    return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
+
+
+def _lowered_for(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Program, dict[Symbol, int], list[object], Graph]:
+    """The program of a graph for these arguments, its lengths, what it takes, and its graph."""
     arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
     classes = ArgumentClass()
     ordered = sorted(lengths.items(), key=lambda item: item[0].name)
@@ -131,13 +154,7 @@ def run_graph(
     key = (bound, tuple(layouts.items()))
     values = classes.values
     program = _programs.find(key, values, lambda: Program(bound, layouts, Scope(values)))
-    results = program.bind(values).run(arrays)
-    owners = [a for a in arrays if isinstance(a, Array)]
-    owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
-    return tuple(
-        r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
-        for r in results
-    )
+    return program, values, arrays, bound
 
 
 def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
@@ -169,3 +186,4 @@ def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
 
 
 execution.install(run_graph)
+execution.install_lowerer(lower_graph)

@@ -3,7 +3,8 @@
 AxiomError
 ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
 ├── GraphValueError (ValueError)    lengths, axes or arguments that do not fit
-│   └── AxesError                   axes that do not pair
+│   ├── AxesError                   axes that do not pair
+│   └── PositionError (IndexError)  a position outside its dimension
 ├── TraceError (TypeError)          the function cannot be followed for all values at once
 │   ├── NeedsValuesError            it branches on values, or writes into an array
 │   └── UnsupportedError            a NumPy function or option outside the table
@@ -41,6 +42,10 @@ class GraphValueError(AxiomError, ValueError):
 
 class AxesError(GraphValueError):
     """Axes that do not pair."""
+
+
+class PositionError(GraphValueError, IndexError):
+    """A position outside its dimension."""
 
 
 class TraceError(AxiomError, TypeError):

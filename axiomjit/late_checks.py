@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from axiomjit.axes import Axes
 from axiomjit.axis import Axis
 from axiomjit.dims import SIGNS, Dim, Symbol, evaluate
 from axiomjit.errors import AxesError
@@ -81,12 +82,22 @@ def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
     return {symbol: length for symbol, length in lengths.items() if length is not None}
 
 
-def check_lengths(outputs: Iterable[Node], lengths: Mapping[Symbol, int]) -> None:
-    """Check what the nodes below these outputs require.
+def bound_lengths(outputs: Iterable[Node], axes: Axes, asked: str) -> dict[Symbol, int]:
+    """The length of every root of axes, checked for what the nodes below the outputs require.
 
     Raises:
-        AxesError: something does not hold.
+        AxesError: a length is unknown, or something required does not hold.
     """
+    unknown = [root for root in axes.roots if root.length is None]
+    if unknown:
+        raise AxesError(
+            f"values of {asked}",
+            f"no length for {', '.join(map(repr, unknown))}",
+            "assign axis.length before the call",
+            user_location(),
+        )
+    lengths = known_lengths(axes)
     for node in post_order(tuple(outputs)):
         for requirement in _required.get(node, ()):
             requirement.check(lengths)
+    return lengths

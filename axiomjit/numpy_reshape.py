@@ -14,11 +14,12 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit import builder
+from axiomjit.dense_layout import row_major_strides
 from axiomjit.dims import Dim, Monomial, dim, polynomial, product
 from axiomjit.errors import GraphValueError
 from axiomjit.graph import Node
 from axiomjit.index_maps import Affine, affine
-from axiomjit.layouts import dense_strides, strides_of
+from axiomjit.layouts import strides_of
 from axiomjit.numpy_options import Row, refuse
 from axiomjit.numpy_shapes import array_node, lengths_of
 from axiomjit.origins import user_location
@@ -132,7 +133,7 @@ def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
     index: list[Affine] = [affine({})] * len(node.shape)
     for old, new in groups:
         if old:
-            steps = dense_strides([shape[d] for d in new])
+            steps = row_major_strides([shape[d] for d in new])
             index[old[-1]] = affine(dict(zip(new, steps, strict=True)))
     return builder.view(node, tuple(index), shape)
 
