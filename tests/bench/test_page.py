@@ -5,12 +5,13 @@ import re
 import pytest
 
 from axiomjit.bench.chart_times import STAGES, stage_time
+from axiomjit.bench.cli import main
 from axiomjit.bench.page import page, write_page
-from axiomjit.bench.records import MISSING, NUMPY, OURS, UNSUPPORTED, Run
+from axiomjit.bench.records import MISSING, NUMPY, OURS, UNSUPPORTED, Run, write_result
 from axiomjit.bench.standings import LOSS, Contest, rivals
 from axiomjit.errors import BenchError
 from tests.bench.html_tree import dangling_names, outside_references, read_html
-from tests.bench.samples import result
+from tests.bench.samples import FILE, result
 
 HOSTILE = """</script><script>alert("x")</script>'"&<!-- ]]>"""
 
@@ -274,6 +275,18 @@ def test_file(tmp_path):
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page(result())
     with pytest.raises(BenchError, match=re.escape(f"write {tmp_path}\n")):
         write_page(result(), tmp_path)
+
+
+def test_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", str(FILE), "--out", "a.html"], "bench") == 0
+    assert capsys.readouterr().out == "wrote a.html\n"
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == page(result())
+    write_result(result(), tmp_path / "b.json")
+    assert main(["report", "b.json"], "bench") == 0
+    assert (tmp_path / "b.html").is_file()
+    assert main(["report", "none.json"], "bench") == 2
+    assert "read the results in none.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["<p><b></p></b>", "<div>", "</p>", '<p id="a" id="b"></p>'])
