@@ -38,6 +38,14 @@ from axiomjit.axis_reductions import (
     variance,
 )
 from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_role
+from axiomjit.axis_views import (
+    expand_dims,
+    flatten,
+    flatten_at,
+    slice_along_axis,
+    tensor_slice,
+    unflatten,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -67,6 +75,9 @@ __all__ = [
     "config",
     "constant",
     "dot",
+    "expand_dims",
+    "flatten",
+    "flatten_at",
     "jit",
     "make_axes",
     "make_axis",
@@ -79,10 +90,13 @@ __all__ = [
     "placeholder",
     "prod",
     "rename",
+    "slice_along_axis",
     "squared_L2",
     "stats",
     "sum",
     "tensor_size",
+    "tensor_slice",
+    "unflatten",
     "variance",
     "where",
 ]

@@ -66,23 +66,28 @@ def cast_axes(x: Operand, axes: AxesLike) -> Tensor:
             yet are compared when a computation is called.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
-    tensor, labels = as_tensor(x, f"cast_axes of {shown((x,))}"), make_axes(axes)
-    if len(labels) != len(tensor.axes):
-        raise AxesError(
-            f"cast_axes of {shown((x,))} to {labels}",
-            f"axes {tensor.axes}",
-            "give one axis of the same length for each axis of the tensor",
-            user_location(),
-        )
-    if labels == tensor.axes:
-        return tensor
-    node = builder.view(tensor.node, identity(len(labels)), axis_extents(labels))
+    asked = f"cast_axes of {shown((x,))}"
+    return relabelled(as_tensor(x, asked), make_axes(axes), asked)
+
+
+def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
+    """The tensor under other axes, paired by position; itself where it has them already.
+
+    Raises:
+        AxesError: not as many axes, or the lengths of a pair differ; at the call where one is
+            unknown.
+    """
     before = tensor.axes
 
     def explain() -> Parts:
         remedy = "give one axis of the same length for each axis of the tensor"
-        return f"cast_axes to {labels}", f"axes {before}", remedy
+        return f"{asked} to {labels}", f"axes {before}", remedy
 
+    if len(labels) != len(before):
+        raise AxesError(*explain(), user_location())
+    if labels == before:
+        return tensor
+    node = builder.view(tensor.node, identity(len(labels)), axis_extents(labels))
     for old, new in zip(before, labels, strict=True):
         require(node, old.dim, "==", new.dim, (old, new), explain)
     return labelled(node, labels, tensor)

@@ -123,6 +123,9 @@ CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+MERGED: Final = PACK.replace(name="merged")
+"""The same where only merging needs it, and nobody the layout; `drop_packs` drops it."""
+PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """One of its operands, by the region in which a point lies: what is padded or concatenated."""
@@ -154,7 +157,7 @@ _ROWS: Final = (
     READ_ONLY,
     CAST,
     COPY,
-    PACK,
+    *PACKS,
     WHERE,
     JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),

@@ -143,8 +143,20 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
+    from axiomjit.bench.history import write_history
+    from axiomjit.bench.page import write_page
+    from axiomjit.bench.results import kept
     from axiomjit.bench.table import table
 
-    if arguments.file is None:
+    if arguments.history:
+        out = arguments.out or Path("history.html")
+        write_history(kept(), out)
+    elif arguments.file is None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
-    print(table(read_result(arguments.file)), end="")
+    elif arguments.markdown:
+        print(table(read_result(arguments.file)), end="")
+        return
+    else:
+        out = arguments.out or arguments.file.with_suffix(".html")
+        write_page(read_result(arguments.file), out)
+    print(f"wrote {out}")

@@ -145,7 +145,7 @@ def test_lengths_given_late_are_checked_at_the_call():
     x = t.placeholder([one])
     comp = make_transformer().computation([af.cast_axes(x, [other]), aj.max(x)], x)
     one.length, other.length = 0, 1
-    with pytest.raises(AxesError, match=r"cast_axes to \[other=1\]\n  seen: axes \[one=0\]"):
+    with pytest.raises(AxesError, match=r"cast_axes of .* to \[other=1\]\n  seen: axes \[one=0\]"):
         comp([])
     with pytest.raises(AxesError, match=r"max over \[one=0\]\n  seen: a length of 0"):
         aj.max(x)

@@ -242,7 +242,7 @@ def test_a_cast_of_unknown_lengths_is_checked_at_the_call():
     x = t.placeholder([one])
     comp = run(af.cast_axes(x, [other]) + 1, x)
     one.length, other.length = 2, 3
-    with pytest.raises(AxesError, match=r"cast_axes to \[other=3\]\n  seen: axes \[one=2\]"):
+    with pytest.raises(AxesError, match=r"cast_axes of .* to \[other=3\]\n  seen: axes \[one=2\]"):
         comp([1, 2])
 
 
