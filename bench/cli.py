@@ -146,7 +146,7 @@ def _report(arguments: argparse.Namespace) -> None:
     from axiomjit.bench.history import write_history
     from axiomjit.bench.page import write_page
     from axiomjit.bench.results import kept
-    from axiomjit.bench.table import table
+    from axiomjit.bench.table import markdown
 
     if arguments.history:
         out = arguments.out or Path("history.html")
@@ -154,7 +154,7 @@ def _report(arguments: argparse.Namespace) -> None:
     elif arguments.file is None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
     elif arguments.markdown:
-        print(table(read_result(arguments.file)), end="")
+        print(markdown(read_result(arguments.file)), end="")
         return
     else:
         out = arguments.out or arguments.file.with_suffix(".html")
