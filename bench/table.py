@@ -45,8 +45,8 @@ def markdown(result: Result) -> str:
         f"{environment.cpu}, {environment.cores} cores, load {environment.load_start:.1f} to "
         f"{environment.load_end:.1f}; {', '.join(versions)}; {environment.date[:10]}. "
         f"Time of a call by NumPy's in the same rounds with {count_threads(result.threads[-1])}; "
-        "`axiomjit, 1 thread` is its ratio where all are pinned to one core; `compile` is the first "
-        "compile of a fresh process; `of bound` is the part of the roofline that is reached."
+        "`axiomjit, 1 thread` is its ratio where all are pinned to one core; `compile` is the "
+        "first compile of a fresh process; `of bound` is the part of the roofline that is reached."
     ]
     for title, rows in _parts(result):
         shown = [k for k, name in enumerate(rows[0]) if name not in LEFT_OUT]
