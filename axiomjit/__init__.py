@@ -8,6 +8,7 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
+from axiomjit import axis_numpy as axis_numpy
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
 from axiomjit.axis import Axis, make_axis
