@@ -60,6 +60,10 @@ from axiomjit.axis_wholes import (
     sort,
     take,
 )
+from axiomjit.axis_windows import (
+    convolution,
+    pooling,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -90,6 +94,7 @@ __all__ = [
     "concat_along_axis",
     "config",
     "constant",
+    "convolution",
     "cumprod",
     "cumsum",
     "dot",
@@ -108,6 +113,7 @@ __all__ = [
     "one_hot",
     "pad",
     "placeholder",
+    "pooling",
     "prod",
     "rename",
     "slice_along_axis",
