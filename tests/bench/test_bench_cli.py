@@ -9,7 +9,7 @@ import pytest
 from axiomjit.bench import results
 from axiomjit.bench.progress import Progress
 from axiomjit.bench.records import read_result, write_result
-from axiomjit.bench.results import keep, kept, without_samples
+from axiomjit.bench.results import keep, kept, shortened
 from axiomjit.cli import main
 from axiomjit.errors import BenchError
 from tests.bench.fakes import install
@@ -63,7 +63,7 @@ def test_run_keeps_a_dated_file(capsys, monkeypatch, tmp_path):
     environment = kept_result.environment
     assert path.name == f"{environment.date[:10]}-{environment.machine}.json"
     assert f"kept as {path}" in out
-    assert kept_result == without_samples(kept_result)
+    assert kept_result == shortened(kept_result)
     assert kept(tmp_path / "results") == (kept_result,)
 
 
@@ -102,6 +102,13 @@ def test_text_has_losses_first(golden):
     from axiomjit.bench.table import table
 
     golden(table(result()))
+
+
+def test_the_readme_shows_the_newest_kept_result():
+    from axiomjit.bench.table import markdown
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert markdown(kept()[-1]) in text, "print it: report FILE --markdown"
 
 
 @pytest.mark.parametrize(
