@@ -73,17 +73,12 @@ def convolution(
     places = _places(slides)
     outputs = right.axes - met - slid
     labels = _result_labels(left.axes, met, places, outputs)
-    # Folded are first the axes that both have, then those within the window.
-    folded = {axis: len(labels) + k for k, axis in enumerate((*met, *slid))}
-    where = {axis: k for k, axis in enumerate(labels)}
-    theirs = {axis: own for own, axis in met.items()}
-    order = [
-        folded[theirs[axis]] if axis in theirs else where[places.get(axis, axis)]
-        for axis in left.axes
-    ]
+    # Iterators: the result's axes, those that both have, then those within the window.
+    where = {axis: k for k, axis in enumerate((*labels, *met, *slid))}
+    theirs = {axis: own for own, axis in met.items()} | places
     maps = (
-        permutation([*order, *(folded[own] for own in slid)]),
-        permutation([folded[a] if a in folded else where[a] for a in right.axes]),
+        permutation([where[theirs.get(axis, axis)] for axis in (*left.axes, *slid)]),
+        permutation([where[axis] for axis in right.axes]),
     )
     extents = tuple(axis.dim for axis in (*labels, *met.values(), *slid))
     node = builder.contract(seen, right.node, maps, extents, len(labels))
