@@ -131,9 +131,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     from axiomjit.bench.trial import measure_again, try_out
 
     if arguments.planted:
-        text, good = try_out(arguments.planted, arguments.tries)
-        print(text, end="")
-        return 0 if good else 1
+        return 0 if try_out(arguments.planted, arguments.tries) else 1
     if arguments.after is None:
         raise BenchError("compare two runs", "fewer than two files", "name A.json and B.json")
     before, after = read_result(arguments.before), read_result(arguments.after)
