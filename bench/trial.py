@@ -12,6 +12,7 @@ from axiomjit.bench.progress import Progress
 from axiomjit.bench.records import Result
 from axiomjit.bench.run import run
 from axiomjit.bench.workload import Workload
+from axiomjit.errors import BenchError
 
 
 def with_progress(workloads: Sequence[Workload], peers: Sequence[str], **how: Any) -> Result:
@@ -53,8 +54,9 @@ def try_out(
     Returns:
         whether all is as it should be.
     """
-    find([planted])
-    workloads = find(names)
+    if [workload.name for workload in find([planted])] != [planted]:
+        raise BenchError(f"make the calls of {planted} twice", "a group", "name one case of it")
+    workloads = find([*names, planted] if names else ())
     before = with_progress(workloads, ALWAYS, quick=True)
     good = True
     for slow, wanted in (("", []), (planted, [planted])):
