@@ -9,7 +9,7 @@ from pathlib import Path
 
 from axiomjit.bench.controls import controls, each
 from axiomjit.bench.markup import Markup, join, tag
-from axiomjit.bench.page_frame import document, write
+from axiomjit.bench.page_frame import Section, document, write
 from axiomjit.bench.plots import (
     Axis,
     breakable,
@@ -18,13 +18,12 @@ from axiomjit.bench.plots import (
     legend,
     mark,
     plot,
-    section,
     segment,
     table,
 )
 from axiomjit.bench.records import OURS, Result
 from axiomjit.bench.scales import DateScale, log_scale
-from axiomjit.bench.units import digits, pace
+from axiomjit.bench.units import count_things, digits, pace
 from axiomjit.records import Record
 
 
@@ -72,11 +71,11 @@ def history_page(results: Iterable[Result]) -> Markup:
     )
     groups = [history.group for number in threads for history in found[number]]
     plots = each(found, lambda part: _panels(part, colours), "No case has a ratio.")
-    parts = [
+    parts: list[Section | Markup] = [
         controls(threads, groups),
-        section("history", "Ratio to NumPy over time", tag("p", words), names, plots),
+        Section("history", "Ratio to NumPy over time", join(tag("p", words), names, plots)),
     ]
-    about = f"{len(runs)} runs on {len(machines)} machines, {span}"
+    about = f"{count_things(len(runs), 'run')} on {count_things(len(machines), 'machine')}, {span}"
     return document("axiomjit benchmark history", [about], parts)
 
 

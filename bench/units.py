@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-COUNT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+COUNT = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes"))
 
 
@@ -57,9 +57,19 @@ def _unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]
     return next(fitting, units[-1])
 
 
+def share(value: float) -> str:
+    """A fraction in percent: `52 %`."""
+    return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
+
+
 def count_threads(number: int) -> str:
     """A number of threads: `1 thread`."""
-    return "1 thread" if number == 1 else f"{number} threads"
+    return count_things(number, "thread")
+
+
+def count_things(number: int, name: str) -> str:
+    """A number of things with an ordinary plural: `3 cases`."""
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def shorten(text: str, most: int) -> str:
