@@ -25,6 +25,18 @@ class Length:
         """Wrap a symbolic length."""
         self.dim = value
 
+    @property
+    def real(self) -> Length:
+        """The integer itself."""
+        return self
+
+    imag = 0
+    numerator, denominator = real, 1
+
+    def conjugate(self) -> Length:
+        """The integer itself."""
+        return self
+
     def __index__(self) -> int:
         return int(self.dim)
 

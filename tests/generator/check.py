@@ -90,7 +90,7 @@ def failure(function, arguments, ways=PLAIN):
             for run in ways:
                 way = run.__name__
                 for way, got in run(case):  # noqa: B020, PLW2901 - kept for the error
-                    found = difference(got, want, arguments, case, way)
+                    found = difference(got, want, arguments, way)
                     if found:
                         return Failure(way, found[0], found[1])
     except Exception as error:
@@ -102,7 +102,7 @@ def failure(function, arguments, ways=PLAIN):
     return None
 
 
-def difference(got, want, arguments, case, way):
+def difference(got, want, arguments, way):
     """What kind of difference there is, and where; None where there is none."""
     if len(got) != len(want):
         return "outputs", f"{len(got)} outputs, not {len(want)}"
@@ -114,21 +114,20 @@ def difference(got, want, arguments, case, way):
         if not same_bits(np.array(one, order="C"), np.array(other, order="C")):
             return "bits", f"output {k} is\n{one!r}\nnot\n{other!r}"
         if way in ("plan", "small", "compiled"):
-            found = memory_difference(one, other, arguments, case)
+            found = memory_difference(one, other, arguments)
             if found:
                 return found[0], f"output {k} {found[1]}"
     return None
 
 
-def memory_difference(one, other, arguments, case):
+def memory_difference(one, other, arguments):
     """Whether a result lies elsewhere than NumPy's: views of arguments lie in them."""
-    if not other.size:
+    if not other.size or not other.ndim:  # results without dimensions become numbers
         return None
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
     owners = [a for a in arrays if np.may_share_memory(other, a)]
     if not owners:
-        plain = [a for a in case.arguments if isinstance(a, np.ndarray)]
-        if any(np.may_share_memory(one, a) for a in (*arrays, *plain)):
+        if any(np.may_share_memory(one, a) for a in arrays):
             return "shared", "is a view of an argument, NumPy's is not"
         return None
     if not all(map(walkable, owners)):  # row "views of byteswapped or misaligned arguments"
@@ -179,7 +178,7 @@ def other_lengths(program, lengths, run):
         got = case.returned(run(plan, plain, signature.values), signature.values)
     if values_of(other) is None:
         return "ran"
-    found = difference(got, in_numpy(function, arguments), arguments, case, "lengths")
+    found = difference(got, in_numpy(function, arguments), arguments, "lengths")
     return Failure("lengths", *found) if found else "agrees"
 
 

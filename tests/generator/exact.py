@@ -37,12 +37,11 @@ def is_exact_total(numbers, exponents, code):
 
 
 def adds_up(value):
-    """Whether sums of these elements are exact in any order, zeros positive."""
+    """Whether sums of these elements are exact in any order."""
     if value.dtype.kind in "biu":
         return True
     return all(
-        not has_negative_zero(part) and is_exact_total(*wholes(part), part.dtype.str[1:])
-        for part in parts(value)
+        is_exact_total(*wholes(part), part.dtype.str[1:]) for part in parts(value)
     )
 
 
@@ -64,11 +63,6 @@ def multiplies(value):
     bits = sum(int(n).bit_length() for n in numbers)
     reach = bits + int(np.abs(exponents).sum())
     return bits <= BITS[code] and reach < LARGEST[code] - 1
-
-
-def has_negative_zero(value):
-    """Whether a zero is negative."""
-    return value.dtype.kind == "f" and bool(np.any((value == 0) & np.signbit(value)))
 
 
 def has_both_zeros(*values):
@@ -99,7 +93,8 @@ def fits_integers(value, dtype):
 
 def _extreme(step, operands, result):
     """Row "maximum, minimum, ... of 0.0 and -0.0" of the differences."""
-    return not has_both_zeros(*operands)
+    initial = dict(step.options).get("initial")
+    return not has_both_zeros(*operands, *([] if initial is None else [np.asarray(initial)]))
 
 
 def _folded(step, operands):
@@ -162,9 +157,9 @@ def _contracted(step, operands, result):
     low = sum(int(e.min()) for _, e in numbers)
     largest = [float(np.abs(p).max(initial=0)) for o in (left, right) for p in parts(o)]
     count = max(left.shape[-1:] or (1,)) * 2
-    total = max(largest) ** 2 * count
+    total = 2 * np.log2(max(largest)) + np.log2(count)
     real = parts(left)[0].dtype.str[1:]
-    return total * 2.0**-low < 2.0 ** BITS[real] and total < 2.0 ** (LARGEST[real] - 1)
+    return bool(total - low < BITS[real] and total < LARGEST[real] - 1)
 
 
 def _power(step, operands, result):

@@ -287,9 +287,11 @@ def padded(d, k, array):
     mode = d.pick(list(MARGINS))
     most = {"reflect": 1, "edge": -9, "constant": -9}.get(mode, 0)
     widths = tuple(
-        tuple(d.between(0, min(3, max(0, n - most if n else 0))) for _ in range(2))
+        tuple(d.between(0, min(3, max(0, n - most))) for _ in range(2))
         for n in array.shape
     )
+    if mode in ("reflect", "symmetric", "wrap", "edge") and 0 in array.shape:
+        mode = "constant"
     if mode == "constant" and array.shape and d.chance(0.3):
         widths = d.between(0, 2)
     options = {"pad_width": widths, "mode": mode}
