@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit import dtypes
-from axiomjit.dims import Dim, dim
+from axiomjit.dims import Dim, dim, product
 from axiomjit.dtypes import BOOL, HALF, SINGLE, DType
 from axiomjit.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.graph import Held, Node, Op, Scalar, Size, size
@@ -292,20 +292,30 @@ def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) 
         )
 
 
-def mean(node: Node, axes: Sequence[int]) -> Node:
-    """sum / count along dimensions; bools and ints give float64, floats keep their dtype.
+def summed_in(node: Node) -> DType:
+    """The dtype in which averages are taken: float64 of integers; sums may be beyond float16."""
+    if node.dtype == HALF:
+        return SINGLE
+    return node.dtype if node.dtype.kind in "fc" else dtypes.FLOAT
 
-    As in NumPy the count is an int64: what is narrower is divided in 64 bits, then rounded.
-    """
-    if node.dtype == HALF:  # whose sum may be beyond it
-        return cast(mean(cast(node, SINGLE), axes), HALF)
-    operand = node if node.dtype.kind in "fc" else cast(node, dtypes.FLOAT)
-    total = dim(1)
-    for d in axes:
-        total = total * node.shape[d]
-    wide = loop_of(np.divide, (operand.dtype, dtypes.INT))[-1]
-    operands = cast(fold(SUM, operand, axes), wide), cast(as_node(total, "mean"), wide)
-    return cast(elementwise(PRIMITIVES["divide"], *operands), operand.dtype)
+
+def mean(node: Node, axes: Sequence[int]) -> Node:
+    """sum / count along dimensions; bools and ints give float64, floats keep their dtype."""
+    total = fold(SUM, cast(node, summed_in(node)), axes)
+    averaged = average(total, as_node(count(node, axes), "mean"))
+    return cast(averaged, HALF) if node.dtype == HALF else averaged
+
+
+def count(node: Node, axes: Sequence[int]) -> Dim:
+    """How many elements each result of a fold is made of."""
+    return product([node.shape[d] for d in axes])
+
+
+def average(total: Node, count: Node) -> Node:
+    """total / count in the dtype of the total; divided in 64 bits, as the count is an int64."""
+    wide = loop_of(np.divide, (total.dtype, dtypes.INT))[-1]
+    quotient = elementwise(PRIMITIVES["divide"], cast(total, wide), cast(count, wide))
+    return cast(quotient, total.dtype)
 
 
 def contract(

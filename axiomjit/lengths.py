@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -73,6 +73,17 @@ class Length:
         if not all(isinstance(value, known) for value in inputs):
             return NotImplemented
         return getattr(ufunc, method)(*map(_at_hand, inputs), **options)
+
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: Iterable[type],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        if any(kind is not Length for kind in types):
+            return NotImplemented  # beside an array that is followed
+        return function(*map(_at_hand, args), **{k: _at_hand(v) for k, v in kwargs.items()})
 
 
 def _at_hand(value: Any) -> Any:

@@ -123,7 +123,7 @@ def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         if isinstance(stmt, Pick):
             part = stmt.parts[0]
             assert not part.bounds, f"{stmt.name} is picked outside the loops of its bounds"
-            rest += reversed(part.body)
+            rest += reversed(_ranges(part.body))
             names = {old: part.value if new == stmt.name else new for old, new in names.items()}
             names[stmt.name] = part.value
         else:

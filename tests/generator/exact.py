@@ -6,6 +6,8 @@ where docs/differences.md lets us differ from NumPy, the operands are such that 
 
 import numpy as np
 
+from tests.runtime.kernels import same_bits
+
 BITS = {"f2": 11, "f4": 24, "f8": 53}
 LARGEST = {"f2": 15, "f4": 127, "f8": 1023}
 EITHER_ZERO = ("maximum", "minimum", "fmax", "fmin", "clip")
@@ -40,9 +42,7 @@ def adds_up(value):
     """Whether sums of these elements are exact in any order."""
     if value.dtype.kind in "biu":
         return True
-    return all(
-        is_exact_total(*wholes(part), part.dtype.str[1:]) for part in parts(value)
-    )
+    return all(is_exact_total(*wholes(part), part.dtype.str[1:]) for part in parts(value))
 
 
 def multiplies(value):
@@ -72,15 +72,6 @@ def has_both_zeros(*values):
     signs = [bool(sign) for zero in zeros for sign in np.unique(zero)]
     others = any(value.dtype.kind in "biu" and np.any(value == 0) for value in values)
     return True in signs and (False in signs or others)
-
-
-def same_bits(one, other):
-    """Equal element by element, zeros by sign, any NaN equal to any other."""
-    return all(
-        np.array_equal(a, b, equal_nan=a.dtype.kind in "f")
-        and (a.dtype.kind != "f" or np.array_equal((np.signbit(a) & (a == 0)), np.signbit(b) & (b == 0)))
-        for a, b in zip(parts(one), parts(other), strict=True)
-    )
 
 
 def fits_integers(value, dtype):
@@ -118,8 +109,9 @@ def _sum(step, operands, result):
 
 def _mean(step, operands, result):
     value = _folded(step, operands)
-    # Sums of integers beyond 2**53 round as float64, the dtype of their mean.
-    return value is not None and adds_up(value)
+    if value is None or (result.dtype == np.uint32 and not operands[0].size):
+        return False
+    return adds_up(value)  # integers are summed as float64 where no dtype is given
 
 
 def _prod(step, operands, result):
@@ -129,15 +121,13 @@ def _prod(step, operands, result):
 
 def _spread(step, operands, result):
     """Row "var, std of float16", and exact sums of the elements and of their squares."""
-    value = _folded(step, operands)
-    if value is None or value.dtype == np.float16 or operands[0].dtype == np.float16:
-        return False
-    if value.dtype.kind == "c":
+    value, own = _folded(step, operands), operands[0]
+    if own.dtype == np.float16:
         return False
     axis = dict(step.options).get("axis")
-    middle = value.mean(axis=axis, keepdims=True)
-    apart = value - middle
-    return adds_up(value) and adds_up(apart * apart)
+    apart = own - value.mean(axis=axis, keepdims=True)
+    squares = apart * apart if apart.dtype.kind != "c" else apart.real**2 + apart.imag**2
+    return adds_up(value) and adds_up(squares.astype(value.real.dtype))
 
 
 def _contracted(step, operands, result):

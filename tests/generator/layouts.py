@@ -19,7 +19,9 @@ def fortran(array):
 
 def rolled(array):
     """The first dimension innermost, the others in C order."""
-    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0) if array.ndim else array
+    if not array.ndim:
+        return array
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
 
 
 def spread(array):

@@ -267,7 +267,9 @@ def joins(a, array, axis, name):
     alike = a.shape == array.shape
     return alike or (
         name not in ("stack", "dstack", "column_stack")
-        and all(n == m for d, (n, m) in enumerate(zip(a.shape, array.shape)) if d != axis)
+        and all(
+            n == m for d, (n, m) in enumerate(zip(a.shape, array.shape, strict=True)) if d != axis
+        )
     )
 
 
@@ -287,8 +289,7 @@ def padded(d, k, array):
     mode = d.pick(list(MARGINS))
     most = {"reflect": 1, "edge": -9, "constant": -9}.get(mode, 0)
     widths = tuple(
-        tuple(d.between(0, min(3, max(0, n - most))) for _ in range(2))
-        for n in array.shape
+        tuple(d.between(0, min(3, max(0, n - most))) for _ in range(2)) for n in array.shape
     )
     if mode in ("reflect", "symmetric", "wrap", "edge") and 0 in array.shape:
         mode = "constant"

@@ -152,7 +152,9 @@ def compiled(text, mode):
 def perform(step, values):
     """The value of a step."""
     names = [f"v{k}" for k in range(len(values))]
-    return eval(compiled(step.written(names), "eval"), NAMESPACE, dict(zip(names, values)))
+    return eval(
+        compiled(step.written(names), "eval"), NAMESPACE, dict(zip(names, values, strict=True))
+    )
 
 
 def value_text(value):
