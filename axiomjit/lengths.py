@@ -81,13 +81,15 @@ class Length:
         args: tuple[object, ...],
         kwargs: dict[str, object],
     ) -> object:
-        if any(kind is not Length for kind in types):
+        if not all(issubclass(kind, Length | np.ndarray) for kind in types):
             return NotImplemented  # beside an array that is followed
         return function(*map(_at_hand, args), **{k: _at_hand(v) for k, v in kwargs.items()})
 
 
 def _at_hand(value: Any) -> Any:
-    """The value at hand of a Length, with a guard; other values as they are."""
+    """The value at hand of a Length, with a guard, also in tuples and lists; others as they are."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(_at_hand, value)) if not hasattr(value, "_fields") else value
     return int(value) if isinstance(value, Length) else value
 
 

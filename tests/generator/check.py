@@ -66,18 +66,14 @@ def compile_all(case):
     yield "compiled", case.returned(plan.run(case.arguments))
 
 
-def compile_guarded(case):
-    """The compiled kernels, and once more with every buffer against a protected page."""
+def guard_all(case):
+    """The compiled kernels with every buffer against a protected page."""
     plan = BoundPlan(run_pipeline(*case[:3]).plan, case.values)
-    yield "compiled", case.returned(plan.run(case.arguments))
     for side in SIDES:
-        print(" ", side, flush=True)
         yield f"guarded {side}", case.returned(run_guarded(plan, case.arguments, side))
 
 
 PLAIN = (evaluate, interpret, interpret_small)
-COMPILED = (compile_all,)
-GUARDED = (compile_guarded,)
 
 
 def failure(function, arguments, ways=PLAIN):
@@ -164,29 +160,50 @@ def resized(program, lengths):
     return Program(arguments, program.steps, program.outputs)
 
 
-def other_lengths(program, lengths, run):
-    """Whether the plan for a program's arguments serves others; None where it need not.
+def run_interpreted(plan, arguments, lengths):
+    """A plan for other lengths, in plain Python."""
+    yield run_plan_plain(plan, arguments, lengths)
 
-    `run(plan, arguments, lengths)` gives the outputs of the graph.
+
+def run_compiled(plan, arguments, lengths):
+    """A plan for other lengths, compiled."""
+    yield BoundPlan(plan, lengths).run(arguments)
+
+
+def run_against_pages(plan, arguments, lengths):
+    """A plan for other lengths, compiled, against protected pages."""
+    for side in SIDES:
+        yield run_guarded(BoundPlan(plan, lengths), arguments, side)
+
+
+def other_lengths(program, lengths, run):
+    """Whether the plan of a program serves arguments of other lengths: a Failure where it does not.
+
+    True where it ran for others, False where the program is followed anew for them. Results are
+    compared where they are determined.
     """
-    function = program.function()
-    case = follow(function, *program.build())
-    other = resized(program, lengths)
-    arguments = other.build()
+    function, other = program.function(), resized(program, lengths)
+    case, arguments = follow(function, *program.build()), other.build()
     signature, plain = signature_of(function, arguments)
-    fits = signature.key == case.key
-    if not fits or signature.values == case.values:
-        return None
-    with small_forms() if run is run_plan_plain else nullcontext():
+    if signature.key != case.key or signature.values == case.values:
+        return False
+    with small_forms() if run is run_interpreted else nullcontext():
         plan = run_pipeline(*case[:3]).plan
     if not all(guard.holds(signature.values) for guard in case.scope.guards):
-        return None
-    with quiet():
-        got = case.returned(run(plan, plain, signature.values), signature.values)
+        return False
+    try:
+        with quiet():
+            results = list(run(plan, plain, signature.values))
+    except Exception as error:
+        return Failure("lengths", type(error).__name__, repr(error))
     if values_of(other) is None:
-        return "ran"
-    found = difference(got, in_numpy(function, arguments), arguments, "lengths")
-    return Failure("lengths", *found) if found else "agrees"
+        return True
+    want = in_numpy(function, arguments)
+    for result in results:
+        found = difference(case.returned(result, signature.values), want, arguments, "lengths")
+        if found:
+            return Failure("lengths", *found)
+    return True
 
 
 def check(program, ways=PLAIN):
@@ -196,5 +213,5 @@ def check(program, ways=PLAIN):
 
 def assert_agrees(function, *arguments, compiled=True):
     """Every way gives what NumPy gives."""
-    found = failure(function, arguments, PLAIN + COMPILED * compiled)
+    found = failure(function, arguments, (*PLAIN, compile_all) if compiled else PLAIN)
     assert found is None, found
