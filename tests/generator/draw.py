@@ -24,6 +24,7 @@ SPECIAL = (np.nan, np.inf, -np.inf, -0.0)
 INTEGERS = (0, 1, 2, 3, 5, 7, 8, -1, -2, -3, -7)
 NUMBERS = (2.5, -3, 0.0, 2, 5, 1 + 2j, 1, -0.5)
 EVERY = tuple(np.dtype(code) for code in CODES)
+OFTEN = tuple(np.dtype(code) for code in ("f8", "f4", "f2", "i8", "c16"))
 
 
 def elements(d, dtype, shape):
@@ -60,15 +61,17 @@ def some(d, dtype, count, special):
 def arguments_of(d):
     """One to three arrays of a few lengths and dtypes, perhaps a part of one, or a number."""
     lengths = [d.pick(LENGTHS) for _ in range(d.between(1, 3))] + [1] * d.chance(0.3)
-    dtypes = [d.pick(EVERY) for _ in range(d.between(1, 2))]
+    dtypes = [d.pick(OFTEN if d.chance(0.4) else EVERY) for _ in range(d.between(1, 2))]
     arguments = []
     for _ in range(d.between(1, 3)):
         shape = tuple(d.pick(lengths) for _ in range(d.pick((0, 1, 1, 2, 2, 2, 3))))
         layout = "dense" if d.chance(0.3) else d.pick(list(LAYOUTS))
         arguments.append(Array(elements(d, d.pick(dtypes), shape), layout))
     if d.chance(0.2):
-        key = tuple(d.pick((slice(None, None, -1), slice(1, None), slice(None))) for _ in range(2))
-        arguments.append(Part(d.below(len(arguments)), key))
+        whole = d.below(len(arguments))
+        kinds = (slice(None, None, -1), slice(1, None), slice(None))
+        key = tuple(d.pick(kinds) for _ in arguments[whole].values.shape)
+        arguments.append(Part(whole, key or (...,)))
     if d.chance(0.2):
         arguments.append(Number(d.pick(NUMBERS)))
     return tuple(arguments)
@@ -95,7 +98,10 @@ def ran(step, values):
 
 def values_of(program):
     """All values of a program, or None where it is not valid."""
-    values = list(program.build())
+    try:
+        values = list(program.build())
+    except IndexError:
+        return None
     with quiet():
         for step in program.steps:
             value = ran(step, values)
@@ -121,7 +127,12 @@ def draw(seed, index, most_steps=8):
                 room -= np.size(value)
                 steps.append(step)
                 values.add(value)
-    made = range(len(arguments), len(values.values))
-    others = [d.pick(made) for _ in range(d.below(4))] if steps else []
-    last = len(values.values) - 1
-    return Program(arguments, tuple(steps), tuple(map(At, dict.fromkeys([last, *others]))))
+    return Program(arguments, tuple(steps), outputs_of(d, len(arguments), steps))
+
+
+def outputs_of(d, count, steps):
+    """The last value, most of those that no step reads, and a few others."""
+    last = count + len(steps) - 1
+    read = {value for step in steps for value in step.uses()}
+    chosen = [k for k in range(count, last) if d.chance(0.15 if k in read else 0.7)]
+    return tuple(map(At, (last, *d.order(chosen))))

@@ -38,7 +38,10 @@ class Values:
     def any(self):
         """A value, later ones more often."""
         count = len(self.values)
-        return At(max(self.d.below(count), self.d.below(count)))
+        k = max(self.d.below(count), self.d.below(count))
+        if self.arrays[k].dtype.kind == "b" and self.d.chance(0.5):
+            k = self.d.below(count)
+        return At(k)
 
     def among(self, fits):
         """A value that fits, or None."""

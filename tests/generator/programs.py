@@ -42,8 +42,8 @@ class Part(NamedTuple):
     key: tuple
 
     def build(self, earlier):
-        """The argument; the key fits all lengths."""
-        return earlier[self.whole][self.key[: np.ndim(earlier[self.whole])]]
+        """The argument."""
+        return earlier[self.whole][self.key]
 
     def written(self):
         """The argument as source."""
