@@ -234,13 +234,12 @@ def _stretched(node: Node, axis: int, width: Dim) -> Node:
 
 
 def _constant(node: Node, axis: int, widths: Widths, fill: tuple[Any, Any]) -> Margins:
-    extents = [(*node.shape[:axis], width, *node.shape[axis + 1 :]) for width in widths]
     numbers = []
-    for value, extent in zip(fill, extents, strict=True):
+    for value in fill:
         number = builder.as_node(value, "pad")
-        if not any(length == 0 for length in extent):
-            check_fits(number, node.dtype)
+        check_fits(number, node.dtype)
         numbers.append(cast(number, node.dtype))
+    extents = [(*node.shape[:axis], width, *node.shape[axis + 1 :]) for width in widths]
     before, after = map(builder.broadcast_to, numbers, extents)
     return before, after
 

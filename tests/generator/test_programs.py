@@ -128,3 +128,24 @@ def test_a_wrong_pass_is_found_and_made_small():
     assert how.way == "exchanged"
     assert len(small.outputs) == 2
     assert len(small.steps) <= 2
+
+
+@pytest.mark.parametrize("wrong", [0.0, np.nextafter(1.0, 2.0), np.nan])
+def test_comparison_sees_one_wrong_element(wrong):
+    right = (np.array([1.0, 2.0]),)
+    assert check.difference(right, right, (), "graph") is None
+    assert check.difference((np.array([wrong, 2.0]),), right, (), "graph")[0] == "bits"
+
+
+def test_comparison_sees_dtype_shape_and_memory():
+    x = np.arange(6.0)
+    for got, want, kind in [
+        (x, x.astype("f4"), "dtype"),
+        (x, x.reshape(2, 3), "shape"),
+        (x.copy(), x, "shared"),
+        (x, x.copy(), "shared"),
+        (x[1:3], x[1:3].copy(), "shared"),
+        (np.broadcast_to(x[:1], 3)[:2], np.full(2, 0.0), "shared"),
+    ]:
+        assert check.difference((got,), (want,), (x,), "plan")[0] == kind
+    assert check.difference((x[::2],), (x[::2],), (x,), "plan") is None
