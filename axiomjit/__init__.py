@@ -2,82 +2,112 @@
 
 # ruff: noqa: E402 - the links are checked before anything behind them is imported
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from axiomjit._links import check_links as _check_links
 
 _check_links()
 
+from axiomjit import axis_numpy as axis_numpy
 from axiomjit import transformers as transformers
-from axiomjit.axes import Axes, Axis, make_axes, make_axis
+from axiomjit.axes import Axes, make_axes
+from axiomjit.axis import Axis, make_axis
+from axiomjit.axis_elementwise import FUNCTIONS as _ELEMENTWISE
+from axiomjit.axis_elementwise import Function as _Function
+from axiomjit.axis_elementwise import astype, clip, where
 from axiomjit.axis_functions import (
     axes_with_order,
     broadcast,
     cast_axes,
     dot,
+)
+from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
+from axiomjit.axis_reductions import (
+    L1_norm,
+    L2_norm,
+    all,
+    any,
+    argmax,
+    argmin,
     max,
     mean,
     min,
+    prod,
+    squared_L2,
     sum,
+    tensor_size,
+    variance,
+)
+from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_role
+from axiomjit.axis_views import (
+    expand_dims,
+    flatten,
+    flatten_at,
+    slice_along_axis,
+    tensor_slice,
+    unflatten,
 )
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
-from axiomjit.tensors import (
-    Tensor,
-    absolute,
-    add,
-    constant,
-    divide,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    not_equal,
-    placeholder,
-    power,
-    sqrt,
-    subtract,
-    where,
-)
+from axiomjit.named_arrays import NamedArray
+from axiomjit.tensors import Tensor, constant, placeholder
 
 __all__ = [
     "Axes",
     "Axis",
+    "AxisClass",
+    "AxisRole",
+    "L1_norm",
+    "L2_norm",
+    "NamedArray",
     "Tensor",
-    "absolute",
-    "add",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "astype",
     "axes_with_order",
+    "axes_with_role_order",
     "broadcast",
     "cast_axes",
+    "cast_role",
+    "clip",
     "config",
     "constant",
-    "divide",
     "dot",
-    "equal",
-    "greater",
-    "greater_equal",
+    "expand_dims",
+    "flatten",
+    "flatten_at",
     "jit",
-    "less",
-    "less_equal",
     "make_axes",
     "make_axis",
+    "make_axis_class",
+    "make_axis_role",
+    "map_roles",
     "max",
-    "maximum",
     "mean",
     "min",
-    "minimum",
-    "multiply",
-    "negative",
-    "not_equal",
     "placeholder",
-    "power",
-    "sqrt",
+    "prod",
+    "rename",
+    "slice_along_axis",
+    "squared_L2",
     "stats",
-    "subtract",
     "sum",
+    "tensor_size",
+    "tensor_slice",
+    "unflatten",
+    "variance",
     "where",
 ]
+
+# A name for each row of the table of primitives: a new row needs no line here.
+globals().update(_ELEMENTWISE)
+__all__ += list(_ELEMENTWISE)
+__all__.sort()
+
+if _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Function:
+        return _ELEMENTWISE[name]

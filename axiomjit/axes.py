@@ -1,132 +1,15 @@
-"""Axis and Axes: labels for the dimensions of tensors, paired by identity, never by length.
-
-In graphs the length of an axis is symbolic (design 3.2): each Axis owns one symbol, and the length
-may become known after the graph is built.
-"""
+"""Axes: the labels of all dimensions of a tensor, list and set at once."""
 
 from __future__ import annotations
 
-import itertools
-import operator
-from collections.abc import Iterable, Iterator
-from typing import Final, SupportsIndex, overload
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, overload
 
-from axiomjit.dims import Dim, Symbol, symbol
+from axiomjit.axis import Axis, make_axis, merged_axis
+from axiomjit.axis_tags import AxisRole
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.origins import user_location
-
-_numbers: Final = itertools.count()
-
-
-class Axis:
-    """One dimension label; two axes are the same only if they are the same object.
-
-    Made by `make_axis` (seed 001_dbff47214f01994e.txt, "Axis and axes").
-    """
-
-    __slots__ = ("__weakref__", "_length", "axis_class", "dim", "docstring", "name", "roles")
-
-    name: Final[str | None]
-    docstring: Final[str | None]
-    roles: Final[tuple[object, ...]]
-    axis_class: Final[object]
-    dim: Final[Dim]
-
-    def __init__(
-        self,
-        length: int | None = None,
-        name: str | None = None,
-        roles: Iterable[object] | None = None,
-        docstring: str | None = None,
-        axis_class: object = None,
-    ) -> None:
-        """See `make_axis`."""
-        self.name = name
-        self.docstring = docstring
-        self.roles = tuple(roles or ())
-        self.axis_class = axis_class
-        self.dim = symbol(f"x{next(_numbers)}")
-        self._length: int | None = None
-        self.length = length
-
-    @property
-    def length(self) -> int | None:
-        """The number of positions along the axis; None until it is known.
-
-        A length can be assigned once, before or after the axis is used; the same value may be
-        assigned again.
-
-        Raises:
-            AxesError: the length is negative, or another length is known.
-            GraphTypeError: the length is no integer.
-        """
-        return self._length
-
-    @length.setter
-    def length(self, value: int | None) -> None:
-        if value is None and self._length is None:
-            return
-        checked = None if value is None else _checked_length(self, value)
-        if self._length is not None and checked != self._length:
-            raise AxesError(
-                f"length {checked} for axis {self}",
-                f"its length is {self._length}, and tensors may rely on it",
-                "make another axis with make_axis(...)",
-                user_location(),
-            )
-        self._length = checked
-
-    @property
-    def symbol(self) -> Symbol:
-        """The symbol that stands for the length in graphs."""
-        atom = self.dim.terms[0][0][0]
-        assert isinstance(atom, Symbol)
-        return atom
-
-    def __str__(self) -> str:
-        length = "?" if self._length is None else self._length
-        return f"length {length}" if self.name is None else f"{self.name}={length}"
-
-    def __repr__(self) -> str:
-        return f"Axis({self})"
-
-
-def _checked_length(axis: Axis, value: object) -> int:
-    shown = "an axis" if axis.name is None else f"axis {axis.name}"
-    asked = f"length {value!r} for {shown}"
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        seen = f"a {type(value).__name__}"
-        raise GraphTypeError(asked, seen, "give an integer", user_location())
-    length = operator.index(value)
-    if length < 0:
-        raise AxesError(asked, "a negative number", "give 0 or more", user_location())
-    return length
-
-
-def make_axis(
-    length: int | None = None,
-    name: str | None = None,
-    roles: Iterable[object] | None = None,
-    docstring: str | None = None,
-    axis_class: object = None,
-) -> Axis:
-    """A new axis, different from every other one.
-
-    Args:
-        length: Number of positions; may be assigned later as `axis.length`.
-        name: For people only; equal names do not make axes match.
-        roles: Tags that the axis keeps.
-        docstring: What the axis stands for.
-        axis_class: The class of the axis, kept.
-
-    Returns:
-        The axis (seed 001_dbff47214f01994e.txt, "Axis and axes").
-
-    Raises:
-        AxesError: the length is negative.
-        GraphTypeError: the length is no integer.
-    """
-    return Axis(length, name, roles, docstring, axis_class)
 
 
 class Axes:
@@ -186,6 +69,87 @@ class Axes:
             user_location(),
         )
 
+    @property
+    def lengths(self) -> tuple[int | None, ...]:
+        """The length of each axis, None where it is unknown."""
+        return tuple(axis.length for axis in self)
+
+    @property
+    def full_lengths(self) -> tuple[object, ...]:
+        """As `lengths`, with a tuple of the lengths of its parts for a merged axis."""
+        return tuple(Axes(a.parts).full_lengths if a.parts else a.length for a in self)
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The name of each axis."""
+        return tuple(axis.name for axis in self)
+
+    @property
+    def size(self) -> int | None:
+        """How many elements there are, None while a length is unknown."""
+        known = [length for length in self.lengths if length is not None]
+        return math.prod(known) if len(known) == len(self) else None
+
+    @property
+    def roots(self) -> Axes:
+        """The axes on which the lengths depend (see `Axis.roots`)."""
+        return Axes(dict.fromkeys(root for axis in self for root in axis.roots))
+
+    def find_by_name(self, name: str) -> Axes:
+        """The axes of this name."""
+        return Axes(axis for axis in self if axis.name == name)
+
+    def get_by_names(self, *names: str) -> Axes:
+        """The axes of these names, in their order.
+
+        Raises:
+            AxesError: no axis, or more than one, has such a name.
+        """
+        found = [self.find_by_name(name) for name in names]
+        for name, axes in zip(names, found, strict=True):
+            if len(axes) != 1:
+                raise AxesError(
+                    f"the axis called {name!r} of {self}",
+                    f"{len(axes)} axes of this name",
+                    "name an axis that is there once",
+                    user_location(),
+                )
+        return Axes(axis for axes in found for axis in axes)
+
+    def role_axes(self, role: AxisRole) -> Axes:
+        """The axes that have a role."""
+        return Axes(axis for axis in self if axis.has_role(role))
+
+    def set_shape(self, shape: Iterable[int]) -> None:
+        """Assign a length to each axis, in order.
+
+        Raises:
+            AxesError: not as many lengths as axes, or an axis has another length.
+        """
+        lengths = tuple(shape)
+        if len(lengths) != len(self):
+            raise AxesError(
+                f"shape {lengths} for axes {self}",
+                f"{len(lengths)} lengths for {len(self)} axes",
+                "give one length per axis",
+                user_location(),
+            )
+        for axis, length in zip(self, lengths, strict=True):
+            axis.length = length
+
+    def flatten(self) -> Axis:
+        """The axis that these make when they are merged in this order."""
+        return merged_axis(self)
+
+    def get_dual(self, offset: int) -> Axes:
+        """Each axis at an offset from itself (see `Axis.get_dual`)."""
+        return Axes(axis.get_dual(offset) for axis in self)
+
+    @property
+    def T(self) -> Axes:
+        """The transposed axes, in the same order (see `Axis.T`)."""
+        return Axes(axis.T for axis in self)
+
     def __add__(self, other: AxesLike) -> Axes:
         right = make_axes(other)
         both = self & right
@@ -241,7 +205,7 @@ class Axes:
         return f"Axes{self}"
 
 
-AxesLike = Axes | Axis | Iterable[Axis] | None
+AxesLike = Axes | Axis | Iterable[Axis | Iterable[Axis]] | Mapping[str, int | None] | None
 
 
 def _listed(axes: Iterable[object]) -> str:
@@ -261,7 +225,8 @@ def make_axes(axes: AxesLike = None) -> Axes:
     """The axes in the order given.
 
     Args:
-        axes: An Axis, several in a list, tuple, generator or Axes, or nothing.
+        axes: An Axis, several in a list, tuple, generator or Axes, or nothing. Axes listed within
+            the list are merged into one. A dictionary from names to lengths makes new axes.
 
     Returns:
         The Axes (seed 001_dbff47214f01994e.txt, "Axis and axes"); Axes come back as they are.
@@ -276,6 +241,15 @@ def make_axes(axes: AxesLike = None) -> Axes:
         return Axes((axes,))
     if axes is None:
         return Axes()
+    if isinstance(axes, Mapping):
+        return Axes(k if isinstance(k, Axis) else make_axis(axes[k], k) for k in axes)
     if isinstance(axes, str) or not isinstance(axes, Iterable):
         raise _refusal(axes, f"a {type(axes).__name__}")
-    return Axes(axes)
+    return Axes(_single(axis) for axis in axes)
+
+
+def _single(axis: object) -> Axis:
+    """The axis that stands for an item of a list: axes within it are merged."""
+    if isinstance(axis, Axes | list | tuple):
+        return merged_axis(make_axes(axis))
+    return axis  # type: ignore[return-value]  # Axes refuses what is no axis

@@ -6,6 +6,7 @@
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
+| outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ POLICIES: Final = ("error", "warn", "allow")
 class Config:
     """The settings; assigning an unknown name or value raises."""
 
-    __slots__ = ("_fallback", "bounds", "check", "disable")
+    __slots__ = ("_fallback", "_outer", "bounds", "check", "disable")
 
     bounds: bool
     check: bool
@@ -32,6 +33,7 @@ class Config:
         self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
+        self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
 
     @property
     def fallback(self) -> str:
@@ -40,13 +42,26 @@ class Config:
 
     @fallback.setter
     def fallback(self, policy: str) -> None:
-        if policy not in POLICIES:
-            raise GraphValueError(
-                f"config.fallback = {policy!r}",
-                "no such policy",
-                f"one of {', '.join(map(repr, POLICIES))}",
-            )
-        self._fallback = policy
+        self._fallback = _checked("fallback", policy)
+
+    @property
+    def outer(self) -> str:
+        """What to do with operands of the axis graph that have no axis in common."""
+        return self._outer
+
+    @outer.setter
+    def outer(self, policy: str) -> None:
+        self._outer = _checked("outer", policy)
+
+
+def _checked(setting: str, policy: str) -> str:
+    if policy in POLICIES:
+        return policy
+    raise GraphValueError(
+        f"config.{setting} = {policy!r}",
+        "no such policy",
+        f"one of {', '.join(map(repr, POLICIES))}",
+    )
 
 
 config: Final = Config()

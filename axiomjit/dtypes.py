@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from axiomjit.errors import GraphTypeError, UnsupportedError
 
@@ -70,6 +71,20 @@ def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
     else:
         remedy = f"convert with .astype(...) to one of: {names}"
     raise GraphTypeError(asked, f"elements of dtype {dtype}", remedy, where)
+
+
+def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
+    """The dtype of a name, type or dtype, in native byte order.
+
+    Raises:
+        GraphTypeError: there is none, or elements of this type cannot be compiled.
+    """
+    try:
+        return supported(np.dtype(dtype), asked, where)
+    except TypeError as error:
+        if isinstance(error, GraphTypeError):
+            raise
+        raise GraphTypeError(asked, str(error), "name a dtype", where) from None
 
 
 def walkable(array: np.ndarray) -> bool:

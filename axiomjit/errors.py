@@ -3,13 +3,15 @@
 AxiomError
 ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
 ├── GraphValueError (ValueError)    lengths, axes or arguments that do not fit
-│   └── AxesError                   axes that do not pair
+│   ├── AxesError                   axes that do not pair
+│   └── PositionError (IndexError)  a position outside its dimension
 ├── TraceError (TypeError)          the function cannot be followed for all values at once
 │   ├── NeedsValuesError            it branches on values, or writes into an array
 │   └── UnsupportedError            a NumPy function or option outside the table
 │       └── UnsupportedAttributeError (AttributeError)
 ├── CompileError (RuntimeError)     Numba or LLVM refused our own source
 ├── DataFileError (ValueError)      a data file that `axiomjit demo` cannot use
+├── BenchError (ValueError)         a case, peer or result file that the benchmark cannot use
 ├── BoundsError (AssertionError)    memory beyond a buffer was asked for: a defect of axiomjit
 └── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
 """
@@ -42,6 +44,10 @@ class AxesError(GraphValueError):
     """Axes that do not pair."""
 
 
+class PositionError(GraphValueError, IndexError):
+    """A position outside its dimension."""
+
+
 class TraceError(AxiomError, TypeError):
     """The function cannot be followed for all values at once."""
 
@@ -66,6 +72,10 @@ class DataFileError(AxiomError, ValueError):
     """A data file that `axiomjit demo` cannot use."""
 
 
+class BenchError(AxiomError, ValueError):
+    """A case, a peer, an option or a result file that the benchmark cannot use."""
+
+
 class BoundsError(AxiomError, AssertionError):
     """A kernel or a view reached outside its buffer: a defect of axiomjit, found when checked."""
 
@@ -76,3 +86,7 @@ class VerifyError(AxiomError, AssertionError):
 
 class FallbackWarning(UserWarning):
     """A function runs in NumPy itself, since it cannot be compiled."""
+
+
+class OuterProductWarning(UserWarning):
+    """Operands of the axis graph have no axis in common, so that the result has all of them."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from axiomjit.dims import Symbol, evaluate
 from axiomjit.passes.kernel_ir import Kernel
 from axiomjit.passes.pipeline import Stages
-from axiomjit.passes.plan_ir import Launch, Product
+from axiomjit.passes.plan_ir import Call, Launch
 from axiomjit.passes.print_loops import print_loops
 from axiomjit.passes.print_views import print_views
 from axiomjit.print_graph import print_graph
@@ -81,7 +81,7 @@ class Lowered:
     def cost(self) -> CostInNumbers:
         """What a call with these lengths reads, writes, computes and allocates."""
         cost = self._stages.cost
-        products = sum(isinstance(step, Product) for step in self._stages.plan.steps)
+        products = sum(isinstance(step, Call) for step in self._stages.plan.steps)
         at = self._values
         return CostInNumbers(
             bytes_read=evaluate(cost.bytes_read, at),

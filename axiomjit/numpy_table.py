@@ -12,11 +12,20 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from axiomjit import builder, numpy_joins, numpy_reductions, numpy_reshape, numpy_shapes
+from axiomjit import (
+    builder,
+    numpy_joins,
+    numpy_reductions,
+    numpy_reshape,
+    numpy_shapes,
+    numpy_wholes,
+)
+from axiomjit.dense_layout import row_major_strides
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
-from axiomjit.layouts import dense_strides, strides_of
+from axiomjit.layouts import strides_of
+from axiomjit.merging import pack
 from axiomjit.numpy_options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.origins import user_location
 from axiomjit.primitives import COPY, PRIMITIVES, WHERE
@@ -170,8 +179,8 @@ def _copy(a: object, order: str = "K", subok: bool = False) -> Node:
         return builder.transpose(_copy(builder.transpose(node, backwards), "C"), backwards)
     if order not in ("K", "C"):
         raise refuse("copy", "order", order)
-    if order == "C" and strides_of(node) != dense_strides(node.shape):
-        return numpy_reshape.pack(node)
+    if order == "C" and strides_of(node) != row_major_strides(node.shape):
+        return pack(node)
     return builder.elementwise(COPY, node)
 
 
@@ -197,6 +206,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     **numpy_shapes.FUNCTIONS,
     **numpy_reshape.FUNCTIONS,
     **numpy_joins.FUNCTIONS,
+    **numpy_wholes.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
     **numpy_reductions.METHODS,
@@ -207,4 +217,5 @@ METHODS: Final[dict[str, Row]] = {
     "copy": lambda a, order="C": _copy(a, order),
     **numpy_shapes.METHODS,
     **numpy_reshape.METHODS,
+    **numpy_wholes.METHODS,
 }

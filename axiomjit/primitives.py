@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy._core import umath
@@ -58,7 +58,10 @@ class Primitive(Record):
     `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
     form for bools where that is another. In the dtypes of `scalar` LLVM makes no packed code of a
     loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
-    the loop around their calls packed.
+    the loop around their calls packed. A `chooser` is an operand that says which value is taken,
+    and its dtype. A `whole` operation needs entire operands: NumPy computes it, in a step of its
+    own, from what the op's maps see of them, and `evaluate` takes that, dimension by iterator.
+    Results may lie up to `ulps` units in the last place from NumPy's, NumPy's own errors included.
     """
 
     name: str
@@ -70,6 +73,9 @@ class Primitive(Record):
     weight: int = 1
     sign: str | None = None
     bools: str | None = None
+    ulps: int = 0
+    chooser: tuple[int, DType] | None = None
+    whole: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -117,10 +123,13 @@ CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+MERGED: Final = PACK.replace(name="merged")
+"""The same where only merging needs it, and nobody the layout; `drop_packs` drops it."""
+PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """One of its operands, by the region in which a point lies: what is padded or concatenated."""
-WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})")
+WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
 REAL_VIEW: Final = REAL.replace(name="real_view")
@@ -134,12 +143,21 @@ def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
     return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20, sign)
 
 
+def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) -> Primitive:
+    """A row of an elementary function, whose recipe lies in `axiomjit.runtime.vector_math`.
+
+    The recipe is off by 1 unit in float32 and 2 in float64 at most, NumPy by 4.
+    """
+    name, operands = ufunc.__name__, ", ".join(f"{{{k}}}" for k in range(ufunc.nin))
+    return Primitive(name, ufunc.nin, ufunc, f"{name}({operands})", loops, weight=weight, ulps=5)
+
+
 _ROWS: Final = (
     VIEW,
     READ_ONLY,
     CAST,
     COPY,
-    PACK,
+    *PACKS,
     WHERE,
     JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
@@ -153,6 +171,9 @@ _ROWS: Final = (
     Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
     Primitive("absolute", 1, np.absolute, "absolute({0})"),
     Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS | COMPLEXES, weight=12),
+    _elementary(np.exp, 20, FLOATS | COMPLEXES),
+    _elementary(np.exp2, 18, FLOATS | COMPLEXES),
+    _elementary(np.log, 30, FLOATS | COMPLEXES),
     Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
     Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
     Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
@@ -189,6 +210,31 @@ _ROWS: Final = (
     Primitive("logical_not", 1, np.logical_not, "~b1({0})", bools="~{0}"),
 )
 PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
+
+
+def _gather(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Along the last iterator, the value at the position that stands at each other point."""
+    if 0 in values.shape[:-1]:
+        return np.empty(values.shape[:-1], values.dtype)
+    return np.take_along_axis(values, positions[..., :1], -1)[..., 0]
+
+
+def _along_last(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    return partial(function, axis=-1)
+
+
+CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
+CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
+SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
+ARGSORT: Final = Primitive("argsort", 1, partial(np.argsort, axis=-1), "", weight=30, whole=True)
+TAKE: Final = Primitive("take", 2, _gather, "", weight=4, chooser=(1, INT), whole=True)
+ARGMAX: Final = Primitive("argmax", 1, _along_last(np.argmax), "", weight=2, whole=True)
+ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, whole=True)
+WHOLES: Final[dict[str, Primitive]] = {
+    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN)
+}
+"""Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
+as one."""
 
 
 class Accumulator(Record):

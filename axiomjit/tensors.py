@@ -8,36 +8,37 @@ maps, nothing is broadcast by position and a length of 1 never stretches.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from axiomjit import builder, dtypes
+from axiomjit import builder, dtypes, execution
 from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axis_operators import AxisOperand, operation
 from axiomjit.dims import Dim
-from axiomjit.dtypes import DType
-from axiomjit.errors import AxesError, GraphTypeError
-from axiomjit.graph import Held, Input, Node, Scalar
+from axiomjit.dtypes import DType, code
+from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.graph import Graph, Held, Input, Node, Scalar, post_order
 from axiomjit.index_maps import IndexMap, permutation
+from axiomjit.late_checks import bound_lengths
+from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import note, user_location
-from axiomjit.primitives import PRIMITIVES
 
 Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
 _serials: Final = itertools.count()
+_labels_of: Final[WeakKeyDictionary[Node, Axes]] = WeakKeyDictionary()
 
 
-class Tensor:
+class Tensor(AxisOperand["Tensor"]):
     """A value with axes: a node of the graph, and one Axis for each of its dimensions.
 
-    Operators are elementwise. `==` is Python's identity, so that tensors can be keys; compare
-    values with `equal`. Made by `constant`, `placeholder` and the functions of tensors.
+    Made by `constant`, `placeholder` and the functions of tensors.
     """
 
     __slots__ = ("__weakref__", "axes", "node", "serial", "used_axes")
-    __array_ufunc__: Final = None  # arrays leave `array + tensor` to __radd__, which refuses it
 
     def __init__(self, node: Node, axes: Axes, used_axes: Axes | None = None) -> None:
         """Label the dimensions of `node`.
@@ -45,17 +46,26 @@ class Tensor:
         Args:
             node: What is computed.
             axes: One Axis per dimension.
-            used_axes: Every axis that the node's value depends on; they live as long as it.
+            used_axes: The roots of every axis that the node's value depends on; they live as
+                long as it.
         """
         self.node: Final = node
         self.axes: Final = axes
         self.serial: Final = next(_serials)  # orders the tensors of a set in every process alike
-        self.used_axes: Final = axes if used_axes is None else used_axes
+        self.used_axes: Final = axes.roots if used_axes is None else used_axes
 
     @property
     def dtype(self) -> DType:
         """The element type."""
         return self.node.dtype
+
+    @property
+    def T(self) -> Tensor:
+        """The same values under transposed axes: offset k becomes -1 - k, the order stays.
+
+        A view (seed 002, "Axes").
+        """
+        return Tensor(self.node, self.axes.T, self.used_axes)
 
     @property
     def real(self) -> Tensor:
@@ -69,69 +79,51 @@ class Tensor:
 
     def conj(self) -> Tensor:
         """The complex conjugates; a tensor of real numbers itself."""
-        return _map_op("conjugate", self) if self.dtype.kind == "c" else self
+        conjugate: Tensor = operation("conjugate")(self)
+        return conjugate if self.dtype.kind == "c" else self
+
+    def eval(self) -> NamedArray:
+        """The values, of a tensor that depends on no placeholder.
+
+        Raises:
+            AxesError: the length of an axis is unknown, or lengths do not fit.
+            GraphValueError: it depends on placeholders.
+        """
+        graph = Graph((), (self.node,))
+        given = [node for node in post_order(graph.outputs) if isinstance(node, Input)]
+        if given:
+            listed = ", ".join(f"{code(node.dtype)}{labels_of(node)}" for node in given)
+            raise GraphValueError(
+                f"the values of {self!r}",
+                f"it depends on the placeholders {listed}",
+                "make_transformer().computation(x, *placeholders), called with their values",
+                user_location(),
+            )
+        lengths = bound_lengths(graph.outputs, self.used_axes, repr(self))
+        (values,) = execution.run(graph, (), lengths)
+        return NamedArray(values, self.axes)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.eval().values, dtype)
 
     def __repr__(self) -> str:
-        return f"{dtypes.code(self.dtype)}{self.axes}"
+        return f"{code(self.dtype)}{self.axes}"
+
+    def __str__(self) -> str:
+        given = any(isinstance(node, Input) for node in post_order((self.node,)))
+        unknown = None in self.used_axes.lengths
+        return repr(self) if given or unknown else str(self.eval())
 
     def __bool__(self) -> bool:
         raise GraphTypeError(
             f"the truth of {self!r}",
-            "a tensor has values only when a computation runs",
-            "choose with where(condition, x, y)",
+            "a tensor has values only when it is evaluated",
+            "choose with where(condition, x, y), or look at x.eval()",
             user_location(),
         )
 
-    def __add__(self, other: Operand) -> Tensor:
-        return add(self, other)
 
-    def __radd__(self, other: Operand) -> Tensor:
-        return add(other, self)
-
-    def __sub__(self, other: Operand) -> Tensor:
-        return subtract(self, other)
-
-    def __rsub__(self, other: Operand) -> Tensor:
-        return subtract(other, self)
-
-    def __mul__(self, other: Operand) -> Tensor:
-        return multiply(self, other)
-
-    def __rmul__(self, other: Operand) -> Tensor:
-        return multiply(other, self)
-
-    def __truediv__(self, other: Operand) -> Tensor:
-        return divide(self, other)
-
-    def __rtruediv__(self, other: Operand) -> Tensor:
-        return divide(other, self)
-
-    def __pow__(self, other: Operand) -> Tensor:
-        return power(self, other)
-
-    def __rpow__(self, other: Operand) -> Tensor:
-        return power(other, self)
-
-    def __neg__(self) -> Tensor:
-        return negative(self)
-
-    def __abs__(self) -> Tensor:
-        return absolute(self)
-
-    def __lt__(self, other: Operand) -> Tensor:
-        return less(self, other)
-
-    def __le__(self, other: Operand) -> Tensor:
-        return less_equal(self, other)
-
-    def __gt__(self, other: Operand) -> Tensor:
-        return greater(self, other)
-
-    def __ge__(self, other: Operand) -> Tensor:
-        return greater_equal(self, other)
-
-
-Operand = Tensor | Number
+Operand = Tensor | NamedArray | Number
 
 
 def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -166,8 +158,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
 
 def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
     asked = "a constant"
+    wanted = None if dtype is None else dtypes.named(dtype, asked, user_location())
     try:
-        wanted = None if dtype is None else np.dtype(dtype)
         array = np.array(value, wanted, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         remedy = "pass numbers of one kind, in rows of equal length"
@@ -194,12 +186,15 @@ def placeholder(axes: AxesLike, dtype: DTypeLike | None = None) -> Tensor:
     """
     labels = make_axes(axes)
     asked = f"a placeholder of dtype {dtype}"
-    try:
-        wanted = dtypes.FLOAT if dtype is None else np.dtype(dtype)
-    except TypeError as error:
-        raise GraphTypeError(asked, str(error), "name a dtype", user_location()) from None
-    native = dtypes.supported(wanted, asked, user_location())
-    return Tensor(note(Input(native, next(_positions), axis_extents(labels))), labels)
+    native = dtypes.named(dtypes.FLOAT if dtype is None else dtype, asked, user_location())
+    node = note(Input(native, next(_positions), axis_extents(labels)))
+    _labels_of[node] = labels
+    return Tensor(node, labels)
+
+
+def labels_of(node: Input) -> Axes:
+    """The axes of a placeholder's node."""
+    return _labels_of[node]
 
 
 def as_tensor(value: object, asked: str) -> Tensor:
@@ -210,6 +205,8 @@ def as_tensor(value: object, asked: str) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value
+    if isinstance(value, NamedArray):
+        return constant(value.values, value.axes)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | int | float | complex | np.generic):
@@ -232,102 +229,18 @@ def axis_map(axes: Axes, result: Axes) -> IndexMap:
 
 
 def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
-    """`axes`, and every axis that the tensors depend on."""
+    """The roots of `axes`, and every axis on whose length a tensor depends."""
+    axes = axes.roots
     for tensor in tensors:
         axes = axes if axes.is_super_set(tensor.used_axes) else axes | tensor.used_axes
     return axes
 
 
-def _common_order(left: Axes, right: Axes) -> Axes:
-    """Axes of an elementwise result: the three rules of seed 001_dbff47214f01994e.txt."""
-    if left.is_super_set(right):
-        return left
-    return right if right.is_super_set(left) else left + (right - left)
-
-
-def _map_op(name: str, *values: object) -> Tensor:
-    tensors = tuple(as_tensor(value, f"{name} of {shown(values)}") for value in values)
-    axes = tensors[0].axes
-    for tensor in tensors[1:]:
-        axes = _common_order(axes, tensor.axes)
-    maps = [axis_map(tensor.axes, axes) for tensor in tensors]
-    nodes = [tensor.node for tensor in tensors]
-    node = builder.map_op(PRIMITIVES[name], nodes, maps, axis_extents(axes))
-    return Tensor(node, axes, used_axes(tensors, axes))
+def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
+    """The tensor of a node with these axes, computed of other tensors."""
+    return Tensor(node, axes, used_axes(sources, axes))
 
 
 def shown(values: tuple[object, ...]) -> str:
     """Operands for a message: tensors and numbers as they are, other values by their type."""
-    return " and ".join(
-        repr(v) if isinstance(v, Tensor | Number) else type(v).__name__ for v in values
-    )
-
-
-def _unary(name: str, meaning: str) -> Callable[[Operand], Tensor]:
-    def function(x: Operand) -> Tensor:
-        return _map_op(name, x)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{meaning} of each element.\n\nReturns:\n    A tensor with the axes of x."
-    return function
-
-
-def _binary(name: str, meaning: str) -> Callable[[Operand, Operand], Tensor]:
-    def function(x: Operand, y: Operand) -> Tensor:
-        return _map_op(name, x, y)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{meaning}, element by element; axes are paired by identity.
-
-    Returns:
-        A tensor with the axes of the operand that has all axes, x first, else those of x and
-        then the other ones of y (seed 001_dbff47214f01994e.txt, "Element-wise binary ops").
-        dtypes promote as NumPy's do, Python numbers are weak.
-
-    Raises:
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
-    """
-    return function
-
-
-negative = _unary("negative", "-x")
-absolute = _unary("absolute", "The absolute value")
-sqrt = _unary("sqrt", "The square root")
-add = _binary("add", "x + y")
-subtract = _binary("subtract", "x - y")
-multiply = _binary("multiply", "x * y")
-divide = _binary("divide", "x / y")
-maximum = _binary("maximum", "The larger of x and y, NaN if either is")
-minimum = _binary("minimum", "The smaller of x and y, NaN if either is")
-equal = _binary("equal", "Whether x equals y")
-not_equal = _binary("not_equal", "Whether x differs from y")
-less = _binary("less", "x < y")
-less_equal = _binary("less_equal", "x <= y")
-greater = _binary("greater", "x > y")
-greater_equal = _binary("greater_equal", "x >= y")
-
-
-def power(x: Operand, y: Operand) -> Tensor:
-    """x ** y, element by element; axes and dtypes as for `add`.
-
-    Raises:
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
-    """
-    asked = f"power of {shown((x, y))}"
-    base, exponent = as_tensor(x, asked), as_tensor(y, asked)
-    if exponent.node.weak:  # a Python number: NumPy's short forms for 2, 0.5, -1
-        node = builder.power(base.node, exponent.node)
-        return Tensor(node, base.axes, base.used_axes)
-    return _map_op("power", base, exponent)
-
-
-def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
-    """x where the condition holds, else y, element by element.
-
-    Returns:
-        A tensor with the axes of `condition`, x and y, combined in this order as `add` does.
-
-    Raises:
-        GraphTypeError: an operand is an array without axes, or of the wrong kind.
-    """
-    return _map_op("where", condition, x, y)
+    return " and ".join(repr(v) if isinstance(v, Operand) else type(v).__name__ for v in values)

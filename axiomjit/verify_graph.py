@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.dtypes import BOOL, CODES, INT, UNSIGNED, code
+from axiomjit.complex_views import partition_fault
+from axiomjit.dtypes import CODES, INT, UNSIGNED, code
 from axiomjit.errors import VerifyError
 from axiomjit.graph import Graph, Input, Node, Op, post_order
 from axiomjit.primitives import JOIN
@@ -43,9 +44,11 @@ def _op_faults(op: Op) -> Iterator[str]:
     regions = count if primitive is JOIN else 0
     if len(op.regions) != regions or any(len(r) != len(op.extents) for r in op.regions):
         yield f"{primitive} needs {regions} regions of {len(op.extents)} iterators"
+    elif op.regions and (fault := partition_fault(op.regions, op.extents)) is not None:
+        yield f"{primitive} of {fault}"
     if not 0 <= op.rank <= len(op.extents):
         yield f"rank {op.rank} with {len(op.extents)} iterators"
-    if (op.fold is None) != (op.rank == len(op.extents)):
+    if not primitive.whole and (op.fold is None) != (op.rank == len(op.extents)):
         yield "folded iterators without an accumulator, or an accumulator without them"
     for child, index in zip(op.operands, op.maps, strict=True):
         if len(index) != len(child.shape):
@@ -58,9 +61,12 @@ def _op_faults(op: Op) -> Iterator[str]:
 
 def _dtype_faults(op: Op) -> Iterator[str]:
     kinds = [child.dtype for child in op.operands]
-    values = kinds[1:] if op.primitive.name == "where" else kinds
-    if op.primitive.name == "where" and kinds[0] != BOOL:
-        yield f"where chooses by {kinds[0]}"
+    values = kinds
+    if op.primitive.chooser is not None:
+        at, wanted = op.primitive.chooser
+        values = kinds[:at] + kinds[at + 1 :]
+        if kinds[at] != wanted:
+            yield f"{op.primitive} chooses by {kinds[at]}"
     signs_meet = op.primitive.compares and set(values) == {INT, UNSIGNED}
     if len(set(values)) > 1 and not signs_meet:
         yield f"operands of {', '.join(str(k) for k in kinds)} without a cast"

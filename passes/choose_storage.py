@@ -8,7 +8,7 @@ from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Node, Op, base_of, is_view, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
 from axiomjit.passes.view_ir import Library
-from axiomjit.primitives import PACK
+from axiomjit.primitives import PACKS
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
@@ -78,7 +78,7 @@ class _Choice:
         return found
 
     def _must_store(self, op: Op) -> bool:
-        if op in self.outputs or op.primitive is PACK or _library_of(op) is not None:
+        if op in self.outputs or op.primitive in PACKS or _library_of(op) is not None:
             return True
         if any(_library_of(user) is not None for user in self.users[op]):
             return True
@@ -136,10 +136,13 @@ def _repeats(reader: Op, index: IndexMap) -> bool:
 def _library_of(op: Op) -> Library | None:
     """The library function that computes an op: products of matrices go to BLAS.
 
+    So do operations on whole operands, which no loop computes.
     A matrix product has iterators of its own on each side and none on both sides that is kept. A
     matrix times a vector goes there only where both are at hand: otherwise loops compute the
     operand as they read it.
     """
+    if op.primitive.whole:
+        return Library(op.primitive.name, tuple(_labels(op, k) for k in range(len(op.maps))))
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
     sides: list[tuple[int, ...]] = []
@@ -157,4 +160,12 @@ def _library_of(op: Op) -> Library | None:
     if not enough or not folded <= left & right or left & right & kept:
         return None
     in_order = [k for side in sides for k in side if k in kept] == list(range(op.rank))
-    return Library("tensordot", *sides) if in_order else None
+    return Library("tensordot", tuple(sides)) if in_order else None
+
+
+def _labels(op: Op, operand: int) -> tuple[int, ...]:
+    """The iterators along which a whole operand runs: all, or of what is gathered its own."""
+    if len(op.operands) == 1:
+        return tuple(range(len(op.extents)))
+    own = dict.fromkeys(k for function in op.maps[operand] for k, _ in function.terms)
+    return tuple(own if operand else own | {op.rank: None})

@@ -19,6 +19,7 @@ from axiomjit.passes.loop_ir import (
     Store,
 )
 from axiomjit.passes.plan_ir import Cost
+from axiomjit.primitives import WHOLES
 
 
 def estimate_cost(program: LoopProgram) -> tuple[Cost, ...]:
@@ -72,10 +73,19 @@ def _nest_cost(nest: Nest) -> Cost:
 
 
 def _library_cost(step: LibraryCall) -> Cost:
-    sizes = [product(shape) for shape in step.shapes]
-    read = sizes[0] * step.target.dtype.itemsize + sizes[1] * step.target.dtype.itemsize
+    read = dim(0)
+    for view in step.operands:
+        read += product(view.shape) * view.dtype.itemsize
     size = product(step.target.shape)
-    met = product(tuple(step.shapes[0][d] for d in step.axes[0]))
     written = size * step.target.dtype.itemsize
     temporary = written if step.target.role == "temporary" else dim(0)
-    return Cost(read, written, size * met * 2, temporary, dim(0), 0)
+    if step.function in WHOLES:
+        flops = product(step.operands[0].shape) * WHOLES[step.function].weight
+    else:
+        extents = {
+            k: n
+            for own, view in zip(step.labels, step.operands, strict=True)
+            for k, n in zip(own, view.shape, strict=True)
+        }
+        flops = product(tuple(extents.values())) * 2
+    return Cost(read, written, flops, temporary, dim(0), 0)

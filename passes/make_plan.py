@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.dims import Dim, dim
+from axiomjit.dims import dim
 from axiomjit.dtypes import code
 from axiomjit.graph import Held, Input, Scalar, Size
 from axiomjit.passes.loop_ir import For, LibraryCall, LoopProgram, Nest
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
+    Call,
     Cost,
     Launch,
     NumberSource,
     Plan,
-    Product,
     Release,
     Step,
     Window,
@@ -50,7 +50,7 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
     steps: list[Step] = [Allocate(storage.name) for storage in allocated]
     for k, step in enumerate(program.steps):
         if isinstance(step, LibraryCall):
-            steps.append(_product(step))
+            steps.append(_call(step))
         else:
             steps.append(_launch(step, rendered[k], costs[k]))
         steps += [
@@ -58,7 +58,7 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
             for s in allocated
             if s.role in ("temporary", "partial") and last[s.name] == k
         ]
-    results = tuple(_window(view, shape) for view, shape in program.results)
+    results = tuple(map(_window, program.results))
     return Plan(tuple(_buffer(s) for s in storages), tuple(steps), results)
 
 
@@ -110,14 +110,12 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
     )
 
 
-def _product(step: LibraryCall) -> Product:
-    left, right = (
-        _window(view, shape) for view, shape in zip(step.operands, step.shapes, strict=True)
+def _call(step: LibraryCall) -> Call:
+    whole = View(step.target, step.target.shape, dim(0), step.target.strides)
+    return Call(step.function, tuple(map(_window, step.operands)), step.labels, _window(whole))
+
+
+def _window(view: View) -> Window:
+    return Window(
+        view.storage.name, view.offset, view.shape, view.strides, view.dtype, view.writable
     )
-    whole = View(step.target, dim(0), step.target.strides)
-    return Product(step.function, left, right, step.axes, _window(whole, step.target.shape))
-
-
-def _window(view: View, shape: tuple[Dim, ...]) -> Window:
-    dtype = view.dtype or view.storage.dtype
-    return Window(view.storage.name, view.offset, shape, view.strides, dtype, view.writable)

@@ -69,13 +69,15 @@ class Launch(Record):
     work: Dim
 
 
-class Product(Record):
-    """A product of two windows by the library, contracted along `axes`, into a window."""
+class Call(Record):
+    """A function of the library from windows into a window.
+
+    `labels` name the dimensions of the operands; those of the target are 0, 1 and so on.
+    """
 
     function: str
-    left: Window
-    right: Window
-    axes: tuple[tuple[int, ...], tuple[int, ...]]
+    operands: tuple[Window, ...]
+    labels: tuple[tuple[int, ...], ...]
     target: Window
 
 
@@ -85,7 +87,7 @@ class Release(Record):
     buffer: str
 
 
-Step = Allocate | Launch | Product | Release
+Step = Allocate | Launch | Call | Release
 
 
 class Plan(Record):

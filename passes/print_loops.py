@@ -108,7 +108,7 @@ def _stmt_text(stmt: Stmt) -> str:
 def _step_text(step: Nest | LibraryCall) -> Iterator[str]:
     if isinstance(step, LibraryCall):
         operands = "; ".join(view_text(v) for v in step.operands)
-        yield f"  {step.function} {step.target.name} = ({operands}) over {step.axes}"
+        yield f"  {step.function} {step.target.name} = ({operands}) by {step.labels}"
         return
     yield "  nest"
     for buffer in step.tiles:
@@ -127,5 +127,5 @@ def print_loops(program: LoopProgram) -> str:
     lines += [f"  number {number_text(number)}" for number in program.numbers]
     for step in program.steps:
         lines += list(_step_text(step))
-    lines += [f"  return {view_text(view)}" for view, _ in program.results]
+    lines += [f"  return {view_text(view)}" for view in program.results]
     return "\n".join(lines) + "\n"

@@ -29,6 +29,7 @@ from axiomjit.runtime import (
 )
 from axiomjit.runtime.kernel_types import WordsType
 from axiomjit.runtime.plain import Parameter
+from axiomjit.runtime.vector_math import intrinsics as elementary
 
 NAMES: dict[str, Any] = {
     "inf": math.inf,
@@ -38,6 +39,7 @@ NAMES: dict[str, Any] = {
     **value_intrinsics.NAMES,
     **division_intrinsics.NAMES,
     **tree_intrinsics.NAMES,
+    **elementary.NAMES,
 }
 """What a kernel source may name; `plain.plain_names` has the same."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **intrinsics.CHECKED_NAMES}

@@ -185,6 +185,12 @@ def choose(builder: Any, condition: Any, yes: Any, no: Any) -> Any:
     return joined(*(bit.choose(a, b) for a, b in pairs))
 
 
+def _times(factor: float) -> Emitter:
+    """Both parts times a number."""
+    return _each(lambda a: a * a.constant(factor))
+
+
+_LN2 = 0.6931471805599453
 COMPLEX: dict[str, Emitter] = {
     "add": _each(lambda a, b: a + b),
     "add_reassoc": _each(_reassociated),
@@ -206,6 +212,9 @@ COMPLEX: dict[str, Emitter] = {
     "fmin": _extreme("<=", ignores_nan=True),
     "clip": _to_number(_clip),
     "sqrt": library("csqrt"),
+    "exp": library("cexp"),
+    "exp2": lambda b, args: library("cexp")(b, [_times(_LN2)(b, args)]),
+    "log": library("clog"),
     "equal": _to_part(_equal),
     "not_equal": _to_part(lambda x, y: ~_equal(x, y)),
     **{

@@ -15,10 +15,10 @@ from axiomjit.errors import BoundsError, GraphValueError
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
+    Call,
     Launch,
     NumberSource,
     Plan,
-    Product,
     Release,
     Window,
 )
@@ -59,8 +59,8 @@ class BoundPlan:
                     self._actions.append(_allocation(buffers[step.buffer], lengths))
                 case Launch():
                     self._actions.append(_launch(step, lengths))
-                case Product():
-                    self._actions.append(_product(step, buffers, lengths))
+                case Call():
+                    self._actions.append(_call(step, buffers, lengths))
                 case Release():
                     self._actions.append(_release(step.buffer))
         self._results = [Seen(window, buffers, lengths) for window in plan.results]
@@ -261,14 +261,13 @@ class _Interface:
         self.base = base
 
 
-def _product(step: Product, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
-    left, right, target = (
-        Seen(window, buffers, lengths) for window in (step.left, step.right, step.target)
-    )
-    function, axes = LIBRARY[step.function], step.axes
+def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
+    operands = [Seen(window, buffers, lengths) for window in step.operands]
+    target = Seen(step.target, buffers, lengths)
+    function, labels = LIBRARY[step.function], step.labels
 
-    def multiply(arrays: Arrays, arguments: Sequence[object]) -> None:
+    def call(arrays: Arrays, arguments: Sequence[object]) -> None:
         count("library_calls")
-        function(left.of(arrays), right.of(arrays), axes, target.of(arrays))
+        function([operand.of(arrays) for operand in operands], labels, target.of(arrays))
 
-    return multiply
+    return call

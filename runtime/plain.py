@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axiomjit.runtime.memory import bounds, poison
+from axiomjit.runtime.vector_math.plain import NAMES as ELEMENTARY
 
 _CODES = (
     *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
@@ -310,6 +311,7 @@ def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
         "fmax": fmax,
         "fmin": fmin,
         **{function.__name__: function for function in NUMPYS},
+        **ELEMENTARY,
         "inf": math.inf,
         "nan": math.nan,
     }

@@ -19,7 +19,7 @@ from axiomjit.graph import Graph, Op, post_order
 from axiomjit.passes.estimate_cost import estimate_cost
 from axiomjit.passes.loop_ir import LoopProgram, Nest, statements
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
-from axiomjit.passes.plan_ir import Allocate, Launch, NumberSource, Plan, Product, Release, Window
+from axiomjit.passes.plan_ir import Allocate, Call, Launch, NumberSource, Plan, Release, Window
 from axiomjit.passes.print_loops import print_loops
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import ViewProgram
@@ -150,7 +150,7 @@ def lowered(case: Case) -> Stages:
 def apply_pass(function: Callable[..., object], before: object, case: Case) -> object:
     """One pass of the pipeline, with what it takes beside the IR."""
     match function.__name__:
-        case "lower_to_views":
+        case "lower_to_views" | "drop_packs":
             return function(before, case.layouts)
         case "block_folds" | "split_regions" | "strip_mine":
             return function(before, case.scope)
@@ -194,13 +194,13 @@ def _result(window: Window) -> str:
     return f"  return {_window_text(window)}"
 
 
-def _step_text(step: Allocate | Launch | Product | Release) -> str:
+def _step_text(step: Allocate | Launch | Call | Release) -> str:
     match step:
         case Allocate() | Release():
             return f"  {type(step).__name__.lower()} {step.buffer}"
-        case Product():
-            target, left, right = map(_window_text, (step.target, step.left, step.right))
-            return f"  {target} = {step.function}({left}; {right}) over {step.axes}"
+        case Call():
+            operands = "; ".join(map(_window_text, step.operands))
+            return f"  {_window_text(step.target)} = {step.function}({operands}) by {step.labels}"
     words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
     source = step.kernel.source.replace("\n", "\n    ").rstrip()
     return f"  launch over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"
@@ -253,9 +253,10 @@ def run_plan_plain(
                 arrays[step.buffer] = fresh(buffers[step.buffer], lengths)
             case Launch():
                 _launch(step, arrays, arguments, lengths, chunks)
-            case Product():
-                multiply = LIBRARY[step.function]
-                multiply(seen(step.left), seen(step.right), step.axes, seen(step.target))
+            case Call():
+                LIBRARY[step.function](
+                    [seen(window) for window in step.operands], step.labels, seen(step.target)
+                )
             case Release():
                 del arrays[step.buffer]
     return tuple(seen(window) for window in plan.results)

@@ -63,10 +63,10 @@ def test_inner_loop_is_packed(function, dtype):
     lowered = axiomjit.jit(function).lower(x, y)
     (kernel,) = lowered.kernels
     assert KERNELS.get(kernel).packed_instructions() >= 6
-    suffix = "pd" if dtype == "f8" else "ps"
-    wide = r"^\s+v{}\w*{}\s.*%[yz]mm"
-    for name, ending in (("sub", suffix), ("(mul|fmadd|add)", "pd")):
-        assert re.search(wide.format(name, ending), lowered.asm, re.MULTILINE), (name, ending)
+    # Four floats beside four doubles fill half a vector.
+    difference = r"vsubpd\s.*%[yz]mm" if dtype == "f8" else r"vsubps\s.*%[xyz]mm"
+    for packed in (difference, r"v(mul|fmadd|add)\w*pd\s.*%[yz]mm"):
+        assert re.search(rf"^\s+{packed}", lowered.asm, re.MULTILINE), packed
 
 
 @BOTH

@@ -67,6 +67,48 @@ def same_bits(left, right):
     )
 
 
+def near(left, right, ulps):
+    """`same_bits`, but for finite numbers that lie up to so many floats apart.
+
+    Zeros have the same sign. The distance between complex numbers counts in units of the larger
+    part.
+    """
+    if ulps == 0 or left.dtype.kind not in "fc":
+        return same_bits(left, right)
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return False
+    if left.dtype.kind == "c":
+        return _near_complex(left, right, ulps)
+    number = ~np.isnan(left)
+    if not np.array_equal(number, ~np.isnan(right)):
+        return False
+    left, right = left[number], right[number]
+    zeros = (left == 0) & (right == 0)
+    if not np.array_equal(np.signbit(left[zeros]), np.signbit(right[zeros])):
+        return False
+    places = [in_order(values) for values in (left, right)]
+    return bool(np.all(abs(places[0] - places[1]) <= ulps))
+
+
+def in_order(values):
+    """Each float as the number of its place among all floats of the dtype, zeros as 0."""
+    bits = values.view(f"i{values.itemsize}").astype("i8")
+    return np.where(bits < 0, np.iinfo(f"i{values.itemsize}").min - bits, bits)
+
+
+def _near_complex(left, right, ulps):
+    """Whether finite parts lie together, the others being the same."""
+    sizes = np.maximum(abs(right.real), abs(right.imag))
+    for one, other in ((left.real, right.real), (left.imag, right.imag)):
+        finite = np.isfinite(one) & np.isfinite(other)
+        if not same_bits(one[~finite], other[~finite]):
+            return False
+        size = np.where(np.isfinite(sizes), sizes, abs(other))[finite]
+        if not np.all(abs(one[finite] - other[finite]) <= ulps * np.spacing(size)):
+            return False
+    return True
+
+
 SQUARES = """
 def kernel(w, lo, hi):
     x = buffer(w, 0)

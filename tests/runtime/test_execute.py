@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axiomjit.dims import Symbol, dim, symbol
-from axiomjit.passes.plan_ir import Allocate, Buffer, Plan, Product, Release, Window
+from axiomjit.passes.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
 from axiomjit.runtime.execute import BoundPlan
 
 F8 = np.dtype("f8")
@@ -73,7 +73,7 @@ def test_more_bytes_than_addresses_are_refused_when_bound():
         BoundPlan(plan, {Symbol("n"): 2**31})
 
 
-def product_plan(left, right, axes, target):
+def product_plan(left, right, labels, target):
     """The plan of one library product into `target` = (shape, strides)."""
     shape, strides = target
     buffers = (
@@ -83,7 +83,7 @@ def product_plan(left, right, axes, target):
         made("o", "result", shape, strides),
     )
     whole = window("o", shape, strides)
-    step = Product("tensordot", window("a", *left), window("b", *right), axes, whole)
+    step = Call("tensordot", (window("a", *left), window("b", *right)), labels, whole)
     steps = (Allocate("t"), Allocate("o"), step, Release("t"))
     return BoundPlan(Plan(buffers, steps, (whole,)), {})
 
@@ -96,7 +96,8 @@ def test_products_in_every_transposition(a, b, fortran):
     y = np.arange(12.0).reshape((3, 4) if b == 0 else (4, 3))
     strides = (1, 2) if fortran else (4, 1)
     layouts = [(array.shape, (array.shape[1], 1)) for array in (x, y)]
-    plan = product_plan(*layouts, ((a,), (b,)), ((2, 4), strides))
+    labels = ((0, 2) if a else (2, 0), (1, 2) if b else (2, 1))
+    plan = product_plan(*layouts, labels, ((2, 4), strides))
     (result,) = plan.run([x, y])
     np.testing.assert_array_equal(result, (x if a else x.T) @ (y.T if b else y))
     assert result.strides == tuple(8 * s for s in strides)
@@ -105,5 +106,5 @@ def test_products_in_every_transposition(a, b, fortran):
 def test_products_of_more_dimensions():
     x, y = np.arange(24.0).reshape(2, 3, 4), np.arange(60.0).reshape(4, 3, 5)
     layouts = [((2, 3, 4), (12, 4, 1)), ((4, 3, 5), (15, 5, 1))]
-    plan = product_plan(*layouts, ((1, 2), (1, 0)), ((2, 5), (5, 1)))
+    plan = product_plan(*layouts, ((0, 2, 3), (3, 2, 1)), ((2, 5), (5, 1)))
     np.testing.assert_array_equal(plan.run([x, y])[0], np.tensordot(x, y, ((1, 2), (1, 0))))

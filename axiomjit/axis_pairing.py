@@ -1,0 +1,88 @@
+"""Which axes of two operands meet: in elementwise operations, and in products over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from axiomjit.axes import Axes
+from axiomjit.axis import Axis
+from axiomjit.config import config
+from axiomjit.errors import AxesError, OuterProductWarning
+from axiomjit.origins import user_location, warn
+
+
+def common_order(left: Axes, right: Axes) -> Axes:
+    """Axes of an elementwise result: the three rules of seed 001_dbff47214f01994e.txt."""
+    if left.is_super_set(right):
+        return left
+    return right if right.is_super_set(left) else left + (right - left)
+
+
+def matched(left: Axes, right: Axes, asked: str) -> Axes:
+    """`right` with the axis of `left` in place of each one that is paired by class.
+
+    Identity pairs first. Of the axes left, two are paired that have one class, one offset and
+    equal lengths (seed 002, "Axes").
+
+    Raises:
+        AxesError: an axis has two candidates, or the length of one is unknown.
+    """
+    mine, theirs = left - right, right - left
+    pairs: dict[Axis, Axis] = {}
+    for axis in theirs:
+        for candidate in mine:
+            if not _of_one_kind(axis, candidate) or not _equal_lengths(candidate, axis, asked):
+                continue
+            if axis in pairs or candidate in pairs.values():
+                twins = [a for a in (*mine, *theirs) if _of_one_kind(a, axis)]
+                raise _refusal(asked, twins, "of which more than one pair could meet")
+            pairs[axis] = candidate
+    return Axes(pairs.get(axis, axis) for axis in right) if pairs else right
+
+
+def _of_one_kind(one: Axis, other: Axis) -> bool:
+    return one.axis_class is other.axis_class and one.dual_offset == other.dual_offset
+
+
+def _equal_lengths(one: Axis, other: Axis, asked: str) -> bool:
+    if one.dim is other.dim:
+        return True
+    if one.length is None or other.length is None:
+        raise _refusal(asked, [one, other], "of which the length of one is unknown")
+    return one.length == other.length
+
+
+def _refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
+    return AxesError(
+        asked,
+        f"axes {Axes(axes)} of one class, {why}",
+        "say which axes meet with cast_axes(x, axes), or assign their lengths before",
+        user_location(),
+    )
+
+
+def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
+    """The axes that meet in `dot`, in the order of the left ones.
+
+    First each left axis with the right one at the next offset (seed 002, "Axes"), then, of those
+    that are left, equal axes (seed 001_dbff47214f01994e.txt, "Dot operation").
+    """
+    pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
+    rest = right - pairs.values()
+    pairs |= {axis: axis for axis in left if axis not in pairs and axis in rest}
+    return [(axis, pairs[axis]) for axis in left if axis in pairs]
+
+
+def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
+    """Apply `config.outer` to operands with axes of which none meet.
+
+    Raises:
+        AxesError: outer products are refused.
+    """
+    if met or not left or not right or config.outer == "allow":
+        return
+    seen = f"an outer product: {left} and {right} have no axis in common"
+    remedy = "broadcast(x, axes) one of them to all axes; relabel an axis with cast_axes(x, axes)"
+    if config.outer == "error":
+        raise AxesError(asked, seen, remedy, user_location())
+    warn(f"{asked}: {seen}; {remedy}", OuterProductWarning)

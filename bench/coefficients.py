@@ -1,0 +1,95 @@
+"""Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
+
+`bench.minimax` has the method. With names of tables, only those are computed anew and printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mpmath import mp, mpf
+
+from axiomjit.bench.minimax import DIGITS, Target, fit
+
+PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
+HEAD = '''"""Coefficients of polynomials, lowest power first. Written by bench/coefficients.py."""
+
+Table = dict[str, tuple[float, ...]]
+"""The coefficients per precision."""
+'''
+HALF_LN2 = mpf("0.34658")
+"""A little more than half of log(2)."""
+
+
+TINY = mpf(10) ** -20
+"""Below this a quotient is taken to be its limit at 0."""
+
+
+def _exp_rest(r: Any) -> Any:
+    """(exp(r) - 1 - r) / r**2."""
+    return mpf(0.5) if abs(r) < TINY else (mp.expm1(r) - r) / r**2
+
+
+def _exp2_rest(r: Any) -> Any:
+    """(2**r - 1) / r."""
+    return mp.log(2) if abs(r) < TINY else mp.expm1(r * mp.log(2)) / r
+
+
+def _atanh_rest(z: Any) -> Any:
+    """(log((1 + s) / (1 - s)) - 2 s) / s**3 of z = s**2."""
+    s = mp.sqrt(z)
+    return mpf(2) / 3 if z < TINY else 2 * (mp.atanh(s) - s) / s**3
+
+
+def _log1p_rest(f: Any) -> Any:
+    """(log(1 + f) - f + f**2 / 2) / f**3."""
+    return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
+
+
+TARGETS: dict[str, Target] = {
+    # counted relative to exp(r) - 1, for expm1 uses it as well
+    "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 5, "f8": 10}),
+    "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
+    # sqrt(1/2) <= m <= sqrt(2): s = (m - 1) / (m + 1) up to 0.1716
+    "LOG_BY_QUOTIENT": Target(
+        _atanh_rest, (0, mpf("0.1716") ** 2), lambda z: z, {"f4": 3, "f8": 7}
+    ),
+    "LOG": Target(_log1p_rest, (mpf("-0.2929"), mpf("0.4143")), lambda f: f**2, {"f4": 9}),
+}
+
+
+def table(name: str) -> dict[str, tuple[float, ...]]:
+    """The entry of the table with this name."""
+    with mp.workdps(DIGITS):
+        return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
+
+
+def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
+    """The module that holds the tables."""
+    lines = [HEAD]
+    for name, entry in tables.items():
+        lines.append(f"{name}: Table = {{")
+        for code, values in entry.items():
+            lines.append(f'    "{code}": (')
+            lines += [f"        {value!r}," for value in values]
+            lines.append("    ),")
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the table, or print some of its entries."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *TARGETS])
+    names = parser.parse_args().names
+    made = text({name: table(name) for name in names or TARGETS})
+    if names:
+        print(made)
+    else:
+        PLACE.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The head of a report: the score against each peer, and what to keep in mind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from axiomjit.bench.markup import Markup, join, percent, tag
+from axiomjit.bench.plots import folded, section, table
+from axiomjit.bench.records import OURS, Case, Result
+from axiomjit.bench.standings import LOSS, TIE, WIN, Contest, rivals
+from axiomjit.bench.units import count_threads, digits, pace
+
+WORDS = {WIN: "won", TIE: "level", LOSS: "lost"}
+
+
+def summary(result: Result, contests: Sequence[Contest]) -> Markup:
+    """Scores by peer and number of threads, what was left out, and means by group."""
+    blocks = []
+    for contest in contests:
+        cards = [_card(contest, peer) for peer in contest.peers]
+        heading = tag("h3", count_threads(contest.threads))
+        blocks.append(join(heading, tag("div", *cards, class_="cards")))
+    words = tag(
+        "p",
+        "Geometric mean of axiomjit's time divided by the peer's, in the steady state, over the "
+        "cases that both run: below 1 axiomjit is faster. A case is won or lost when the 95 % "
+        "interval of its ratio excludes 1, and level otherwise.",
+    )
+    if not rivals(result):
+        words = tag("p", "No peer has a time.", class_="quiet")
+    groups = _by_group(result, contests) if rivals(result) else None
+    return section("summary", "In short", words, *blocks, _bullets(absences(result)), groups)
+
+
+def cautions(result: Result) -> list[str]:
+    """What makes the figures of a run less certain than they look."""
+    env, found = result.environment, []
+    if result.quick:
+        found.append("A quick run: fewer rounds, one number of threads, no second process.")
+    if env.modified:
+        found.append("The tree had changes that the commit does not have.")
+    if env.load_start > 0.5 * env.cores:
+        found.append(
+            f"The machine was busy: load {env.load_start:.2f} on {env.cores} cores at the start."
+        )
+    if env.governor not in (None, "performance"):
+        found.append(f"The frequency governor was {env.governor!r}: clocks may have changed.")
+    return found
+
+
+def absences(result: Result) -> list[str]:
+    """Peers without any time, and cases that axiomjit does not run."""
+    timed = (OURS, *rivals(result))
+    found = [
+        f"{peer.name} has no times: {peer.reason or peer.status}"
+        for peer in result.peers
+        if peer.name not in timed
+    ]
+    for case in result.cases:
+        ours = case.run(OURS)
+        if ours is None or not ours.timings:
+            found.append(f"{case.name} is not run by axiomjit: {why_not(case)}")
+    return found
+
+
+def why_not(case: Case) -> str:
+    """Why axiomjit has no time in a case."""
+    ours = case.run(OURS)
+    return f"{ours.status}, {ours.reason}" if ours else "it was not asked"
+
+
+def _bullets(lines: Iterable[str]) -> Markup | None:
+    items = [tag("li", line) for line in lines]
+    return tag("ul", *items, class_="small") if items else None
+
+
+def _card(contest: Contest, peer: str) -> Markup | None:
+    found = contest.score(peer, contest.cases)
+    if found is None:
+        return None
+    total = sum(found.verdicts.values())
+    parts = [
+        tag("i", class_=verdict, style=f"width:{percent(found.verdicts[verdict] / total)}")
+        for verdict in WORDS
+        if found.verdicts[verdict]
+    ]
+    counts = [
+        tag("span", tag("b", found.verdicts[verdict]), f" {word}", class_=verdict)
+        for verdict, word in WORDS.items()
+    ]
+    return tag(
+        "div",
+        tag("h4", f"against {peer}"),
+        tag("p", digits(found.mean), tag("span", pace(found.mean)), class_="big"),
+        tag("div", *parts, class_="share", aria_hidden="true"),
+        tag("p", *counts, class_="counts"),
+        tag("p", f"from {digits(found.best)} to {digits(found.worst)}", class_="quiet small"),
+        class_="card",
+    )
+
+
+def _by_group(result: Result, contests: Sequence[Contest]) -> Markup:
+    """Geometric means by group, for each number of threads."""
+    rows: list[list[object]] = []
+    for group in dict.fromkeys(case.group for case in result.cases):
+        members = [case for case in result.cases if case.group == group]
+        for contest in contests:
+            found = [contest.score(peer, members) for peer in contest.peers]
+            cells = [digits(s.mean) if s else "–" for s in found]
+            rows.append([group, contest.threads, len(members), *cells])
+    head = ["group", "threads", "cases", *rivals(result)]
+    return folded("Means by group", table(head, rows, "Geometric means of ratios by group"))

@@ -1,0 +1,118 @@
+"""The arithmetic that recipes of elementary functions are written in.
+
+A recipe is a function of an `Arithmetic` and of values. Values of every arithmetic have Python's
+operators: floats `+ - * /`, unary `-`, `abs` and comparisons, where only `!=` holds for NaN;
+truths `& | ^ ~`; integers, which wrap, `+ - & | ^ ~`, `<<`, `>>` (which keeps the sign) and
+comparisons. Beside a float a Python float stands for a constant of the same precision, beside
+an integer a Python int.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+Value = Any
+"""A float, an integer of the same width, or a truth, of one arithmetic."""
+
+
+class Arithmetic(ABC):
+    """Operations of one precision, each rounded once as IEEE 754 says; no operation branches."""
+
+    code: str
+    """The dtype: "f4" or "f8"."""
+    MANTISSA: ClassVar[dict[str, int]] = {"f4": 23, "f8": 52}
+    BIAS: ClassVar[dict[str, int]] = {"f4": 127, "f8": 1023}
+
+    @property
+    def mantissa(self) -> int:
+        """Bits of the mantissa, its leading one left out."""
+        return self.MANTISSA[self.code]
+
+    @property
+    def bias(self) -> int:
+        """The exponent field of 1."""
+        return self.BIAS[self.code]
+
+    @abstractmethod
+    def constant(self, value: float) -> Value:
+        """A float."""
+
+    @abstractmethod
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once; one operand may be a Python float."""
+
+    @abstractmethod
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+
+    @abstractmethod
+    def sqrt(self, x: Value) -> Value:
+        """The square root."""
+
+    @abstractmethod
+    def rint(self, x: Value) -> Value:
+        """The nearest whole number, of two the even one."""
+
+    @abstractmethod
+    def copysign(self, x: Value, sign: Value) -> Value:
+        """x with the sign bit of `sign`."""
+
+    @abstractmethod
+    def bits(self, x: Value) -> Value:
+        """The bits of a float as a signed integer."""
+
+    @abstractmethod
+    def number(self, bits: Value) -> Value:
+        """The float with these bits."""
+
+    @abstractmethod
+    def to_float(self, whole: Value) -> Value:
+        """An integer as a float."""
+
+    @abstractmethod
+    def narrowed(self, x: Value) -> Value:
+        """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
+
+    @property
+    @abstractmethod
+    def wide(self) -> "Arithmetic":
+        """The arithmetic of float64."""
+
+    @abstractmethod
+    def widened(self, x: Value) -> Value:
+        """A float of this arithmetic as a value of `wide`."""
+
+    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """The sum of coefficients[k] * x**k, by Horner's rule."""
+        *rest, total = coefficients
+        result: Value = self.constant(total)
+        for coefficient in reversed(rest):
+            result = self.fma(result, x, coefficient)
+        return result
+
+    def power_of_two(self, whole: Value) -> Value:
+        """2**whole, for exponents of normal numbers."""
+        return self.number((whole + self.bias) << self.mantissa)
+
+    def nearest_whole(self, x: Value, factor: float) -> tuple[Value, Value]:
+        """The whole number nearest to x * factor, as a float and as an integer.
+
+        Right where it is below 2**21 (float32) or 2**50; elsewhere neither may be looked at.
+        Adding 1.5 * 2**mantissa leaves it in the last bits.
+        """
+        magic = 1.5 * 2.0**self.mantissa
+        shifted = self.fma(x, factor, magic)
+        return shifted - magic, self.bits(shifted) - self.bits(self.constant(magic))
+
+    def bounded(self, x: Value, low: float, high: float) -> Value:
+        """x, or the bound that it is beyond; NaN stays."""
+        x = self.select(x > high, high, x)
+        return self.select(x < low, low, x)
+
+    def scaled(self, x: Value, whole: Value) -> Value:
+        """x * 2**whole for x near 1, rounded once where that is below the normal numbers.
+
+        The exponent may be twice beyond that of normal numbers.
+        """
+        half = whole >> 1
+        return x * self.power_of_two(half) * self.power_of_two(whole - half)

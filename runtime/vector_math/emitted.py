@@ -1,0 +1,165 @@
+"""Recipes as LLVM code: each operation is one instruction that LLVM can make a vector one of."""
+
+from typing import Any
+
+from llvmlite import ir
+
+from axiomjit.runtime.emission import call
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+
+FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
+INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
+
+
+class Lane:
+    """A value of a kernel with Python's operators."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        """Wrap a value of LLVM."""
+        self.builder, self.value = builder, value
+
+    def other(self, value: Any) -> Any:
+        """The LLVM value of an operand; a Python number becomes a constant of this type."""
+        return value.value if isinstance(value, Lane) else ir.Constant(self.value.type, value)
+
+    def _made(self, floats: str, integers: str, other: Any) -> "Lane":
+        name = integers if isinstance(self.value.type, ir.IntType) else floats
+        return Lane(self.builder, getattr(self.builder, name)(self.value, self.other(other)))
+
+    def __add__(self, other: Any) -> "Lane":
+        return self._made("fadd", "add", other)
+
+    def __sub__(self, other: Any) -> "Lane":
+        return self._made("fsub", "sub", other)
+
+    def __mul__(self, other: Any) -> "Lane":
+        return self._made("fmul", "mul", other)
+
+    def __truediv__(self, other: Any) -> "Lane":
+        return self._made("fdiv", "", other)
+
+    def __rtruediv__(self, other: float) -> "Lane":
+        return Lane(self.builder, self.other(other)) / self
+
+    def __rsub__(self, other: float) -> "Lane":
+        return Lane(self.builder, self.other(other)) - self
+
+    def __neg__(self) -> "Lane":
+        return Lane(self.builder, self.builder.fneg(self.value))
+
+    def __abs__(self) -> "Lane":
+        return Lane(self.builder, call("llvm.fabs")(self.builder, [self.value]))
+
+    def __and__(self, other: Any) -> "Lane":
+        return self._made("", "and_", other)
+
+    def __or__(self, other: Any) -> "Lane":
+        return self._made("", "or_", other)
+
+    def __xor__(self, other: Any) -> "Lane":
+        return self._made("", "xor", other)
+
+    def __invert__(self) -> "Lane":
+        return Lane(self.builder, self.builder.not_(self.value))
+
+    def __lshift__(self, count: int) -> "Lane":
+        return self._made("", "shl", count)
+
+    def __rshift__(self, count: int) -> "Lane":
+        return self._made("", "ashr", count)
+
+    def _compared(self, sign: str, other: Any) -> "Lane":
+        floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+        name = "icmp_signed" if isinstance(self.value.type, ir.IntType) else floats
+        return Lane(self.builder, getattr(self.builder, name)(sign, self.value, self.other(other)))
+
+    def __lt__(self, other: Any) -> "Lane":
+        return self._compared("<", other)
+
+    def __le__(self, other: Any) -> "Lane":
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Any) -> "Lane":
+        return self._compared(">", other)
+
+    def __ge__(self, other: Any) -> "Lane":
+        return self._compared(">=", other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared("==", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared("!=", other)
+
+
+class Emitted(Arithmetic):
+    """Arithmetic whose values are `Lane`s of one builder."""
+
+    def __init__(self, builder: Any, code: str) -> None:
+        """Arithmetic of a dtype at a place in a kernel."""
+        self.builder, self.code = builder, code
+
+    def lane(self, value: Any) -> Lane:
+        """A value of LLVM as one of recipes."""
+        return Lane(self.builder, value)
+
+    def constant(self, value: float) -> Lane:
+        """A float."""
+        return Lane(self.builder, ir.Constant(FLOATS[self.code], value))
+
+    def _operands(self, *operands: Any) -> list[Any]:
+        like = next(operand for operand in operands if isinstance(operand, Lane))
+        return [like.other(operand) for operand in operands]
+
+    def _called(self, name: str, *operands: Any) -> Lane:
+        return Lane(self.builder, call(name)(self.builder, self._operands(*operands)))
+
+    def fma(self, a: Value, b: Value, c: Value) -> Lane:
+        """a * b + c, rounded once; one operand may be a Python float."""
+        return self._called("llvm.fma", a, b, c)
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Lane:
+        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+        chosen = self.builder.select(condition.value, *self._operands(yes, no))
+        return Lane(self.builder, chosen)
+
+    def sqrt(self, x: Value) -> Lane:
+        """The square root."""
+        return self._called("llvm.sqrt", x)
+
+    def rint(self, x: Value) -> Lane:
+        """The nearest whole number, of two the even one."""
+        return self._called("llvm.rint", x)
+
+    def copysign(self, x: Value, sign: Value) -> Lane:
+        """x with the sign bit of `sign`."""
+        return self._called("llvm.copysign", x, sign)
+
+    def bits(self, x: Value) -> Lane:
+        """The bits of a float as a signed integer."""
+        return Lane(self.builder, self.builder.bitcast(x.value, INTEGERS[self.code]))
+
+    def number(self, bits: Value) -> Lane:
+        """The float with these bits."""
+        return Lane(self.builder, self.builder.bitcast(bits.value, FLOATS[self.code]))
+
+    def to_float(self, whole: Value) -> Lane:
+        """An integer as a float."""
+        return Lane(self.builder, self.builder.sitofp(whole.value, FLOATS[self.code]))
+
+    def narrowed(self, x: Value) -> Lane:
+        """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
+        return Lane(self.builder, self.builder.fptrunc(x.value, FLOATS["f4"]))
+
+    @property
+    def wide(self) -> "Emitted":
+        """The arithmetic of float64."""
+        return Emitted(self.builder, "f8")
+
+    def widened(self, x: Value) -> Lane:
+        """A float of this arithmetic as a value of `wide`."""
+        if self.code == "f8":
+            return Lane(self.builder, x.value)
+        return Lane(self.builder, self.builder.fpext(x.value, FLOATS["f8"]))

@@ -1,0 +1,151 @@
+"""Recipes in NumPy, with the bits that compiled ones have: the twin that plain source runs.
+
+Values are NumPy scalars or arrays. NumPy has every operation but fused multiply-add, which is
+made here of exact ones.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+
+_SAFE = 2.0**400
+"""Between this and its reciprocal no step of `_fma_of_doubles` leaves the range of float64."""
+
+
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """The sum rounded, and what it lacks (Knuth)."""
+    total: Any = a + b
+    shadow = total - a
+    return total, (a - (total - shadow)) + (b - shadow)
+
+
+def _to_odd(total: Any, rest: Any) -> Any:
+    """total + rest rounded to odd: where something is left, to the neighbour with an odd bit."""
+    bits = np.asarray(total).view(np.int64)
+    off = np.isfinite(total) & (rest != 0.0) & (bits & 1 == 0)
+    return np.where(off, np.nextafter(total, np.where(rest > 0.0, np.inf, -np.inf)), total)
+
+
+def _fma_of_singles(a: Any, b: Any, c: Any) -> Any:
+    """The product is exact in float64; the sum is rounded to odd there, so that it rounds once."""
+    product = np.asarray(a, np.float64) * np.asarray(b, np.float64)
+    return _to_odd(*_two_sum(product, np.asarray(c, np.float64))).astype(np.float32)[()]
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    """Two parts of 26 bits (Veltkamp)."""
+    scaled = a * 134217729.0
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """The product rounded, and what it lacks (Dekker)."""
+    product = a * b
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    return product, a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
+
+
+def fma_of_integers(a: float, b: float, c: float) -> float:
+    """a * b + c of Python floats, rounded once by the division of integers."""
+    if not (np.isfinite(a) and np.isfinite(b)):
+        return a * b + c
+    if not np.isfinite(c):
+        return c
+    if a == 0.0 or b == 0.0:
+        return a * b + c
+    (an, ad), (bn, bd), (cn, cd) = (float(v).as_integer_ratio() for v in (a, b, c))
+    total, divisor = an * bn * cd + cn * ad * bd, ad * bd * cd
+    try:
+        return total / divisor
+    except OverflowError:
+        return float("inf") if total > 0 else float("-inf")
+
+
+_BY_INTEGERS = np.frompyfunc(fma_of_integers, 3, 1)
+
+
+def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
+    """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008, figure 4."""
+    shape = np.broadcast_shapes(*map(np.shape, (a, b, c)))
+    a, b, c = (np.broadcast_to(v, shape).astype(np.float64) for v in (a, b, c))
+    high, low = _two_product(a, b)
+    inner, inner_rest = _two_sum(c, low)
+    outer, outer_rest = _two_sum(high, inner)
+    result = outer + _to_odd(*_two_sum(inner_rest, outer_rest))
+    sizes = [abs(v) for v in (a, b, c)]
+    safe = np.all([(s > 1 / _SAFE) & (s < _SAFE) for s in sizes[:2]], axis=0)
+    safe &= (sizes[2] > 1 / _SAFE) & (sizes[2] < _SAFE)
+    if not safe.all():
+        rest = ~safe
+        slow: Any = _BY_INTEGERS(a[rest], b[rest], c[rest])
+        result[rest] = slow.astype(np.float64)
+    return result
+
+
+class Exact(Arithmetic):
+    """Arithmetic whose values are NumPy's."""
+
+    def __init__(self, code: str) -> None:
+        """Arithmetic of a dtype."""
+        self.code = code
+        self.float_type: Any = np.dtype(code).type
+        self.int_type: Any = np.dtype(f"i{code[1]}").type
+
+    def constant(self, value: float) -> Value:
+        """A float."""
+        return self.float_type(value)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once; one operand may be a Python float."""
+        operands = [self.float_type(v) if isinstance(v, float) else v for v in (a, b, c)]
+        if self.code == "f4":
+            return _fma_of_singles(*operands)
+        if all(np.ndim(v) == 0 for v in operands):
+            return np.float64(fma_of_integers(*map(float, operands)))
+        return _fma_of_doubles(*operands)
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """`yes` where the condition holds, else `no`; one of them may be a Python number."""
+        like = no if isinstance(yes, float | int) and not isinstance(yes, np.generic) else yes
+        chosen: Any = np.where(condition, yes, no)
+        return chosen.astype(like.dtype)[()]
+
+    def sqrt(self, x: Value) -> Value:
+        """The square root."""
+        return np.sqrt(x)
+
+    def rint(self, x: Value) -> Value:
+        """The nearest whole number, of two the even one."""
+        return np.rint(x)
+
+    def copysign(self, x: Value, sign: Value) -> Value:
+        """x with the sign bit of `sign`."""
+        return np.copysign(x, sign)
+
+    def bits(self, x: Value) -> Value:
+        """The bits of a float as a signed integer."""
+        return x.view(self.int_type)
+
+    def number(self, bits: Value) -> Value:
+        """The float with these bits."""
+        return bits.view(self.float_type)
+
+    def to_float(self, whole: Value) -> Value:
+        """An integer as a float."""
+        return whole.astype(self.float_type)
+
+    def narrowed(self, x: Value) -> Value:
+        """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
+        return x.astype(np.float32)
+
+    @property
+    def wide(self) -> "Exact":
+        """The arithmetic of float64."""
+        return Exact("f8")
+
+    def widened(self, x: Value) -> Value:
+        """A float of this arithmetic as a value of `wide`."""
+        return x.astype(np.float64)

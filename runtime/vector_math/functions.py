@@ -1,0 +1,16 @@
+"""The table of elementary functions: what generated source calls, and the recipe behind it."""
+
+from collections.abc import Callable
+
+from axiomjit.runtime.vector_math.arithmetic import Value
+from axiomjit.runtime.vector_math.exponential import exp, exp2
+from axiomjit.runtime.vector_math.logarithm import log
+
+Recipe = Callable[..., Value]
+"""Of an arithmetic and one value per operand."""
+
+RECIPES: dict[str, Recipe] = {
+    "exp": exp,
+    "exp2": exp2,
+    "log": log,
+}

@@ -1,0 +1,72 @@
+"""Elementary functions: fused multiply-add, polynomials, accuracy (`test_intrinsics`: the rest)."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from axiomjit.bench.accuracy import CASES, measure, samples
+from axiomjit.bench.coefficients import TARGETS, table
+from axiomjit.runtime.vector_math import coefficients
+from axiomjit.runtime.vector_math.exact import Exact, fma_of_integers
+from axiomjit.runtime.vector_math.functions import RECIPES
+from tests.runtime.kernels import same_bits
+
+BOUNDS = {"f4": 1.0, "f8": 2.0}
+RNG = np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_table_is_what_the_script_makes(name):
+    assert getattr(coefficients, name) == table(name)
+
+
+def operands_of_fma(code, count=4000):
+    """Numbers of all sizes, products near a third number, halves of units, and the ends."""
+    info, bits = np.finfo(code), np.dtype(f"u{code[1]}")
+    a, b, c = (RNG.standard_normal(count).astype(code) for _ in range(3))
+    top = np.iinfo(bits).max
+    wild = [RNG.integers(0, top, count, bits).view(code) for _ in range(3)]
+    near = -(a * b) * np.array(1 + RNG.integers(-3, 4, count) * info.eps, code)
+    ends = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, info.max, info.tiny]
+    ends = np.array([*ends, info.smallest_subnormal, 1 + info.eps], code)
+    grid = [v.ravel() for v in np.meshgrid(ends, ends, ends)]
+    columns = zip((a, b, c), wild, (a, b, near), grid, strict=True)
+    return [np.concatenate(column) for column in columns]
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_fused_multiply_add_rounds_once(code):
+    with np.errstate(all="ignore"):
+        a, b, c = operands_of_fma(code)
+        m = Exact(code)
+        got = m.fma(a, b, c)
+        singly = np.array([m.fma(*values) for values in zip(a, b, c, strict=True)])
+    assert same_bits(got, singly)
+    for x, y, z, value in list(zip(a, b, c, got, strict=True))[:9000]:
+        if not np.all(np.isfinite([x, y, z, value])) or value == 0:
+            continue
+        exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+        off = abs(exact - Fraction(float(value)))
+        for beside in (np.nextafter(value, value.dtype.type(side)) for side in (np.inf, -np.inf)):
+            if np.isfinite(beside):
+                assert off <= abs(exact - Fraction(float(beside)))
+
+
+def test_fused_multiply_add_at_the_ends():
+    assert fma_of_integers(1e308, 10.0, -np.inf) == -np.inf
+    assert fma_of_integers(1e308, 10.0, 1.0) == np.inf
+    assert np.isnan(fma_of_integers(np.inf, 0.0, 1.0))
+    assert np.signbit(fma_of_integers(-0.0, 1.0, -0.0))
+    assert not np.signbit(fma_of_integers(1.0, 1.0, -1.0))
+
+
+def test_every_recipe_is_measured():
+    assert list(CASES) == list(RECIPES)
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("name", CASES)
+def test_errors_of_a_sample(name, code):
+    worst = measure(name, code, samples(CASES[name], code, 1 << 16, np.random.default_rng(3)))
+    assert 0 < worst.ours <= BOUNDS[code], worst
