@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tests.generator import operations, shapes
+from tests.generator import operations, shapes, wholes
 from tests.generator.draws import Draws
-from tests.generator.exact import determined
+from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
 from tests.generator.operations import CODES, Values
 from tests.generator.programs import Array, At, Number, Part, Program, perform
@@ -15,6 +15,7 @@ KINDS = (
     *[operations.reduction] * 4,
     *[shapes.shaper] * 5,
     *[operations.joined] * 2,
+    wholes.whole,
     *(operations.cast, operations.masked, operations.contraction),
 )
 LENGTHS = (0, 1, 1, 2, 3, 4, 5, 5, 6, 6, 7, 7)
@@ -102,6 +103,8 @@ def values_of(program):
         values = list(program.build())
     except IndexError:
         return None
+    if None in distances_of(program.steps, len(program.arguments)):
+        return None
     with quiet():
         for step in program.steps:
             value = ran(step, values)
@@ -109,6 +112,21 @@ def values_of(program):
                 return None
             values.append(value)
     return values
+
+
+def distances(program):
+    """How far each output may lie from NumPy's, in units in the last place."""
+    far = distances_of(program.steps, len(program.arguments))
+    return [far[k] for k in program.outputs]
+
+
+def distances_of(steps, count):
+    """How far each value may lie from NumPy's; None of one whose operands are too rough."""
+    far = [0] * count
+    for step in steps:
+        rough = [far[k] for k in step.uses()]
+        far.append(None if None in rough else distance(step, rough))
+    return far
 
 
 def draw(seed, index, most_steps=8):
@@ -122,7 +140,8 @@ def draw(seed, index, most_steps=8):
         while len(steps) < wanted and tries < 6 * wanted:
             tries += 1
             step = d.pick(steps) if steps and d.chance(0.04) else d.pick(KINDS)(d, values)
-            value = None if step is None else ran(step, values.values)
+            fits = step and None not in distances_of([*steps, step], len(arguments))
+            value = ran(step, values.values) if fits else None
             if value is not None and np.size(value) <= room:
                 room -= np.size(value)
                 steps.append(step)

@@ -6,6 +6,8 @@ where docs/differences.md lets us differ from NumPy, the operands are such that 
 
 import numpy as np
 
+from axiomjit.primitives import PRIMITIVES
+from tests.generator.shapes import VIEWS
 from tests.runtime.kernels import same_bits
 
 BITS = {"f2": 11, "f4": 24, "f8": 53}
@@ -210,6 +212,28 @@ RULES = {
     "absolute": _absolute,
     **dict.fromkeys(("multiply", "square", "divide", "reciprocal"), _as_arrays),
 }
+
+
+MOVING = frozenset(
+    {*VIEWS, "index", "copy", "roll", "concatenate", "stack", "vstack", "hstack", "dstack"}
+    - {"broadcast_arrays"}
+)
+"""What moves elements and leaves them as they are."""
+
+
+def distance(step, rough):
+    """How far the value of a step may lie from NumPy's, None where that is not known.
+
+    Args:
+        step: the step.
+        rough: of the values that it reads, how far those may lie.
+    """
+    row = PRIMITIVES.get(step.name)
+    ulps = row.ulps if row else 0
+    if not any(rough):
+        return ulps
+    moves = step.name in MOVING and "dtype" not in dict(step.options)
+    return max(rough) if moves else None
 
 
 def determined(step, operands, result):
