@@ -138,6 +138,15 @@ SMALL = {
     ),
     # simplify_algebra: -x of unsigned integers wraps
     "magnitude of a negated number": (lambda x: abs(-x), [np.array([3, 0, 255], "u1")]),
+    # choose_storage: dimensions along which neither values nor positions run
+    "taken from one number": (
+        lambda x: (np.take(np.ceil(x.min(keepdims=True)), 0, axis=-2), x.min(keepdims=True)),
+        [numbers(6, 1)],
+    ),
+    "taken from repeated rows": (
+        lambda x, k: np.take(np.broadcast_to(x, (2, 6)), k, axis=1),
+        [numbers(6), np.array([[1, -1]])],
+    ),
     # execute: no element is written for many where there are none
     "product of nothing": (lambda x, y: x.dot(y), [np.zeros((2, 0, 1)), np.zeros((1, 0))]),
 }
