@@ -266,7 +266,11 @@ def fold(
         combine = PRIMITIVES[accumulator.reduce.__name__]
         return elementwise(combine, initial, _fold(accumulator, cast(node, result), axes))
     if not axes:
-        return elementwise(COPY, cast(node, result))
+        whole = cast(node, result)
+        if not accumulator.blocked or result.kind not in "fc":
+            return elementwise(COPY, whole)
+        start = Scalar(result, result.type(accumulator.initial(result)), False)
+        return elementwise(accumulator.combine, start, whole)
     _check_not_empty(accumulator, node, axes)
     return _fold(accumulator, cast(node, result), axes)
 
@@ -308,7 +312,7 @@ def mean(node: Node, axes: Sequence[int]) -> Node:
 
 def count(node: Node, axes: Sequence[int]) -> Dim:
     """How many elements each result of a fold is made of."""
-    return product([node.shape[d] for d in axes])
+    return product(tuple(node.shape[d] for d in axes))
 
 
 def average(total: Node, count: Node) -> Node:

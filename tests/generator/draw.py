@@ -93,8 +93,10 @@ def ran(step, values):
         return None
     if isinstance(value, tuple | list) or value is NotImplemented or not is_small(value):
         return None
-    operands = [values[o] if isinstance(o, At) else o for o in step.operands]
-    return value if determined(step, list(map(np.asarray, operands)), value) else None
+    operands = [np.asarray(values[o] if isinstance(o, At) else o) for o in step.operands]
+    options = ((name, values[o] if isinstance(o, At) else o) for name, o in step.options)
+    known = step._replace(options=tuple(options))
+    return value if determined(known, operands, value) else None
 
 
 def values_of(program):

@@ -86,8 +86,9 @@ def fits_integers(value, dtype):
 
 def _extreme(step, operands, result):
     """Row "maximum, minimum, ... of 0.0 and -0.0" of the differences."""
-    initial = dict(step.options).get("initial")
-    return not has_both_zeros(*operands, *([] if initial is None else [np.asarray(initial)]))
+    options = dict(step.options)
+    others = [np.asarray(options[k]) for k in ("initial", "min", "max") if k in options]
+    return not has_both_zeros(*operands, *others)
 
 
 def _folded(step, operands):
@@ -237,6 +238,9 @@ def distance(step, rough):
 
 
 def determined(step, operands, result):
-    """Whether a step of these operands (arrays) has one result, bit for bit."""
+    """Whether a step of these operands (arrays) has one result, bit for bit.
+
+    Values that options name stand in the options.
+    """
     rule = RULES.get(step.name)
     return rule is None or rule(step, operands, np.asarray(result))

@@ -147,6 +147,20 @@ SMALL = {
         lambda x, k: np.take(np.broadcast_to(x, (2, 6)), k, axis=1),
         [numbers(6), np.array([[1, -1]])],
     ),
+    "taken by unsigned positions": (
+        lambda x, k: np.take(x, k),
+        [numbers(6), np.array([1, 5], "u8")],
+    ),
+    # numpy_wholes: an array without dimensions has one, but for sort
+    "running folds of one": (
+        lambda x: (np.cumsum(x, axis=0), x.argsort(), np.take(x, [0, 0], axis=-1)),
+        [np.array(5)],
+    ),
+    # builder: sums begin at 0.0 also where nothing is summed
+    "sums of negative zeros": (
+        lambda x: (x.sum(), x.sum(axis=()), x[0].sum(), (x * 1j).sum(axis=())),
+        [np.array([-0.0])],
+    ),
     # execute: no element is written for many where there are none
     "product of nothing": (lambda x, y: x.dot(y), [np.zeros((2, 0, 1)), np.zeros((1, 0))]),
 }

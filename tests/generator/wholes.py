@@ -15,7 +15,9 @@ def whole(d, values):
     operands = (k,)
     if name == "take":
         positions = values.among(lambda a: a.dtype.kind in "iu" and a.ndim <= 2)
-        if positions is None or d.chance(0.4):
+        # NumPy does not ask the positions whether they stand for an array, if the values do not.
+        number = isinstance(values.values[k], int | float | complex)
+        if positions is None or number or d.chance(0.4):
             n = array.size if options.get("axis") is None else array.shape[axis]
             positions = d.between(-n, n - 1) if n else 0
         operands = (k, positions)
