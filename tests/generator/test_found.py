@@ -147,6 +147,7 @@ SMALL = {
         lambda x, k: np.take(np.broadcast_to(x, (2, 6)), k, axis=1),
         [numbers(6), np.array([[1, -1]])],
     ),
+    "nothing taken from nothing": (lambda x: np.take(x, 0, axis=-1), [np.zeros((0, 2, 0))]),
     "taken by unsigned positions": (
         lambda x, k: np.take(x, k),
         [numbers(6), np.array([1, 5], "u8")],
