@@ -21,6 +21,12 @@ from axiomjit.axis_functions import (
     cast_axes,
     dot,
 )
+from axiomjit.axis_joins import (
+    concat_along_axis,
+    one_hot,
+    pad,
+    stack,
+)
 from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
 from axiomjit.axis_reductions import (
     L1_norm,
@@ -47,6 +53,13 @@ from axiomjit.axis_views import (
     tensor_slice,
     unflatten,
 )
+from axiomjit.axis_wholes import (
+    argsort,
+    cumprod,
+    cumsum,
+    sort,
+    take,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -66,6 +79,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
     "astype",
     "axes_with_order",
     "axes_with_role_order",
@@ -73,8 +87,11 @@ __all__ = [
     "cast_axes",
     "cast_role",
     "clip",
+    "concat_along_axis",
     "config",
     "constant",
+    "cumprod",
+    "cumsum",
     "dot",
     "expand_dims",
     "flatten",
@@ -88,13 +105,18 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "one_hot",
+    "pad",
     "placeholder",
     "prod",
     "rename",
     "slice_along_axis",
+    "sort",
     "squared_L2",
+    "stack",
     "stats",
     "sum",
+    "take",
     "tensor_size",
     "tensor_slice",
     "unflatten",

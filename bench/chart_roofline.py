@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from axiomjit.bench.markup import Markup, percent, tag
 from axiomjit.bench.plots import Axis, Point, legend, mark, plot, segment
 from axiomjit.bench.records import Case, Limits, Timing
 from axiomjit.bench.scales import Bands, LogScale, log_scale
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest
-from axiomjit.bench.units import BINARY, COUNT, count, digits, seconds, short, shorten
+from axiomjit.bench.units import BINARY, COUNT, count, digits, seconds, share, short, shorten
 from axiomjit.records import Record
 
+TALLEST: Final = 1e4
+"""The highest speed by the lowest that is drawn to scale; a call on ten elements is far below."""
+SMALLEST: Final = 1e-3
+"""The share of the bound below which a case is drawn at the rim."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
 MEANING = (
     (f"dot {WIN}", "beats every peer"),
     (f"dot {TIE}", "level with the best"),
     (f"dot {LOSS}", "loses to a peer"),
+    ("dot beyond", "hollow: beyond the axis"),
 )
 
 
@@ -52,14 +58,16 @@ def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
     rates = {t.bytes: t.bytes_per_s for t in (limits.triads if limits else ())}
     across = log_scale((p.intensity for p in points), 1.6)
     lowest = [min(rates.values()) * across.low] if rates else []
-    up = log_scale([*(p.speed for p in points), *peaks.values(), *lowest], 1.6)
+    speeds = [*(p.speed for p in points), *peaks.values(), *lowest]
+    floor = max(speeds) / TALLEST
+    up = log_scale([max(speed, floor) for speed in speeds], 1.6)
     x = Axis("operations per byte moved", across, lambda v: f"{v:.3g}", most=8)
     y = Axis("operations per second", up, lambda v: short(v, COUNT))
     marks = [
         mark(
-            (x.place(p.intensity), y.place(p.speed)),
+            (x.place(p.intensity), y.place(max(p.speed, floor))),
             _tip(p),
-            p.verdict,
+            p.verdict if p.speed >= floor else f"{p.verdict} beyond",
             SHAPES[p.verdict],
             data_case=p.case.name,
             data_group=p.case.group,
@@ -99,8 +107,8 @@ def _label(text: str, at: Point, anchor: str, below: int) -> Markup:
 
 
 def _tip(point: Reach) -> str:
-    share = point.time.of_bound
-    bound = f"\n{100 * share:.0f} % of what memory and arithmetic allow" if share else ""
+    part = point.time.of_bound
+    bound = f"\n{share(part)} of what memory and arithmetic allow" if part else ""
     return (
         f"{point.case.name}\n{count(point.speed, 'flop/s')} at {digits(point.intensity)} flop/byte"
         f"\n{seconds(point.time.median_s)} per call{bound}"
@@ -117,20 +125,22 @@ def bound_strip(contest: Contest) -> Markup | None:
     if not shares:
         return None
     groups = list(dict.fromkeys(case.group for case, _, _ in shares))
-    low = min(min(share for _, _, share in shares) / 1.3, 0.1)
-    high = max(max(share for _, _, share in shares) * 1.3, 1.5)
-    x = Axis("share of the bound", LogScale(low, high), lambda v: f"{100 * v:.3g} %")
+    floor = max(min(0.1, *(part for _, _, part in shares)), SMALLEST)
+    high = max(1.5, *(1.3 * part for _, _, part in shares))
+    x = Axis(
+        "share of the bound", LogScale(floor / 1.3, high), lambda v: f"{100 * v:.3g} %", most=4
+    )
     y = Axis("", Bands(len(groups)), lambda v: shorten(groups[int(v)], 16))
     marks = [
         mark(
-            (x.place(share), y.place(groups.index(case.group))),
-            f"{case.name}\n{100 * share:.0f} % of its bound\n{seconds(time.median_s)} per call",
-            verdict,
+            (x.place(max(part, floor)), y.place(groups.index(case.group))),
+            f"{case.name}\n{share(part)} of its bound\n{seconds(time.median_s)} per call",
+            verdict if part >= floor else f"{verdict} beyond",
             SHAPES[verdict],
             data_case=case.name,
             data_group=case.group,
         )
-        for case, time, share in shares
+        for case, time, part in shares
         for verdict in (contest.verdict(case),)
     ]
     full = segment((x.place(1.0), 0), (x.place(1.0), 1), "roof")

@@ -115,7 +115,7 @@ def _size_plot(
     every = [t for found in times.values() for _, t in found]
     if not every:
         return None
-    x = Axis("elements", log_scale((case.size for case in cases), 1.3), lambda v: short(v, COUNT))
+    x = Axis("elements", log_scale((case.size for case in cases), 1.3), _elements)
     y = Axis("time per call", log_scale(t.median_s for t in every), _tick)
     lines, marks = [], []
     for peer, found in times.items():
@@ -141,6 +141,10 @@ def _lines(peer: str, places: Sequence[tuple[float, float]], colours: Mapping[st
 
 def _peer_legend(colours: Mapping[str, str]) -> Markup:
     return legend((f"line {style}", peer) for peer, style in colours.items())
+
+
+def _elements(value: float) -> str:
+    return f"{value:.0f}" if value < 10_000 else short(value, COUNT)
 
 
 def _tick(value: float) -> str:

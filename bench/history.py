@@ -9,7 +9,7 @@ from pathlib import Path
 
 from axiomjit.bench.controls import controls, each
 from axiomjit.bench.markup import Markup, join, tag
-from axiomjit.bench.page_frame import document, write
+from axiomjit.bench.page_frame import Section, document, write
 from axiomjit.bench.plots import (
     Axis,
     breakable,
@@ -18,7 +18,6 @@ from axiomjit.bench.plots import (
     legend,
     mark,
     plot,
-    section,
     segment,
     table,
 )
@@ -72,9 +71,9 @@ def history_page(results: Iterable[Result]) -> Markup:
     )
     groups = [history.group for number in threads for history in found[number]]
     plots = each(found, lambda part: _panels(part, colours), "No case has a ratio.")
-    parts = [
+    parts: list[Section | Markup] = [
         controls(threads, groups),
-        section("history", "Ratio to NumPy over time", tag("p", words), names, plots),
+        Section("history", "Ratio to NumPy over time", join(tag("p", words), names, plots)),
     ]
     about = f"{len(runs)} runs on {len(machines)} machines, {span}"
     return document("axiomjit benchmark history", [about], parts)

@@ -11,10 +11,10 @@ from axiomjit.bench.chart_roofline import bound_strip, roofline
 from axiomjit.bench.chart_times import STAGES, compile_curves, size_curves, stage_time
 from axiomjit.bench.controls import controls, each
 from axiomjit.bench.markup import Markup, join, tag
-from axiomjit.bench.page_frame import document, write
+from axiomjit.bench.page_frame import Section, document, write
 from axiomjit.bench.page_summary import cautions, summary
 from axiomjit.bench.page_table import case_table
-from axiomjit.bench.plots import folded, section, table
+from axiomjit.bench.plots import folded, table
 from axiomjit.bench.records import OURS, Case, Environment, Limits, Result
 from axiomjit.bench.standings import Contest, rivals
 from axiomjit.bench.units import count, count_threads, memory, seconds
@@ -37,17 +37,18 @@ def page(result: Result) -> Markup:
     contests = {threads: Contest(result, threads) for threads in result.threads}
     peers = rivals(result)
     colours = {name: f"c{k % COLOURS}" for k, name in enumerate((OURS, *peers))}
-    sections = [
+    small = _small(contests, colours)
+    parts: list[Section | Markup] = [
         summary(result, tuple(contests.values())),
         controls(result.threads, (case.group for case in result.cases), peers),
         _table(contests),
         _bars(contests, colours),
         _machine(result, contests),
         _compile(result.cases, colours),
-        _small(contests, colours),
+        *([small] if small else []),
         _environment(result),
     ]
-    return document("axiomjit benchmark", _about(result), sections, cautions(result))
+    return document("axiomjit benchmark", _about(result), parts, cautions(result))
 
 
 def _about(result: Result) -> list[str]:
@@ -69,25 +70,25 @@ def _commit(env: Environment) -> str:
     return env.commit[:10] if env.commit else "unknown"
 
 
-def _table(contests: Mapping[int, Contest]) -> Markup:
+def _table(contests: Mapping[int, Contest]) -> Section:
     words = (
-        "Axiomjit's time divided by the peer's, with its 95 % interval: ▲ is a loss, ≈ is level. "
-        "Press a heading to sort."
+        "Axiomjit's time divided by the peer's, with its 95 % interval: ▲ is a loss, ≈ is level, "
+        "– a case that the peer does not support. Press a heading to sort."
     )
     tables = each(contests, case_table, "No cases.")
-    return section("cases", "Cases, losses first", tag("p", words), tables)
+    return Section("cases", "Cases, losses first", join(tag("p", words), tables))
 
 
-def _bars(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Markup:
+def _bars(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Section:
     words = (
         "Bars to the left of 1: axiomjit is faster; to the right: the peer. Thin lines are 95 % "
         "intervals, a bar with a gap goes on beyond the axis."
     )
     bars = each(contests, lambda contest: ratio_bars(contest, colours), "No ratios.")
-    return section("ratios", "Ratios case by case", tag("p", words), bars)
+    return Section("ratios", "Ratios case by case", join(tag("p", words), bars))
 
 
-def _machine(result: Result, contests: Mapping[int, Contest]) -> Markup:
+def _machine(result: Result, contests: Mapping[int, Contest]) -> Section:
     limits = {limit.threads: limit for limit in result.limits}
     words = (
         "Operations and bytes are those that axiomjit's plan of a case counts. The roofs were "
@@ -107,10 +108,10 @@ def _machine(result: Result, contests: Mapping[int, Contest]) -> Markup:
         return join(roofs, tag("h3", "Share of the bound"), tag("p", shares), strip)
 
     plots = each(contests, draw, "No case has both a plan and a time.")
-    return section("machine", "Against the machine", tag("p", words), plots)
+    return Section("machine", "Against the machine", join(tag("p", words), plots))
 
 
-def _compile(cases: Sequence[Case], colours: Mapping[str, str]) -> Markup:
+def _compile(cases: Sequence[Case], colours: Mapping[str, str]) -> Section:
     rows = []
     for case in cases:
         for peer in colours:
@@ -118,24 +119,20 @@ def _compile(cases: Sequence[Case], colours: Mapping[str, str]) -> Markup:
             if any(time is not None for time in times):
                 rows.append([case.name, peer, *(_time(time) for time in times)])
     head = ["case", "peer", *(stage.title.lower() for stage in STAGES)]
-    return section(
-        "compile",
-        "Before the first result",
-        tag(
-            "p",
-            "How many cases are ready after how long. A curve that ends below 100 % belongs "
-            "to a peer that does not run all cases.",
-        ),
-        compile_curves(cases, colours) or tag("p", "No case has these times.", class_="quiet"),
-        folded("The numbers", table(head, rows, "Compile times by case and peer")),
+    words = (
+        "How many cases are ready after how long. A curve that ends below 100 % belongs to a peer "
+        "that does not run all cases."
     )
+    curves = compile_curves(cases, colours) or tag("p", "No case has these times.", class_="quiet")
+    numbers = folded("The numbers", table(head, rows, "Compile times by case and peer"))
+    return Section("compile", "Before the first result", join(tag("p", words), curves, numbers))
 
 
 def _time(value: float | None) -> str:
     return "–" if value is None else seconds(value)
 
 
-def _small(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Markup | None:
+def _small(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Section | None:
     if not any(case.series for contest in contests.values() for case in contest.cases):
         return None
 
@@ -153,10 +150,11 @@ def _small(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Marku
         return join(drawn, folded("The numbers", numbers))
 
     words = "Time of one call against the number of elements: what a call costs by itself."
-    return section("small", "Small arrays", tag("p", words), each(contests, draw, "No times."))
+    plots = each(contests, draw, "No times.")
+    return Section("small", "Small arrays", join(tag("p", words), plots))
 
 
-def _environment(result: Result) -> Markup:
+def _environment(result: Result) -> Section:
     env, minutes = result.environment, result.wall_s / 60
     rows = {
         "Processor": f"{env.cpu}, {env.cores} cores",
@@ -179,12 +177,8 @@ def _environment(result: Result) -> Markup:
         [p.name, p.version or "–", p.status, _time(p.import_s), p.reason] for p in result.peers
     ]
     head = ["peer", "version", "status", "import", "reason"]
-    return section(
-        "environment",
-        "Where and how",
-        tag("dl", *entries),
-        folded("The peers", table(head, peers, "Peers of this run")),
-    )
+    numbers = folded("The peers", table(head, peers, "Peers of this run"))
+    return Section("environment", "Where and how", join(tag("dl", *entries), numbers))
 
 
 def _limits(limits: Limits) -> str:

@@ -8,10 +8,28 @@ from pathlib import Path
 
 from axiomjit.bench.markup import Markup, join, tag
 from axiomjit.errors import BenchError
+from axiomjit.records import Record
+
+
+class Section(Record):
+    """A part of a page that the links on top lead to; `name` is its address within the page."""
+
+    name: str
+    title: str
+    content: Markup
+
+    @property
+    def markup(self) -> Markup:
+        """The section with its heading."""
+        heading = tag("h2", self.title, id=self.name)
+        return tag("section", heading, self.content, aria_labelledby=self.name)
 
 
 def document(
-    title: str, about: Iterable[str], parts: Sequence[Markup | None], cautions: Iterable[str] = ()
+    title: str,
+    about: Iterable[str],
+    parts: Sequence[Section | Markup],
+    cautions: Iterable[str] = (),
 ) -> Markup:
     """A whole page.
 
@@ -32,11 +50,16 @@ def document(
     )
     lines = [tag("p", line) for line in about]
     lines += [tag("p", line, class_="caution") for line in cautions]
+    links = [
+        tag("a", part.title, href=f"#{part.name}") for part in parts if isinstance(part, Section)
+    ]
+    if len(links) > 1:
+        lines.append(tag("nav", *links, aria_label="Sections"))
     theme = tag("button", "Light / dark", type="button", id="theme", hidden=True)
     body = tag(
         "body",
         tag("header", tag("div", tag("h1", title), *lines), theme, class_="top"),
-        tag("main", *parts),
+        tag("main", *(part.markup if isinstance(part, Section) else part for part in parts)),
         tag("div", id="tip", role="status", hidden=True),
         tag("script", _asset("page.js")),
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from axiomjit.bench.markup import Markup, join, percent, tag
-from axiomjit.bench.plots import folded, section, table
+from axiomjit.bench.page_frame import Section
+from axiomjit.bench.plots import folded, table
 from axiomjit.bench.records import OURS, Case, Result
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest, rivals
 from axiomjit.bench.units import count_threads, digits, pace
@@ -13,7 +14,7 @@ from axiomjit.bench.units import count_threads, digits, pace
 WORDS = {WIN: "won", TIE: "level", LOSS: "lost"}
 
 
-def summary(result: Result, contests: Sequence[Contest]) -> Markup:
+def summary(result: Result, contests: Sequence[Contest]) -> Section:
     """Scores by peer and number of threads, what was left out, and means by group."""
     blocks = []
     for contest in contests:
@@ -29,7 +30,7 @@ def summary(result: Result, contests: Sequence[Contest]) -> Markup:
     if not rivals(result):
         words = tag("p", "No peer has a time.", class_="quiet")
     groups = _by_group(result, contests) if rivals(result) else None
-    return section("summary", "In short", words, *blocks, _bullets(absences(result)), groups)
+    return Section("summary", "In short", join(words, *blocks, *_absences(result), groups))
 
 
 def cautions(result: Result) -> list[str]:
@@ -48,30 +49,27 @@ def cautions(result: Result) -> list[str]:
     return found
 
 
-def absences(result: Result) -> list[str]:
+def _absences(result: Result) -> Iterator[Markup]:
     """Peers without any time, and cases that axiomjit does not run."""
     timed = (OURS, *rivals(result))
-    found = [
-        f"{peer.name} has no times: {peer.reason or peer.status}"
-        for peer in result.peers
-        if peer.name not in timed
-    ]
-    for case in result.cases:
-        ours = case.run(OURS)
-        if ours is None or not ours.timings:
-            found.append(f"{case.name} is not run by axiomjit: {why_not(case)}")
-    return found
+    for peer in result.peers:
+        if peer.name not in timed:
+            yield tag("p", f"{peer.name} has no times: {peer.reason or peer.status}")
+    missing = [case for case in result.cases if not _is_run(case)]
+    if missing:
+        count = f"{len(missing)} of {len(result.cases)} cases are not run by axiomjit"
+        lines = [tag("li", f"{case.name}: {_why_not(case)}") for case in missing]
+        yield folded(count, tag("ul", *lines, class_="small"))
 
 
-def why_not(case: Case) -> str:
-    """Why axiomjit has no time in a case."""
+def _is_run(case: Case) -> bool:
+    ours = case.run(OURS)
+    return ours is not None and bool(ours.timings)
+
+
+def _why_not(case: Case) -> str:
     ours = case.run(OURS)
     return f"{ours.status}, {ours.reason}" if ours else "it was not asked"
-
-
-def _bullets(lines: Iterable[str]) -> Markup | None:
-    items = [tag("li", line) for line in lines]
-    return tag("ul", *items, class_="small") if items else None
 
 
 def _card(contest: Contest, peer: str) -> Markup | None:

@@ -6,11 +6,13 @@ from typing import Final
 
 from axiomjit.bench.markup import Markup, join, tag
 from axiomjit.bench.plots import breakable
-from axiomjit.bench.records import OURS, Case
+from axiomjit.bench.records import OURS, UNSUPPORTED, Case
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest
-from axiomjit.bench.units import count_threads, digits, seconds
+from axiomjit.bench.units import count_threads, digits, seconds, share, shorten
 
 SIGNS: Final = {TIE: "≈", LOSS: "▲"}
+LETTERS: Final = 44
+"""How much of a function is shown; pointing at it shows the rest."""
 
 
 def case_table(contest: Contest) -> Markup:
@@ -51,14 +53,14 @@ def _head(name: str, kind: str, note: str | None = None, **data: object) -> Mark
 def _row(case: Case, contest: Contest) -> Markup:
     ours = contest.time(case)
     time = seconds(ours.median_s) if ours else _why_not(case, OURS)
-    share = ours.of_bound if ours else None
+    bound = ours.of_bound if ours else None
     return tag(
         "tr",
         tag("th", *breakable(case.name), tag("small", case.group, class_="quiet"), scope="row"),
         _number(time, ours.median_s if ours else None),
         *(_ratio(case, peer, contest) for peer in contest.peers),
-        _number(f"{100 * share:.0f} %" if share else "–", share),
-        tag("td", case.text, class_="quiet"),
+        _number(share(bound) if bound else "–", bound),
+        tag("td", shorten(case.text, LETTERS), class_="quiet", title=case.text),
         data_case=case.name,
         data_group=case.group,
     )
@@ -87,8 +89,9 @@ def _ratio(case: Case, peer: str, contest: Contest) -> Markup:
 
 
 def _why_not(case: Case, peer: str) -> Markup:
-    """The status of a peer without a time, its reason on pointing."""
+    """What became of a peer without a time, its reason on pointing; a dash where none is due."""
     run = case.run(peer)
-    if run is None:
-        return tag("span", "not asked", class_="quiet")
-    return tag("span", run.status if not run.timings else "–", class_="quiet", title=run.reason)
+    if run is None or run.timings:
+        return tag("span", "–", class_="quiet")
+    text = "–" if run.status == UNSUPPORTED and peer != OURS else run.status
+    return tag("span", text, class_="quiet", title=run.reason)

@@ -137,9 +137,3 @@ def breakable(name: str) -> list[Markup]:
 def folded(summary: str, content: Markup) -> Markup:
     """Content behind a line that opens it: the numbers of a plot as a table."""
     return tag("details", tag("summary", summary), content)
-
-
-def section(name: str, title: str, *content: Markup | None) -> Markup:
-    """A part of the page, with the heading that names it."""
-    heading = tag("h2", title, id=name)
-    return tag("section", join(heading, *content), aria_labelledby=name)

@@ -30,7 +30,7 @@ class LogScale(Record):
     def place(self, value: float) -> float:
         """Where a value lies: 0 at the low end, 1 at the high end; outside counts as the rim."""
         inside = min(max(value, self.low), self.high)
-        return log10(inside / self.low) / log10(self.high / self.low)
+        return (log10(inside) - log10(self.low)) / (log10(self.high) - log10(self.low))
 
     def ticks(self, most: int) -> list[float]:
         """Round values on the axis, at most so many."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from axiomjit.bench.records import NUMPY, OK, OURS, Case, Result, Timing
+from axiomjit.bench.records import NUMPY, OK, OURS, UNSUPPORTED, Case, Result, Timing
 from axiomjit.bench.standings import LOSS, Contest
 from axiomjit.bench.units import count_threads, digits, memory, seconds
-from axiomjit.bench.workload import Workload, facts
+from axiomjit.bench.workload import OWN, Workload, facts
 
 SHORT: Final = 60
+LEFT_OUT: Final = ("dtype", "memory")
+"""Columns that a README does without."""
 Rows = list[list[str]]
 
 
@@ -43,12 +45,13 @@ def markdown(result: Result) -> str:
         f"{environment.cpu}, {environment.cores} cores, load {environment.load_start:.1f} to "
         f"{environment.load_end:.1f}; {', '.join(versions)}; {environment.date[:10]}. "
         f"Time of a call by NumPy's in the same rounds with {count_threads(result.threads[-1])}; "
-        "`1 thread` is axiomjit's when all are pinned to one core; `compile` is the first compile "
-        "of a fresh process; `of bound` is the part of the roofline that is reached."
+        "`axiomjit, 1 thread` is its ratio where all are pinned to one core; `compile` is the "
+        "first compile of a fresh process; `of bound` is the part of the roofline that is reached."
     ]
     for title, rows in _parts(result):
-        lines = [_pipes(rows[0]), _pipes(["---"] * len(rows[0]))]
-        lines += [_pipes([f"`{row[0]}`", *row[1:]]) for row in rows[1:]]
+        shown = [k for k, name in enumerate(rows[0]) if name not in LEFT_OUT]
+        lines = [_pipes([rows[0][k] for k in shown]), _pipes(["---"] * len(shown))]
+        lines += [_pipes([f"`{row[0]}`", *(row[k] for k in shown[1:])]) for row in rows[1:]]
         heading = f"**{title[0].upper()}{title[1:]}**: {len(rows) - 1} of {len(result.cases)} cases"
         blocks += [heading, "\n".join(lines)]
     refused = [line.partition(":")[0] for line in _refused(result)]
@@ -76,7 +79,7 @@ def _parts(result: Result) -> list[tuple[str, Rows]]:
     peers = [p.name for p in result.peers if p.status == OK and p.name != NUMPY]
     serial = result.threads[0] if len(result.threads) > 1 else None
     head = ["case", "elements", "dtype", NUMPY, *peers]
-    head += [count_threads(serial)] if serial else []
+    head += [f"{OURS}, {count_threads(serial)}"] if serial else []
     head += ["compile", "of bound", "memory"]
     return [
         (title, [head, *(_row(contest, case, peers, serial) for case in cases)])
@@ -111,12 +114,13 @@ def _refused(result: Result) -> list[str]:
 
 
 def _wrong(result: Result) -> list[str]:
-    """Other peers that gave another result, or compiled for too long."""
+    """Other peers that gave another result or compiled for too long; all that fail in own cases."""
     return [
         f"{case.name}, {run.peer}: {run.status}: {_cut(run.reason)}"
         for case in result.cases
         for run in case.runs
-        if run.peer != OURS and run.status not in (OK, "not supported")
+        if run.peer != OURS and run.status != OK
+        if run.status != UNSUPPORTED or case.group == OWN
     ]
 
 

@@ -57,6 +57,11 @@ def _unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]
     return next(fitting, units[-1])
 
 
+def share(value: float) -> str:
+    """A fraction in percent: `52 %`."""
+    return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
+
+
 def count_threads(number: int) -> str:
     """A number of threads: `1 thread`."""
     return "1 thread" if number == 1 else f"{number} threads"

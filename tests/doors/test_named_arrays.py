@@ -117,6 +117,7 @@ def test_ufuncs_outside_the_table(x, y):
 REDUCTIONS = [np.sum, np.prod, np.max, np.min, np.any, np.all, np.mean, np.var]
 
 
+@pytest.mark.usefixtures("evaluator")
 @pytest.mark.parametrize("function", [*REDUCTIONS, np.argmax, np.argmin, np.amax, np.amin])
 def test_numpys_reductions(function, x):
     np.testing.assert_allclose(function(x).values, function(A), rtol=1e-13)
