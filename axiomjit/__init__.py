@@ -28,6 +28,15 @@ from axiomjit.axis_joins import (
     stack,
 )
 from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
+from axiomjit.axis_nets import (
+    cross_entropy_binary,
+    cross_entropy_binary_inner,
+    cross_entropy_multi,
+    safelog,
+    sigmoid,
+    softmax,
+)
+from axiomjit.axis_random import normal, uniform
 from axiomjit.axis_reductions import (
     L1_norm,
     L2_norm,
@@ -60,6 +69,10 @@ from axiomjit.axis_wholes import (
     sort,
     take,
 )
+from axiomjit.axis_windows import (
+    convolution,
+    pooling,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -90,6 +103,10 @@ __all__ = [
     "concat_along_axis",
     "config",
     "constant",
+    "convolution",
+    "cross_entropy_binary",
+    "cross_entropy_binary_inner",
+    "cross_entropy_multi",
     "cumprod",
     "cumsum",
     "dot",
@@ -105,12 +122,17 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "normal",
     "one_hot",
     "pad",
     "placeholder",
+    "pooling",
     "prod",
     "rename",
+    "safelog",
+    "sigmoid",
     "slice_along_axis",
+    "softmax",
     "sort",
     "squared_L2",
     "stack",
@@ -120,6 +142,7 @@ __all__ = [
     "tensor_size",
     "tensor_slice",
     "unflatten",
+    "uniform",
     "variance",
     "where",
 ]
