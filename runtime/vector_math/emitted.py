@@ -1,10 +1,12 @@
 """Recipes as LLVM code: each operation is one instruction that LLVM can make a vector one of."""
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 
 from axiomjit.runtime.emission import call
+from axiomjit.runtime.vector_math import rare
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
@@ -153,6 +155,24 @@ class Emitted(Arithmetic):
     def narrowed(self, x: Value) -> Lane:
         """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
         return Lane(self.builder, self.builder.fptrunc(x.value, FLOATS["f4"]))
+
+    def beyond(
+        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
+    ) -> Lane:
+        """The recipe of x where |x| > bound, else `usual`."""
+
+        def slow(builder: Any, value: Any) -> Any:
+            return recipe(Emitted(builder, self.code), Lane(builder, value)).value
+
+        name = f"axiomjit_{recipe.__name__.strip('_')}_{self.code}"
+        function = rare.beyond(self.builder.module, name, FLOATS[self.code], bound, slow)
+        return self.lane(self.builder.call(function, [x.value, usual.value]))
+
+    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
+        """An entry of a table."""
+        where = rare.table(self.builder.module, f"axiomjit_{name}", FLOATS[self.code], table)
+        place = self.builder.gep(where, [index.value.type(0), index.value])
+        return self.lane(self.builder.load(place))
 
     @property
     def wide(self) -> "Emitted":

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
 from axiomjit.runtime.vector_math.arithmetic import Value
+from axiomjit.runtime.vector_math.circular import cos, sin, tan
 from axiomjit.runtime.vector_math.exponential import exp, exp2
 from axiomjit.runtime.vector_math.hyperbolic import cosh, sinh, tanh
 from axiomjit.runtime.vector_math.logarithm import log
@@ -15,6 +16,9 @@ RECIPES: dict[str, Recipe] = {
     "exp": exp,
     "exp2": exp2,
     "log": log,
+    "sin": sin,
+    "cos": cos,
+    "tan": tan,
     "arcsin": arcsin,
     "arccos": arccos,
     "arctan": arctan,
