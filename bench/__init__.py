@@ -1,7 +1,7 @@
 """The CPU benchmarking suite: `python -m bench`, or `axiomjit bench`.
 
-Read in this order: `cases` (what is measured: plain NumPy functions with inputs), `peers` (what it is
-measured against), `worker` (a process that runs one peer in one case), `measure` (all peers of a
+Read in this order: `cases` (what is measured: plain NumPy functions with inputs), `peers` (what it
+is measured against), `worker` (a process that runs one peer in one case), `measure` (all peers of a
 case, compiled alone, timed in turns), `run` (a whole run), `records` (the result file and what its
 figures mean), `compare` (what became slower), `table` and `page` (what people read).
 
