@@ -38,7 +38,13 @@ MAY_IMPORT = {
         *("axiomjit.counters", "axiomjit.dims", "axiomjit.processor"),
         *("axiomjit.passes.kernel_ir", "axiomjit.passes.plan_ir"),
     },
-    "bench": {"bench", "axiomjit", "axiomjit.records", "axiomjit.errors"},
+    "bench": {
+        "bench",
+        "axiomjit",
+        "axiomjit.records",
+        "axiomjit.errors",
+        "axiomjit.runtime.compile_source",
+    },
 }
 BARRED = {("passes", "axiomjit.builder"), ("passes", "axiomjit.axes")}
 
