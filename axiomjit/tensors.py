@@ -131,7 +131,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
 
     Args:
         value: An array with one dimension per axis, or a number, which fills the axes.
-        axes: Its axes, those of a named array when omitted; their lengths must be known unless a number fills them.
+        axes: Its axes, those of a named array when omitted; their lengths must be known unless a
+            number fills them.
         dtype: Element type; the value's own when omitted.
 
     Returns:
