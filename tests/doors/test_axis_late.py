@@ -55,7 +55,7 @@ def test_operations_built_without_lengths(name):
     a, b = aj.make_axis(name="a"), aj.make_axis(name="b")
     x, y = aj.placeholder([a, b]), aj.placeholder([b, a])
     comp = aj.transformers.make_transformer().computation(program(x, y, a, b), x, y)
-    with pytest.raises(AxesError, match=r"no length for Axis\(a=\?\), Axis\(b=\?\)"):
+    with pytest.raises(AxesError, match=r"no length for Axis\([ab]=\?\), Axis\([ab]"):
         comp(A, A.T)
     a.length, b.length = A.shape
     known = aj.make_axis(3), aj.make_axis(4)
