@@ -8,6 +8,7 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
+from axiomjit import axis_numpy as axis_numpy
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
 from axiomjit.axis import Axis, make_axis
@@ -19,12 +20,59 @@ from axiomjit.axis_functions import (
     broadcast,
     cast_axes,
     dot,
+)
+from axiomjit.axis_joins import (
+    concat_along_axis,
+    one_hot,
+    pad,
+    stack,
+)
+from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
+from axiomjit.axis_nets import (
+    cross_entropy_binary,
+    cross_entropy_binary_inner,
+    cross_entropy_multi,
+    safelog,
+    sigmoid,
+    softmax,
+)
+from axiomjit.axis_random import normal, uniform
+from axiomjit.axis_reductions import (
+    L1_norm,
+    L2_norm,
+    all,
+    any,
+    argmax,
+    argmin,
     max,
     mean,
     min,
+    prod,
+    squared_L2,
     sum,
+    tensor_size,
+    variance,
 )
 from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_role
+from axiomjit.axis_views import (
+    expand_dims,
+    flatten,
+    flatten_at,
+    slice_along_axis,
+    tensor_slice,
+    unflatten,
+)
+from axiomjit.axis_wholes import (
+    argsort,
+    cumprod,
+    cumsum,
+    sort,
+    take,
+)
+from axiomjit.axis_windows import (
+    convolution,
+    pooling,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -36,27 +84,66 @@ __all__ = [
     "Axis",
     "AxisClass",
     "AxisRole",
+    "L1_norm",
+    "L2_norm",
     "NamedArray",
     "Tensor",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
     "astype",
     "axes_with_order",
+    "axes_with_role_order",
     "broadcast",
     "cast_axes",
+    "cast_role",
     "clip",
+    "concat_along_axis",
     "config",
     "constant",
+    "convolution",
+    "cross_entropy_binary",
+    "cross_entropy_binary_inner",
+    "cross_entropy_multi",
+    "cumprod",
+    "cumsum",
     "dot",
+    "expand_dims",
+    "flatten",
+    "flatten_at",
     "jit",
     "make_axes",
     "make_axis",
     "make_axis_class",
     "make_axis_role",
+    "map_roles",
     "max",
     "mean",
     "min",
+    "normal",
+    "one_hot",
+    "pad",
     "placeholder",
+    "pooling",
+    "prod",
+    "rename",
+    "safelog",
+    "sigmoid",
+    "slice_along_axis",
+    "softmax",
+    "sort",
+    "squared_L2",
+    "stack",
     "stats",
     "sum",
+    "take",
+    "tensor_size",
+    "tensor_slice",
+    "unflatten",
+    "uniform",
+    "variance",
     "where",
 ]
 

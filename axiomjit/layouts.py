@@ -7,10 +7,11 @@ answer holds for every call that the graph serves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from axiomjit.dense_layout import row_major_strides
 from axiomjit.dims import Dim, dim
 from axiomjit.graph import PART_VIEWS, Held, Input, Node, Op, is_view
 from axiomjit.primitives import PACK
@@ -29,15 +30,6 @@ def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
         _layouts.reset(token)
 
 
-def dense_strides(shape: Sequence[Dim]) -> Strides:
-    """The strides of a dense array in C order."""
-    strides, step = [], dim(1)
-    for length in reversed(shape):
-        strides.append(step)
-        step = step * length
-    return tuple(reversed(strides))
-
-
 def strides_of(node: Node) -> Strides | None:
     """The strides (elements) of an argument, a held array, a copy in C order, or a view of one.
 
@@ -54,7 +46,7 @@ def strides_of(node: Node) -> Strides | None:
     elif isinstance(node, Held):
         strides = tuple(dim(step // node.array.itemsize) for step in node.array.strides)
     elif isinstance(node, Op) and node.primitive is PACK:
-        strides = dense_strides(node.shape)
+        strides = row_major_strides(node.shape)
     for view in reversed(views):
         strides = None if strides is None else _seen_through(view, strides)
     return strides

@@ -12,7 +12,7 @@ from axiomjit import builder, dtypes
 from axiomjit.dims import Dim, dim, product
 from axiomjit.errors import GraphValueError, UnsupportedError
 from axiomjit.graph import Node
-from axiomjit.joins import concatenate
+from axiomjit.joins import concatenate, filled
 from axiomjit.numpy_options import Axis, Row, axes_of, only_defaults, refuse
 from axiomjit.numpy_reshape import reshaped
 from axiomjit.numpy_shapes import (
@@ -175,7 +175,7 @@ def _pad(array: object, pad_width: Any, mode: object = "constant", **options: An
     values = options.pop("constant_values", 0) if mode == "constant" else None
     for option, value in options.items():
         raise refuse("pad", option, value)
-    fills = _pairs(values, rank, "constant_values") if mode == "constant" else [(None, None)] * rank
+    fills = _fills(values, rank) if mode == "constant" else [(None, None)] * rank
     for d, (widths, fill) in enumerate(zip(_widths(pad_width, rank), fills, strict=True)):
         before, after = margin(node, d, widths, fill)
         node = concatenate([before, node, after], d)
@@ -193,6 +193,20 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
     if len(ends) != rank or any(len(pair) != 2 for pair in ends):
         raise ValueError(f"{name} of {value} does not fit {rank} dimensions")
     return [(first, second) for first, second in ends]
+
+
+def _fills(values: Any, rank: int) -> list[tuple[Any, Any]]:
+    """The constants before and after each dimension; NumPy makes an array of one or two numbers.
+
+    So those are cast as an array is, where a longer list of Python integers must fit.
+    """
+    pairs = _pairs(values, rank, "constant_values")
+    if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):
+        return pairs
+    first, last = (
+        value if isinstance(value, Node | Dim) else np.asarray(value)[()] for value in pairs[0]
+    )
+    return [(first, last)] * rank
 
 
 def _widths(pad_width: Any, rank: int) -> list[Widths]:
@@ -225,8 +239,10 @@ def _constant(node: Node, axis: int, widths: Widths, fill: tuple[Any, Any]) -> M
         number = builder.as_node(value, "pad")
         check_fits(number, node.dtype)
         numbers.append(cast(number, node.dtype))
-    extents = [(*node.shape[:axis], width, *node.shape[axis + 1 :]) for width in widths]
-    before, after = map(builder.broadcast_to, numbers, extents)
+    before, after = (
+        filled(number, node.shape, axis, width)
+        for number, width in zip(numbers, widths, strict=True)
+    )
     return before, after
 
 

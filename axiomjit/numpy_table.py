@@ -20,10 +20,12 @@ from axiomjit import (
     numpy_shapes,
     numpy_wholes,
 )
+from axiomjit.dense_layout import row_major_strides
 from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
-from axiomjit.layouts import dense_strides, strides_of
+from axiomjit.layouts import strides_of
+from axiomjit.merging import pack
 from axiomjit.numpy_options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.origins import user_location
 from axiomjit.primitives import COPY, PRIMITIVES, WHERE
@@ -118,7 +120,7 @@ def _clip(
             "Passing `min` or `max` keyword argument when "
             "`a_min` and `a_max` are provided is forbidden."
         )
-    node = builder.as_node(a, "clip")
+    node = builder.strong(builder.as_node(a, "clip"))
     low, high = _bound(node, a_min, below=True), _bound(node, a_max, below=False)
     if low is not None and high is not None:
         return builder.elementwise(PRIMITIVES["clip"], node, low, high)
@@ -177,8 +179,8 @@ def _copy(a: object, order: str = "K", subok: bool = False) -> Node:
         return builder.transpose(_copy(builder.transpose(node, backwards), "C"), backwards)
     if order not in ("K", "C"):
         raise refuse("copy", "order", order)
-    if order == "C" and strides_of(node) != dense_strides(node.shape):
-        return numpy_reshape.pack(node)
+    if order == "C" and strides_of(node) != row_major_strides(node.shape):
+        return pack(node)
     return builder.elementwise(COPY, node)
 
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy._core import umath
 
+from axiomjit.config import config
 from axiomjit.dtypes import (
     BOOL,
     COMPLEX,
@@ -123,6 +124,9 @@ CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+MERGED: Final = PACK.replace(name="merged")
+"""The same where only merging needs it, and nobody the layout; `drop_packs` drops it."""
+PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """One of its operands, by the region in which a point lies: what is padded or concatenated."""
@@ -157,7 +161,7 @@ _ROWS: Final = (
     READ_ONLY,
     CAST,
     COPY,
-    PACK,
+    *PACKS,
     WHERE,
     JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
@@ -181,6 +185,13 @@ _ROWS: Final = (
     _elementary(np.cbrt, 44),
     # where the operand and the logarithm cancel, NumPy's float32 is far off
     *(_elementary(f, 70).replace(ulps=100) for f in (np.logaddexp, np.logaddexp2)),
+    _elementary(np.arcsin, 30),
+    _elementary(np.arccos, 30),
+    _elementary(np.arctan, 35),
+    _elementary(np.arctan2, 45),
+    _elementary(np.sinh, 30),
+    _elementary(np.cosh, 30),
+    _elementary(np.tanh, 40),
     Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
     Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
     Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
@@ -226,15 +237,35 @@ def _gather(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return np.take_along_axis(values, positions[..., :1], -1)[..., 0]
 
 
+def _along_last(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    return partial(function, axis=-1)
+
+
+def _draw(method: str) -> Callable[..., np.ndarray]:
+    """Random numbers in the shape of an array."""
+
+    def draw(like: np.ndarray) -> np.ndarray:
+        drawn: np.ndarray = getattr(config.generator, method)(like.shape)
+        return drawn
+
+    return draw
+
+
 CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
 CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
 SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
 ARGSORT: Final = Primitive("argsort", 1, partial(np.argsort, axis=-1), "", weight=30, whole=True)
 TAKE: Final = Primitive("take", 2, _gather, "", weight=4, chooser=(1, INT), whole=True)
+ARGMAX: Final = Primitive("argmax", 1, _along_last(np.argmax), "", weight=2, whole=True)
+ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, whole=True)
+UNIFORM: Final = Primitive("uniform", 1, _draw("random"), "", weight=4, whole=True)
+NORMAL: Final = Primitive("normal", 1, _draw("standard_normal"), "", weight=8, whole=True)
+"""Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
 WHOLES: Final[dict[str, Primitive]] = {
-    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE)
+    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL)
 }
-"""Operations on entire operands, along the op's last iterator."""
+"""Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
+as one."""
 
 
 class Accumulator(Record):

@@ -17,7 +17,7 @@ from axiomjit.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph import Node, Op, Scalar, Size
 from axiomjit.index_maps import identity
 from axiomjit.origins import note, user_location, warn
-from axiomjit.primitives import CAST, COPY, IMAG, PACK, REAL, WHERE, Primitive
+from axiomjit.primitives import CAST, COPY, IMAG, PACKS, REAL, WHERE, Primitive
 from axiomjit.seen import seen_call
 
 
@@ -32,6 +32,8 @@ def fits(node: Node, dtype: DType) -> bool:
     A look at a length leaves a guard.
     """
     if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | Size):
+        return True
+    if node.dtype.kind not in "iu":
         return True
     low, high = dtypes.bounds(dtype)
     if isinstance(node, Scalar):
@@ -68,7 +70,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     kinds = tuple(promotable(node) for node in operands)
     if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
         kinds = tuple(node.dtype for node in operands)
-    if primitive in (COPY, PACK):
+    if primitive in (COPY, *PACKS):
         return tuple(operands), operands[0].dtype
     if primitive in (REAL, IMAG):
         return tuple(operands), dtypes.part_dtype(operands[0].dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any, dataclass_transform
 
 _UNSET = object()
@@ -12,6 +13,7 @@ class RecordType(type):
     """Turns the annotations of a class body into slots, constructor arguments and equality."""
 
     _fields: tuple[str, ...]
+    _given: tuple[str, ...]
     _defaults: dict[str, object]
 
     def __new__(
@@ -30,7 +32,20 @@ class RecordType(type):
             merged |= getattr(base, "_defaults", {})
         cls._fields = (*inherited, *own)
         cls._defaults = merged | defaults
+        cls._given = _given(cls._fields, bases, body.get("__init__"))
         return cls
+
+
+def _given(
+    fields: tuple[str, ...], bases: tuple[type, ...], init: FunctionType | None
+) -> tuple[str, ...]:
+    """What the constructor takes: the fields, or the parameters of one that a class defines."""
+    if not bases:
+        return fields
+    if init is not None:
+        return init.__code__.co_varnames[1 : init.__code__.co_argcount]
+    given: tuple[str, ...] = getattr(bases[0], "_given", fields)
+    return fields if given == getattr(bases[0], "_fields", given) else given
 
 
 class Record(metaclass=RecordType):
@@ -77,9 +92,9 @@ class Record(metaclass=RecordType):
         return f"{type(self).__name__}({inside})"
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), tuple(getattr(self, f) for f in type(self)._fields)
+        return type(self), tuple(getattr(self, f) for f in type(self)._given)
 
     def replace(self, **changes: Any) -> Any:
-        """The same record with some fields changed."""
-        values = {f: changes.pop(f, getattr(self, f)) for f in type(self)._fields}
+        """The same record with some of what its constructor takes changed."""
+        values = {f: changes.pop(f, getattr(self, f)) for f in type(self)._given}
         return type(self)(**values, **changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from axiomjit.complex_views import partition_fault
 from axiomjit.dtypes import CODES, INT, UNSIGNED, code
 from axiomjit.errors import VerifyError
 from axiomjit.graph import Graph, Input, Node, Op, post_order
@@ -43,6 +44,8 @@ def _op_faults(op: Op) -> Iterator[str]:
     regions = count if primitive is JOIN else 0
     if len(op.regions) != regions or any(len(r) != len(op.extents) for r in op.regions):
         yield f"{primitive} needs {regions} regions of {len(op.extents)} iterators"
+    elif op.regions and (fault := partition_fault(op.regions, op.extents)) is not None:
+        yield f"{primitive} of {fault}"
     if not 0 <= op.rank <= len(op.extents):
         yield f"rank {op.rank} with {len(op.extents)} iterators"
     if not primitive.whole and (op.fold is None) != (op.rank == len(op.extents)):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from axiomjit import builder
 from axiomjit.dims import Dim
-from axiomjit.dtypes import INT, UNSIGNED, DType
+from axiomjit.dtypes import INT, DType
 from axiomjit.errors import GraphTypeError
-from axiomjit.graph import Held, Input, Node, Op, base_of
+from axiomjit.graph import Held, Input, Node, Op, Scalar, base_of
 from axiomjit.index_maps import IndexMap, permutation
 from axiomjit.origins import note, user_location
 from axiomjit.primitives import ARGSORT, COPY, TAKE, Primitive
@@ -36,6 +36,18 @@ def _along(primitive: Primitive, node: Node, axis: int) -> Node:
     return builder.transpose(found, [order.index(d) for d in range(rank)])
 
 
+def choose(primitive: Primitive, node: Node, axes: Sequence[int]) -> Node:
+    """ARGMAX or ARGMIN along dimensions, as one in the order listed: the first position, int64."""
+    if not axes:
+        return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
+    rank = len(node.shape)
+    kept = [d for d in range(rank) if d not in axes]
+    order = [*kept, *axes]
+    index = permutation([order.index(d) for d in range(rank)])
+    extents = tuple(node.shape[d] for d in order)
+    return note(Op(INT, primitive, None, (_stored(node),), (index,), extents, len(kept)))
+
+
 def _stored(node: Node) -> Node:
     """The node, or of what has no memory, a number that is repeated, a copy."""
     base = base_of(node)
@@ -56,7 +68,7 @@ def gather(
     Raises:
         GraphTypeError: the positions are no integers.
     """
-    if positions.dtype.kind not in "biu" or positions.dtype == UNSIGNED:
+    if positions.dtype.kind not in "biu":
         raise GraphTypeError(
             f"take from {seen_type(values)} at {seen_type(positions)}",
             "positions that are no integers",

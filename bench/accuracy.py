@@ -54,6 +54,13 @@ CASES: dict[str, Case] = {
     "power": Case(mp.power, ((0.5, 2), (0, 30), (0.999, 1.001)), 2),
     "logaddexp": Case(_logaddexp, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
     "logaddexp2": Case(_logaddexp2, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
+    "arcsin": Case(mp.asin, ((-1, 1), (-0.6, 0.6))),
+    "arccos": Case(mp.acos, ((-1, 1), (-0.6, 0.6))),
+    "arctan": Case(mp.atan, ((-1, 1), (-4, 4))),
+    "arctan2": Case(mp.atan2, ((-1, 1), (-4, 4)), 2),
+    "sinh": Case(mp.sinh, ((-1, 1), (-711, 711), (-90, 90))),
+    "cosh": Case(mp.cosh, ((-1, 1), (-711, 711), (-90, 90))),
+    "tanh": Case(mp.tanh, ((-1, 1), (-20, 20))),
 }
 
 

@@ -8,7 +8,7 @@ from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Node, Op, base_of, is_view, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
 from axiomjit.passes.view_ir import Library
-from axiomjit.primitives import PACK
+from axiomjit.primitives import PACKS
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
@@ -78,7 +78,7 @@ class _Choice:
         return found
 
     def _must_store(self, op: Op) -> bool:
-        if op in self.outputs or op.primitive is PACK or _library_of(op) is not None:
+        if op in self.outputs or op.primitive in PACKS or _library_of(op) is not None:
             return True
         if any(_library_of(user) is not None for user in self.users[op]):
             return True
@@ -164,8 +164,14 @@ def _library_of(op: Op) -> Library | None:
 
 
 def _labels(op: Op, operand: int) -> tuple[int, ...]:
-    """The iterators along which a whole operand runs: all, or of what is gathered its own."""
-    if op.rank == len(op.extents):
-        return tuple(range(op.rank))
-    own = dict.fromkeys(k for function in op.maps[operand] for k, _ in function.terms)
-    return tuple(own if operand else own | {op.rank: None})
+    """The iterators along which a whole operand runs: all, or of what is gathered its own.
+
+    Iterators of neither operand, along which values repeat, are taken for those of the values.
+    """
+    if len(op.operands) == 1:
+        return tuple(range(len(op.extents)))
+    own, others = (
+        dict.fromkeys(k for function in op.maps[side] for k, _ in function.terms)
+        for side in (operand, 1 - operand)
+    )
+    return tuple(own if operand else own | {k: None for k in range(op.rank + 1) if k not in others})

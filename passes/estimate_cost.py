@@ -74,18 +74,18 @@ def _nest_cost(nest: Nest) -> Cost:
 
 def _library_cost(step: LibraryCall) -> Cost:
     read = dim(0)
-    for view, shape in zip(step.operands, step.shapes, strict=True):
-        read += product(shape) * (view.dtype or view.storage.dtype).itemsize
+    for view in step.operands:
+        read += product(view.shape) * view.dtype.itemsize
     size = product(step.target.shape)
     written = size * step.target.dtype.itemsize
     temporary = written if step.target.role == "temporary" else dim(0)
     if step.function in WHOLES:
-        flops = product(step.shapes[0]) * WHOLES[step.function].weight
+        flops = product(step.operands[0].shape) * WHOLES[step.function].weight
     else:
         extents = {
             k: n
-            for own, shape in zip(step.labels, step.shapes, strict=True)
-            for k, n in zip(own, shape, strict=True)
+            for own, view in zip(step.labels, step.operands, strict=True)
+            for k, n in zip(own, view.shape, strict=True)
         }
         flops = product(tuple(extents.values())) * 2
     return Cost(read, written, flops, temporary, dim(0), 0)

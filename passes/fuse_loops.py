@@ -239,7 +239,7 @@ def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
     """Remove stores into temporaries that nobody loads, and the temporaries."""
-    needed = {view.storage for view, _ in program.results}
+    needed = {view.storage for view in program.results}
     for step in program.steps:
         needed |= _reads(step)
     dead = {s for s in program.storages if s.role == "temporary" and s not in needed}

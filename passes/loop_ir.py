@@ -165,13 +165,12 @@ class Nest(Record):
 class LibraryCall(Record):
     """What a library computes: `function` of views into a storage.
 
-    `shapes` are the shapes of the operand views; `labels` name the iterator of each of their
-    dimensions, those of the target being 0, 1 and so on.
+    `labels` name the iterator of each of their dimensions, those of the target being 0, 1 and so
+    on.
     """
 
     function: str
     operands: tuple[View, ...]
-    shapes: tuple[tuple[Dim, ...], ...]
     labels: tuple[tuple[int, ...], ...]
     target: Storage
 
@@ -182,7 +181,7 @@ class LoopProgram(Record):
     storages: tuple[Storage, ...]
     numbers: tuple[Number, ...]
     steps: tuple[Nest | LibraryCall, ...]
-    results: tuple[tuple[View, tuple[Dim, ...]], ...]
+    results: tuple[View, ...]
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:

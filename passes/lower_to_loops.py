@@ -63,8 +63,10 @@ class _Emitter:
         inner = self.open_body()
         value = self.define(definition, place, inner)
         assert definition.storage is not None
-        strides = definition.storage.strides
-        index = self.index(View(definition.storage, dim(0), strides), place)
+        whole = View(
+            definition.storage, definition.storage.shape, dim(0), definition.storage.strides
+        )
+        index = self.index(whole, place)
         inner.append(Store(definition.storage, index, value))
         return Nest(self.loops("map", range(definition.rank), tuple(inner)))
 
@@ -195,12 +197,10 @@ def _library_call(definition: Definition) -> LibraryCall:
     library = definition.library
     assert library is not None
     assert definition.storage is not None
-    operands, shapes = [], []
+    operands = []
     for operand, own in zip(definition.operands, library.labels, strict=True):
         assert isinstance(operand, View), "operands of a library call are stored"
         strides = tuple(operand.strides[k] for k in own)
-        operands.append(View(operand.storage, operand.offset, strides))
-        shapes.append(tuple(definition.extents[k] for k in own))
-    return LibraryCall(
-        library.function, tuple(operands), tuple(shapes), library.labels, definition.storage
-    )
+        shape = tuple(definition.extents[k] for k in own)
+        operands.append(View(operand.storage, shape, operand.offset, strides))
+    return LibraryCall(library.function, tuple(operands), library.labels, definition.storage)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from axiomjit.dense_layout import ordered_strides
 from axiomjit.dims import Dim, dim, magnitude
 from axiomjit.graph import (
     PART_VIEWS,
@@ -30,7 +31,7 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import IMAG_VIEW, PACK, READ_ONLY, TAKE, VIEW
+from axiomjit.primitives import IMAG_VIEW, PACKS, READ_ONLY, TAKE, VIEW
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 
@@ -47,16 +48,6 @@ def lower_to_views(graph: Graph, layouts: Layouts) -> ViewProgram:
     Keeps: the value of every output; outputs that are views stay views.
     """
     return _Lowering(graph, layouts, choose_storage(graph)).program()
-
-
-def _strides_in_order(shape: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
-    """Strides of a dense array whose dimensions lie in this order, outermost first (seed 002)."""
-    strides = [dim(0)] * len(shape)
-    step = dim(1)
-    for d in reversed(order):
-        strides[d] = step
-        step = step * shape[d]
-    return tuple(strides)
 
 
 def _order_of(storage: Storage) -> tuple[int, ...]:
@@ -90,7 +81,7 @@ class _Lowering:
                     self._define(node, node in self.graph.outputs)
             else:
                 self._leaf(node)
-        results = tuple(self._result(node) for node in self.graph.outputs)
+        results = tuple(self._shown(node) for node in self.graph.outputs)
         return ViewProgram(
             tuple(self.storages.values()),
             tuple(self.numbers.values()),
@@ -146,7 +137,7 @@ class _Lowering:
     def _order(self, op: Op) -> tuple[int, ...]:
         """Dimensions, outermost first, in the order in which all full operands lie (NumPy's K)."""
         plain = tuple(range(op.rank))
-        if op.primitive in (PACK, TAKE):
+        if op.primitive in (*PACKS, TAKE):
             return plain
         found: set[tuple[int, ...]] = set()
         for child, index in zip(op.operands, op.maps, strict=True):
@@ -164,18 +155,15 @@ class _Lowering:
     def _storage(self, op: Node, role: str) -> Storage:
         letter = "o" if role == "result" else "t"
         order = self.orders.get(op, tuple(range(len(op.shape))))
-        strides = _strides_in_order(op.shape, order)
+        strides = ordered_strides(op.shape, order)
         return Storage(f"{letter}{len(self.storages)}", role, op.dtype, op.shape, strides)
 
     def _operand(self, child: Node, index: IndexMap, op: Op) -> Operand:
         if child in self.numbers:
             return self.numbers[child]
         if child in self.storages:
-            return _view(_whole(self.storages[child]), index, len(op.extents))
+            return _view(_whole(self.storages[child]), index, op.extents)
         return Value(self.values[child], index)
-
-    def _result(self, node: Node) -> tuple[View, tuple[Dim, ...]]:
-        return self._shown(node), node.shape
 
     def _shown(self, node: Node) -> View:
         """A result as a view, one stride per dimension."""
@@ -188,7 +176,7 @@ class _Lowering:
         if node.primitive.name in PART_VIEWS:
             below = _parts(below, node)
         writable = below.writable and node.primitive is not READ_ONLY
-        seen: View = _view(below, node.maps[0], len(node.shape)).replace(writable=writable)
+        seen: View = _view(below, node.maps[0], node.shape).replace(writable=writable)
         return seen
 
     def _copy_number(self, node: Node) -> None:
@@ -205,7 +193,7 @@ class _Lowering:
 
 def _whole(storage: Storage) -> View:
     """All of a storage, with its own strides."""
-    return View(storage, dim(0), storage.strides)
+    return View(storage, storage.shape, dim(0), storage.strides)
 
 
 def _parts(view: View, part: Op) -> View:
@@ -216,13 +204,13 @@ def _parts(view: View, part: Op) -> View:
     return parts
 
 
-def _view(view: View, index: IndexMap, iterators: int) -> View:
+def _view(view: View, index: IndexMap, extents: tuple[Dim, ...]) -> View:
     """A view read through a map: one stride per iterator of the reading op."""
     offset = view.offset
-    strides = [dim(0)] * iterators
+    strides = [dim(0)] * len(extents)
     for function, stride in zip(index, view.strides, strict=True):
         offset = offset + function.offset * stride
         for k, factor in function.terms:
             strides[k] = strides[k] + factor * stride
-    read: View = view.replace(offset=offset, strides=tuple(strides))
+    read: View = view.replace(shape=extents, offset=offset, strides=tuple(strides))
     return read

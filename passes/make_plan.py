@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.dims import Dim, dim
+from axiomjit.dims import dim
 from axiomjit.dtypes import code
 from axiomjit.graph import Held, Input, Scalar, Size
 from axiomjit.passes.loop_ir import For, LibraryCall, LoopProgram, Nest
@@ -58,7 +58,7 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
             for s in allocated
             if s.role in ("temporary", "partial") and last[s.name] == k
         ]
-    results = tuple(_window(view, shape) for view, shape in program.results)
+    results = tuple(map(_window, program.results))
     return Plan(tuple(_buffer(s) for s in storages), tuple(steps), results)
 
 
@@ -97,7 +97,8 @@ def _number(number: Number) -> NumberSource:
 
 
 def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
-    loop = next((stmt for stmt in nest.body if isinstance(stmt, For)), None)
+    loops = (stmt for stmt in nest.body if isinstance(stmt, For) and stmt.kind == "map")
+    loop = next(loops, None)
     work = cost.flops + (cost.bytes_read + cost.bytes_written) // BYTES_PER_ADDITION
     return Launch(
         rendered.kernel,
@@ -110,11 +111,11 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
 
 
 def _call(step: LibraryCall) -> Call:
-    operands = tuple(map(_window, step.operands, step.shapes))
-    whole = View(step.target, dim(0), step.target.strides)
-    return Call(step.function, operands, step.labels, _window(whole, step.target.shape))
+    whole = View(step.target, step.target.shape, dim(0), step.target.strides)
+    return Call(step.function, tuple(map(_window, step.operands)), step.labels, _window(whole))
 
 
-def _window(view: View, shape: tuple[Dim, ...]) -> Window:
-    dtype = view.dtype or view.storage.dtype
-    return Window(view.storage.name, view.offset, shape, view.strides, dtype, view.writable)
+def _window(view: View) -> Window:
+    return Window(
+        view.storage.name, view.offset, view.shape, view.strides, view.dtype, view.writable
+    )

@@ -127,5 +127,5 @@ def print_loops(program: LoopProgram) -> str:
     lines += [f"  number {number_text(number)}" for number in program.numbers]
     for step in program.steps:
         lines += list(_step_text(step))
-    lines += [f"  return {view_text(view)}" for view, _ in program.results]
+    lines += [f"  return {view_text(view)}" for view in program.results]
     return "\n".join(lines) + "\n"

@@ -34,7 +34,7 @@ def _storage_text(storage: Storage) -> str:
 
 def view_text(view: View) -> str:
     """A view, e.g. `a0 at 0 + (n1, 1)`, or `a0 at 1 + (2) in f8` of imaginary parts."""
-    parts = "" if view.dtype is None else f" in {code(view.dtype)}"
+    parts = "" if view.dtype == view.storage.dtype else f" in {code(view.dtype)}"
     return f"{view.storage.name} at {view.offset} + ({_list(view.strides)}){parts}"
 
 
@@ -71,5 +71,5 @@ def print_views(program: ViewProgram) -> str:
     lines += [f"  {_storage_text(storage)}" for storage in program.storages]
     lines += [f"  number {number_text(number)}" for number in program.numbers]
     lines += [f"  {_definition_text(definition)}" for definition in program.definitions]
-    lines += [f"  return {view_text(view)} [{_list(shape)}]" for view, shape in program.results]
+    lines += [f"  return {view_text(view)} [{_list(view.shape)}]" for view in program.results]
     return "\n".join(lines) + "\n"

@@ -58,7 +58,7 @@ def _faults(program: LoopProgram) -> Iterator[str]:
         yield from (f"{name} is written twice" for name in sorted(writes & filled))
         yield from (f"{name} is not listed" for name in sorted((reads | writes) - listed))
         filled |= writes
-    for view, _ in program.results:
+    for view in program.results:
         if view.storage.name not in filled:
             yield f"result {view.storage.name} is never written"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from axiomjit.complex_views import partition_fault
 from axiomjit.errors import VerifyError
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import Definition, Number, Value, View, ViewProgram
@@ -26,8 +27,10 @@ def _faults(program: ViewProgram) -> Iterator[str]:
     if len(set(names)) != len(names):
         yield f"two storages of one name among {names}"
     for storage in program.storages:
-        if len(storage.shape) != len(storage.strides):
+        if storage.tensor.layout is None:
             yield f"storage {storage.name} has no layout"
+        if storage.tensor.read_only:
+            yield f"storage {storage.name} is no l-tensor"
     filled = {s.name for s in program.storages if s.role in ("argument", "held")}
     known: dict[str, int] = {}
     for definition in program.definitions:
@@ -37,11 +40,10 @@ def _faults(program: ViewProgram) -> Iterator[str]:
             if definition.storage.role not in ("result", "temporary"):
                 yield f"{definition.name} writes to {definition.storage.role} storage"
             filled.add(definition.storage.name)
-    for view, shape in program.results:
+    for view in program.results:
         if view.storage.name not in filled:
             yield f"result {view.storage.name} is never computed"
-        if len(view.strides) != len(shape):
-            yield f"result {view.storage.name} has {len(view.strides)} strides"
+        yield from _view_faults("the result", view)
 
 
 def _definition_faults(
@@ -54,8 +56,9 @@ def _definition_faults(
                     yield f"{definition.name} reads the unlisted storage {operand.storage.name}"
                 if operand.storage.name not in filled:
                     yield f"{definition.name} reads {operand.storage.name} before it is computed"
-                if len(operand.strides) != len(definition.extents):
-                    yield f"{definition.name} reads with {len(operand.strides)} strides"
+                if operand.shape != definition.extents:
+                    yield f"{definition.name} reads a view of {len(operand.shape)} dimensions"
+                yield from _view_faults(definition.name, operand)
             case Value():
                 if operand.name not in known:
                     yield f"{definition.name} reads {operand.name} before it is defined"
@@ -71,5 +74,16 @@ def _definition_faults(
         yield f"{definition.name} needs whole operands but no library computes it"
     if definition.regions and len(definition.regions) != len(definition.operands):
         yield f"{definition.name} joins {len(definition.operands)} operands in other regions"
+    gap = partition_fault(definition.regions, definition.extents) if definition.regions else None
+    if gap is not None:
+        yield f"{definition.name} joins {gap}"
     if definition.library is not None and definition.storage is None:
         yield f"{definition.name} is computed by a library but has no storage"
+
+
+def _view_faults(reader: str, view: View) -> Iterator[str]:
+    """Each view names the tensor that it views, and says where its elements are."""
+    if view.tensor.base_tensor is not view.storage.tensor:
+        yield f"{reader} sees {view.storage.name} as a view of another tensor"
+    if view.tensor.layout is None:
+        yield f"{reader} sees {view.storage.name} without a layout"

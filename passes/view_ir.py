@@ -1,6 +1,7 @@
 """The view program: storages with strides, and for each value how its operands are read.
 
-A storage is an l-tensor: memory with a dtype, a shape and strides in elements. A definition
+A storage is an l-tensor: memory with a dtype, a shape and a layout; a view names the tensor that
+it views (`axiomjit.view_descriptions`). A definition
 without a storage is an r-tensor: it only says how to provide its value at an index, and whoever
 reads it computes it there (seed 002: "An r-tensor only needs to be able to provide values; it
 does not need to store them").
@@ -8,40 +9,113 @@ does not need to store them").
 
 from __future__ import annotations
 
-from axiomjit.dims import Dim
+from axiomjit.dense_layout import Layout
+from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import DType
 from axiomjit.graph import Held, Input, Scalar, Size
 from axiomjit.index_maps import IndexMap, Region
 from axiomjit.primitives import Accumulator, Primitive
 from axiomjit.records import Record
+from axiomjit.view_descriptions import BasicTensorDescription, SimpleTensorViewDescription
 
 
 class Storage(Record):
-    """Memory: `role` is argument, held, result or temporary; strides count elements.
+    """Memory: a description with a layout, whose `role` is argument, held, result or temporary.
 
-    `origin` is the node that an argument or held array stands for.
+    Strides count elements. `origin` is the node that an argument or held array stands for.
     """
 
     name: str
     role: str
-    dtype: DType
-    shape: tuple[Dim, ...]
-    strides: tuple[Dim, ...]
-    origin: Input | Held | None = None
+    tensor: BasicTensorDescription
+    origin: Input | Held | None
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        dtype: DType,
+        shape: tuple[Dim, ...],
+        strides: tuple[Dim, ...],
+        origin: Input | Held | None = None,
+    ) -> None:
+        """An l-tensor that lies with these strides from its first element on."""
+        tensor = BasicTensorDescription(shape, dtype, False, Layout(strides))
+        super().__init__(name, role, tensor, origin)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The lengths."""
+        return tuple(map(dim, self.tensor.lengths))
+
+    @property
+    def strides(self) -> tuple[Dim, ...]:
+        """The steps in memory from one element to the next, by dimension."""
+        return strides_of(self.tensor)
 
 
 class View(Record):
-    """A storage read at offset + sum of strides * iterators of the reading op, in elements.
+    """A storage seen at offset + sum of strides * iterators of the reading op, in elements.
 
-    A result that is not `writable` is handed out read-only. One of the real or imaginary parts
-    has their `dtype`, and counts in elements of it.
+    The shape is that of the reading op, or of the result. A result that is not `writable` is
+    handed out read-only. A view of the real or imaginary parts has their dtype, and counts in
+    elements of it.
     """
 
     storage: Storage
-    offset: Dim
-    strides: tuple[Dim, ...]
-    writable: bool = True
-    dtype: DType | None = None
+    tensor: SimpleTensorViewDescription
+
+    def __init__(
+        self,
+        storage: Storage,
+        shape: tuple[Dim, ...],
+        offset: Dim,
+        strides: tuple[Dim, ...],
+        writable: bool = True,
+        dtype: DType | None = None,
+    ) -> None:
+        """A view of `storage`, with its dtype unless another one is given."""
+        layout = Layout(strides, offset)
+        tensor = SimpleTensorViewDescription(storage.tensor, shape, layout, not writable, dtype)
+        super().__init__(storage, tensor)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The lengths."""
+        return tuple(map(dim, self.tensor.lengths))
+
+    @property
+    def offset(self) -> Dim:
+        """Where the first element is."""
+        return dim(0 if self.tensor.layout is None else self.tensor.layout.offset)
+
+    @property
+    def strides(self) -> tuple[Dim, ...]:
+        """The steps in memory from one element to the next, by dimension."""
+        return strides_of(self.tensor)
+
+    @property
+    def writable(self) -> bool:
+        """Whether one may write through it."""
+        return not self.tensor.read_only
+
+
+def strides_of(tensor: BasicTensorDescription) -> tuple[Dim, ...]:
+    """The strides of a tensor whose layout is known; none of another."""
+    return () if tensor.layout is None else tuple(map(dim, tensor.layout.strides))
 
 
 class Value(Record):
@@ -91,9 +165,9 @@ class Definition(Record):
 
 
 class ViewProgram(Record):
-    """Definitions in order; a result is a view with one stride per dimension and its shape."""
+    """Definitions in order; a result is a view with one stride per dimension."""
 
     storages: tuple[Storage, ...]
     numbers: tuple[Number, ...]
     definitions: tuple[Definition, ...]
-    results: tuple[tuple[View, tuple[Dim, ...]], ...]
+    results: tuple[View, ...]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
 import numpy as np
 
+from axiomjit.config import config
 from axiomjit.errors import PositionError
 
 Labels = tuple[tuple[int, ...], ...]
@@ -46,6 +48,24 @@ def argsort(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> 
     out[...] = np.argsort(operands[0], axis=-1)
 
 
+def choose(
+    function: Callable[..., np.ndarray],
+    operands: Sequence[np.ndarray],
+    labels: Labels,
+    out: np.ndarray,
+) -> None:
+    """The position of an element along the labels that `out` lacks, taken as one dimension."""
+    (own,) = labels
+    ordered = operands[0].transpose(sorted(range(len(own)), key=lambda d: own[d]))
+    lengths = ordered.shape[out.ndim :]
+    out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
+
+
+def draw(method: str, operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
+    """Random numbers."""
+    out[...] = getattr(config.generator, method)(out.shape)
+
+
 def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
     """Elements of the first operand by their positions along the label that `out` lacks.
 
@@ -55,6 +75,8 @@ def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> Non
     values, positions = operands
     along = labels[0].index(out.ndim)
     length = values.shape[along]
+    if out.size == 0 == length:
+        return
     if positions.size and not -length <= positions.min() <= positions.max() < length:
         wrong = positions[(positions < -length) | (positions >= length)].flat[0]
         raise PositionError(
@@ -91,4 +113,8 @@ LIBRARY: Final[dict[str, Function]] = {
     "sort": sort,
     "argsort": argsort,
     "take": take,
+    "argmax": partial(choose, np.argmax),
+    "argmin": partial(choose, np.argmin),
+    "uniform": partial(draw, "random"),
+    "normal": partial(draw, "standard_normal"),
 }

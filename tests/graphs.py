@@ -95,7 +95,9 @@ def evaluated(graph: Graph, case: Case) -> tuple[np.ndarray, ...]:
 def quiet():
     """No warnings of NumPy, those of empty means and of dropped imaginary parts included."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "(Mean of empty|invalid value)", RuntimeWarning)
+        warnings.filterwarnings(
+            "ignore", "(Mean of empty|Degrees of freedom|invalid value)", RuntimeWarning
+        )
         warnings.filterwarnings("ignore", "Casting complex", ComplexWarning)
         yield
 
@@ -148,7 +150,7 @@ def lowered(case: Case) -> Stages:
 def apply_pass(function: Callable[..., object], before: object, case: Case) -> object:
     """One pass of the pipeline, with what it takes beside the IR."""
     match function.__name__:
-        case "lower_to_views":
+        case "lower_to_views" | "drop_packs":
             return function(before, case.layouts)
         case "block_folds" | "split_regions" | "strip_mine":
             return function(before, case.scope)

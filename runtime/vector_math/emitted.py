@@ -68,7 +68,8 @@ class Lane:
         return Lane(self.builder, self.other(other)) - self
 
     def __neg__(self) -> "Lane":
-        return Lane(self.builder, self.builder.fneg(self.value))
+        name = "neg" if _is_integer(self.value.type) else "fneg"
+        return Lane(self.builder, getattr(self.builder, name)(self.value))
 
     def __abs__(self) -> "Lane":
         return Lane(self.builder, call("llvm.fabs", self.builder, [self.value]))

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
 from axiomjit.runtime.vector_math.arithmetic import Value
 from axiomjit.runtime.vector_math.exponential import exp, exp2, expm1
+from axiomjit.runtime.vector_math.hyperbolic import cosh, sinh, tanh
 from axiomjit.runtime.vector_math.logarithm import log, log1p, log2, log10
 from axiomjit.runtime.vector_math.power import cbrt, power
 from axiomjit.runtime.vector_math.sums import logaddexp, logaddexp2
@@ -23,4 +25,11 @@ RECIPES: dict[str, Recipe] = {
     "power": power,
     "logaddexp": logaddexp,
     "logaddexp2": logaddexp2,
+    "arcsin": arcsin,
+    "arccos": arccos,
+    "arctan": arctan,
+    "arctan2": arctan2,
+    "sinh": sinh,
+    "cosh": cosh,
+    "tanh": tanh,
 }

@@ -1,11 +1,11 @@
-"""Computations: the documents' snippets, the form of results, lengths given late, refusals."""
+"""Computations: the form of results, lengths given late, refusals."""
 
 import gc
 
 import numpy as np
 import pytest
 
-import axiomjit
+import axiomjit as aj
 from axiomjit import axis_functions as af
 from axiomjit import execution
 from axiomjit import tensors as t
@@ -22,62 +22,10 @@ def run(outputs, *placeholders):
     return make_transformer().computation(outputs, *placeholders)
 
 
-# "Properties" and "Element-wise binary ops" of seed 001_dbff47214f01994e.txt; the second snippet
-# is one column of a listing in two columns.
-EQUAL = """
-import numpy as np
-import axiomjit as ng
-import axiomjit.transformers as ngt
-
-H = ng.make_axis(length=2)
-W = ng.make_axis(length=3)
-np_val = np.random.rand(2, 3)
-x = ng.constant(np_val, [H, W])
-y = ng.constant(np_val.T, [W, H])
-z = ng.equal(x, y)
-
-trans = ngt.make_transformer()
-comp = trans.computation([z])
-z_val = comp()[0]
-print(z_val)
-"""
-SUM = """
-import numpy as np
-import axiomjit as ng
-import axiomjit.transformers as ngt
-
-H = ng.make_axis(length=2)
-W = ng.make_axis(length=3)
-x = ng.constant(np.ones((2, 3)), [H, W])
-y = ng.constant(np.ones((3, 2)), [W, H])
-z = {}
-
-trans = ngt.make_transformer()
-comp = trans.computation([z])
-z_val = comp()[0]
-print(z_val)
-print(z_val.shape)
-"""
-SNIPPETS = [
-    (EQUAL, "[[ True  True  True]\n [ True  True  True]]\n"),
-    (SUM.format("x + y"), "[[ 2.  2.  2.]\n [ 2.  2.  2.]]\n(2, 3)\n"),
-    (SUM.format("y + x"), "[[ 2.  2.]\n [ 2.  2.]\n [ 2.  2.]]\n(3, 2)\n"),
-]
-
-
-@pytest.mark.skipif(not hasattr(axiomjit, "make_axis"), reason="the names are not exported yet")
-@pytest.mark.parametrize(("snippet", "printed"), SNIPPETS)
-def test_snippets_of_the_documents_print_what_they_say(snippet, printed, capsys):
-    # The documents show how NumPy printed floats until 1.13.
-    with np.printoptions(legacy="1.13"):
-        exec(snippet, {})
-    assert capsys.readouterr().out == printed
-
-
 def test_lengths_can_be_given_after_the_graph_is_made():
     height, width = make_axis(name="height"), make_axis(name="width")
     image = t.placeholder([height, width])
-    comp = run(af.mean(image * 2, [width]), image)
+    comp = run(aj.mean(image * 2, [width]), image)
     value = np.arange(12.0).reshape(3, 4)
     message = r"no length for Axis\(height=\?\), Axis\(width=\?\)\n  instead: assign axis.length"
     with pytest.raises(AxesError, match=message):
@@ -241,7 +189,7 @@ def test_a_cast_of_unknown_lengths_is_checked_at_the_call():
     x = t.placeholder([one])
     comp = run(af.cast_axes(x, [other]) + 1, x)
     one.length, other.length = 2, 3
-    with pytest.raises(AxesError, match=r"cast_axes to \[other=3\]\n  seen: axes \[one=2\]"):
+    with pytest.raises(AxesError, match=r"cast_axes of .* to \[other=3\]\n  seen: axes \[one=2\]"):
         comp([1, 2])
 
 
@@ -253,7 +201,7 @@ def test_a_cast_of_equal_lengths_given_late():
     np.testing.assert_array_equal(comp([1, 2], [10, 20]), [11, 22])
 
 
-@pytest.mark.parametrize("function", [af.max, af.min])
+@pytest.mark.parametrize("function", [aj.max, aj.min])
 def test_the_extreme_of_nothing_is_refused(function):
     empty = make_axis(0, "empty")
     x = t.placeholder([H, empty])
@@ -261,13 +209,13 @@ def test_the_extreme_of_nothing_is_refused(function):
     with pytest.raises(AxesError, match=rf"{name} over \[empty=0\]\n  seen: a length of 0"):
         run(function(x, [empty]), x)(np.ones((2, 0)))
     assert run(function(x, [H]), x)(np.ones((2, 0))).shape == (0,)
-    np.testing.assert_array_equal(run(af.sum(x, [empty]), x)(np.ones((2, 0))), [0, 0])
+    np.testing.assert_array_equal(run(aj.sum(x, [empty]), x)(np.ones((2, 0))), [0, 0])
 
 
 def test_axes_live_as_long_as_what_depends_on_them():
     def expression():
         inner = make_axis(3, "inner")
-        return af.sum(t.constant([1, 2, 3], [inner]))
+        return aj.sum(t.constant([1, 2, 3], [inner]))
 
     result = expression()
     gc.collect()

@@ -29,8 +29,10 @@ from axiomjit.passes.loop_ir import (
 from axiomjit.passes.verify_loops import verify_loops
 from axiomjit.passes.verify_views import verify_views
 from axiomjit.passes.view_ir import Definition, Library, Number, Storage, Value, View, ViewProgram
-from axiomjit.primitives import ACCUMULATORS, COPY, PRIMITIVES, SORT, TAKE, VIEW, WHERE
+from axiomjit.primitives import ACCUMULATORS, COPY, JOIN, PRIMITIVES, SORT, TAKE, VIEW, WHERE
+from axiomjit.records import Record
 from axiomjit.verify_graph import verify_graph
+from axiomjit.view_descriptions import SimpleTensorViewDescription
 
 SIX = (dim(6),)
 ONE = (dim(1),)
@@ -52,6 +54,12 @@ def copied(**changes):
         "rank": 1,
     }
     return Op(**(fields | changes))
+
+
+def joined(spans):
+    """X beside X, in these parts of the dimension."""
+    regions = tuple(((dim(low), dim(high)),) for low, high in spans)
+    return copied(primitive=JOIN, operands=(X, X), maps=FLAT * 2, regions=regions)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +88,9 @@ def copied(**changes):
             copied(operands=(Scalar(BOOL, np.True_, False),), maps=((),)),
             "negative has no loop for bool",
         ),
+        (joined([(0, 3), (2, 6)]), "join of regions .* which overlap"),
+        (joined([(0, 3), (4, 6)]), "join of regions of 5 points in a space of 6"),
+        (joined([(0, 3)]), "join needs 2 regions of 1 iterators"),
         (copied(primitive=VIEW, dtype=BOOL, fold=SUM, rank=0), "sum has no loop for bool"),
     ],
 )
@@ -94,11 +105,27 @@ def test_verify_graph_leaves_a_legal_graph_alone():
 
 A = Storage("a0", "argument", FLOAT, SIX, ONE, X)
 O = Storage("o1", "result", FLOAT, SIX, ONE)  # noqa: E741
-READ = View(A, dim(0), ONE)
+READ = View(A, SIX, dim(0), ONE)
 DEFINED = Definition("r0", FLOAT, COPY, None, (READ,), SIX, 1, O)
-VIEWS = ViewProgram((A, O), (), (DEFINED,), ((View(O, dim(0), ONE), SIX),))
+VIEWS = ViewProgram((A, O), (), (DEFINED,), (View(O, SIX, dim(0), ONE),))
 ABSENT = Storage("t9", "temporary", FLOAT, SIX, ONE)
 TEN = Number("c0", FLOAT, Scalar(FLOAT, np.float64(10), True))
+
+
+def with_tensor(thing, tensor):
+    """A storage or view that another tensor describes."""
+    fields = {name: getattr(thing, name) for name in type(thing)._fields}
+    copy = object.__new__(type(thing))
+    Record.__init__(copy, **(fields | {"tensor": tensor}))
+    return copy
+
+
+OVERLAPPING = tuple(((dim(low), dim(low + 4)),) for low in (0, 2))
+SHOWN = VIEWS.results[0]
+UNPLACED = A.tensor.replace(layout=None)
+FIXED = A.tensor.replace(read_only=True)
+ALOOF = SimpleTensorViewDescription(O.tensor, SIX)
+FOREIGN = SimpleTensorViewDescription(A.tensor, SIX, SHOWN.tensor.layout)
 
 
 def with_definition(**changes):
@@ -110,16 +137,24 @@ def with_definition(**changes):
     ("program", "fault"),
     [
         (VIEWS.replace(storages=(A, A, O)), "two storages of one name"),
-        (VIEWS.replace(storages=(A.replace(strides=()), O)), "storage a0 has no layout"),
+        (VIEWS.replace(storages=(with_tensor(A, UNPLACED), O)), "storage a0 has no layout"),
+        (VIEWS.replace(storages=(with_tensor(A, FIXED), O)), "storage a0 is no l-tensor"),
         (with_definition(storage=A), "r0 writes to argument storage"),
         (VIEWS.replace(definitions=()), "result o1 is never computed"),
-        (VIEWS.replace(results=((View(O, dim(0), ()), SIX),)), "result o1 has 0 strides"),
         (
-            with_definition(operands=(View(ABSENT, dim(0), ONE),)),
+            VIEWS.replace(results=(with_tensor(SHOWN, FOREIGN),)),
+            "the result sees o1 as a view of another tensor",
+        ),
+        (VIEWS.replace(results=(with_tensor(SHOWN, ALOOF),)), "sees o1 without a layout"),
+        (
+            with_definition(operands=(View(ABSENT, SIX, dim(0), ONE),)),
             "r0 reads the unlisted storage t9",
         ),
-        (with_definition(operands=(View(O, dim(0), ONE),)), "r0 reads o1 before it is computed"),
-        (with_definition(operands=(View(A, dim(0), ()),)), "r0 reads with 0 strides"),
+        (
+            with_definition(operands=(View(O, SIX, dim(0), ONE),)),
+            "r0 reads o1 before it is computed",
+        ),
+        (with_definition(operands=(View(A, (), dim(0), ()),)), "r0 reads a view of 0 dimensions"),
         (with_definition(operands=(Value("r7", identity(1)),)), "r0 reads r7 before it is defined"),
         (
             VIEWS.replace(
@@ -128,6 +163,10 @@ def with_definition(**changes):
             "r1 reads r0 with 0 dims",
         ),
         (with_definition(operands=(TEN,)), "r0 reads the unlisted number c0"),
+        (
+            with_definition(operands=(READ, READ), primitive=JOIN, regions=OVERLAPPING),
+            "r0 joins regions .* which overlap",
+        ),
         (with_definition(rank=0), "r0 folds without an accumulator"),
         (with_definition(primitive=SORT), "r0 needs whole operands but no library computes it"),
         (with_definition(fold=SUM), "r0 folds without an accumulator, or the reverse"),
@@ -162,7 +201,7 @@ TOTAL = (Alloc(S), FOLDED, Take("v1", S), Store(O, HERE, "v1"))
 
 def loops(*body, **changes):
     """A loop program of one nest."""
-    return LoopProgram((A, O), (), (Nest(body),), ((View(O, dim(0), ONE), SIX),)).replace(**changes)
+    return LoopProgram((A, O), (), (Nest(body),), (View(O, SIX, dim(0), ONE),)).replace(**changes)
 
 
 def inside(*body, kind="map", block=None):
@@ -182,7 +221,7 @@ def strips(*parts, block=FOUR, tiles=(TILE,)):
     return loops(steps=(Nest((For("i0s", dim(2), "map", inner),), tiles=tiles),))
 
 
-PRODUCT = LibraryCall("tensordot", (READ, READ), (SIX, SIX), ((0,), (0,)), O)
+PRODUCT = LibraryCall("tensordot", (READ, READ), ((0,), (0,)), O)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""Results that are kept: one dated file per machine in bench/results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from axiomjit.bench.records import Result, read_result, write_result
+from axiomjit.errors import BenchError
+from axiomjit.records import Record
+
+FOLDER: Final = Path(__file__).resolve().parent / "results"
+
+
+def keep(result: Result, folder: Path = FOLDER) -> Path:
+    """Write a result, `shortened`; a second one of the same day and machine replaces it.
+
+    Raises:
+        BenchError: the file cannot be written.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        remedy = "run from a clone, or use --json"
+        raise BenchError(f"keep results in {folder}", str(error), remedy) from error
+    environment = result.environment
+    path = folder / f"{environment.date[:10]}-{environment.machine}.json"
+    write_result(shortened(result), path)
+    return path
+
+
+def kept(folder: Path = FOLDER) -> tuple[Result, ...]:
+    """All results that are kept, oldest first.
+
+    Raises:
+        BenchError: there is none, or a file cannot be read.
+    """
+    found = [read_result(path) for path in sorted(folder.glob("*.json"))]
+    if not found:
+        remedy = "keep one first: `run --record`"
+        raise BenchError("report the history of results", f"no file in {folder}", remedy)
+    return tuple(sorted(found, key=lambda result: result.environment.date))
+
+
+def shortened(result: Result) -> Result:
+    """The same result, smaller: without samples, numbers with five digits."""
+    short: Result = _short(result)
+    return short
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, Record):
+        fields = {name: _short(getattr(value, name)) for name in type(value)._fields}
+        return type(value)(**fields | ({"samples_s": ()} if "samples_s" in fields else {}))
+    if isinstance(value, tuple):
+        return tuple(map(_short, value))
+    if isinstance(value, dict):
+        return {key: _short(v) for key, v in value.items()}
+    return float(f"{value:.5g}") if isinstance(value, float) else value
