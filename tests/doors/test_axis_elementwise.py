@@ -5,7 +5,6 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.axis_elementwise import FUNCTIONS, UFUNCS
-from axiomjit.dtypes import DTYPES
 from axiomjit.errors import GraphTypeError, UnsupportedError
 from axiomjit.numpy_table import UFUNCS as TABLE
 from axiomjit.primitives import PRIMITIVES
@@ -53,8 +52,8 @@ def test_functions_mean_what_numpy_does(name):
             continue
         try:
             result = FUNCTIONS[name](*tensors)
-        except UnsupportedError:
-            assert name in ("power", "pow") or expected.dtype not in DTYPES.values()
+        except (UnsupportedError, GraphTypeError) as error:  # the table says what is compiled
+            assert name in ("power", "pow") or "is not compiled" in str(error) + error.seen
             continue
         assert list(result.axes) == [H, W]
         assert result.dtype == expected.dtype
