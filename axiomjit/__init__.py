@@ -28,6 +28,15 @@ from axiomjit.axis_joins import (
     stack,
 )
 from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
+from axiomjit.axis_nets import (
+    cross_entropy_binary,
+    cross_entropy_binary_inner,
+    cross_entropy_multi,
+    safelog,
+    sigmoid,
+    softmax,
+)
+from axiomjit.axis_random import normal, uniform
 from axiomjit.axis_reductions import (
     L1_norm,
     L2_norm,
@@ -90,6 +99,9 @@ __all__ = [
     "concat_along_axis",
     "config",
     "constant",
+    "cross_entropy_binary",
+    "cross_entropy_binary_inner",
+    "cross_entropy_multi",
     "cumprod",
     "cumsum",
     "dot",
@@ -105,12 +117,16 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "normal",
     "one_hot",
     "pad",
     "placeholder",
     "prod",
     "rename",
+    "safelog",
+    "sigmoid",
     "slice_along_axis",
+    "softmax",
     "sort",
     "squared_L2",
     "stack",
@@ -120,6 +136,7 @@ __all__ = [
     "tensor_size",
     "tensor_slice",
     "unflatten",
+    "uniform",
     "variance",
     "where",
 ]
