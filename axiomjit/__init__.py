@@ -69,6 +69,10 @@ from axiomjit.axis_wholes import (
     sort,
     take,
 )
+from axiomjit.axis_windows import (
+    convolution,
+    pooling,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -99,6 +103,7 @@ __all__ = [
     "concat_along_axis",
     "config",
     "constant",
+    "convolution",
     "cross_entropy_binary",
     "cross_entropy_binary_inner",
     "cross_entropy_multi",
@@ -121,6 +126,7 @@ __all__ = [
     "one_hot",
     "pad",
     "placeholder",
+    "pooling",
     "prod",
     "rename",
     "safelog",

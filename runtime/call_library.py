@@ -75,6 +75,8 @@ def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> Non
     values, positions = operands
     along = labels[0].index(out.ndim)
     length = values.shape[along]
+    if out.size == 0 == length:
+        return
     if positions.size and not -length <= positions.min() <= positions.max() < length:
         wrong = positions[(positions < -length) | (positions >= length)].flat[0]
         raise PositionError(
