@@ -251,6 +251,13 @@ def _draw(method: str) -> Callable[..., np.ndarray]:
     return draw
 
 
+def _print(values: np.ndarray, text: np.ndarray) -> np.ndarray:
+    """The values, which are the same along the last iterator; the text lies along it alone."""
+    shown = text.reshape(-1, text.shape[-1])[:1].tobytes().decode()
+    print(f"{shown}{values[..., 0]}")
+    return values[..., 0]
+
+
 CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
 CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
 SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
@@ -261,8 +268,11 @@ ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, who
 UNIFORM: Final = Primitive("uniform", 1, _draw("random"), "", weight=4, whole=True)
 NORMAL: Final = Primitive("normal", 1, _draw("standard_normal"), "", weight=8, whole=True)
 """Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
+PRINT: Final = Primitive("print", 2, _print, "", chooser=(1, DTYPES["u1"]), whole=True)
+"""The first operand, printed with the text whose bytes the second one has."""
 WHOLES: Final[dict[str, Primitive]] = {
-    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL)
+    row.name: row
+    for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL, PRINT)
 }
 """Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
 as one."""
