@@ -10,7 +10,8 @@ from axiomjit.runtime.vector_math.turns import quarter_turns
 
 REACH = 2.0**45
 """Up to this the products of the parts and of whole numbers lose nothing that matters."""
-HALF_PIS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+HALF_PIS = (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32)
+"""pi / 2 as a sum of positive numbers, so that 0 times these leaves -0 as it is."""
 PIS = (2.0 * HALF_PIS[0], 2.0 * HALF_PIS[1])
 TWO_OVER_PI, ONE_OVER_PI = 0.6366197723675814, 0.3183098861837907
 
@@ -83,7 +84,7 @@ def cos(m: Arithmetic, x: Value) -> Value:
 def _tangent(m: Arithmetic, r: Value, lost: Value, odd: Value) -> Value:
     """tan(r + lost) for |r| <= pi / 4, or where `odd` is odd -1 / tan(r + lost)."""
     z = r * r
-    tangent = r + m.fma(r * z, m.polynomial(z, TAN["f8"]), lost)
+    tangent = m.copysign(r + m.fma(r * z, m.polynomial(z, TAN["f8"]), lost), r)
     return m.select((odd & 1) == 0, tangent, -1.0 / tangent)
 
 
@@ -98,9 +99,10 @@ def tan(m: Arithmetic, x: Value) -> Value:
     w, y = m.wide, m.widened(x)
     whole, odd = w.nearest_whole(y, TWO_OVER_PI)
     if m.code == "f8":
-        first = m.fma(whole, -HALF_PIS[0], x)
-        r = m.fma(whole, -HALF_PIS[1], first)
-        lost = m.fma(whole, -HALF_PIS[2], m.fma(whole, -HALF_PIS[1], first - r))
+        first, second = m.fma(whole, -HALF_PIS[0], x), whole * HALF_PIS[1]
+        r = first - second
+        lost = ((first - r) - second) - m.fma(whole, HALF_PIS[1], -second)
+        lost = m.fma(whole, -HALF_PIS[2], lost)
         return m.beyond(REACH, x, _tangent(m, r, lost, odd), _far_tan)
     r = _less(w, y, whole, HALF_PIS[:2])
     z = r * r
