@@ -58,6 +58,6 @@ def test_large_angles(name, code):
         assert same_bits(got, plain)
         with mp.workprec(1300):
             want = [getattr(mp, name)(mpf(float(v))) if np.isfinite(v) else np.nan for v in x]
-    wider = np.array([np.longdouble(str(mp.nstr(v, 25))) for v in map(mpf, want)])
+            wider = np.array([np.longdouble(mp.nstr(mpf(v), 25)) for v in want])
     assert np.isnan(got[-2:]).all()
     assert ulps(got, wider).max() < {"f4": 0.6, "f8": 2.0}[code]
