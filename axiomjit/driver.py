@@ -16,7 +16,7 @@ from axiomjit.arguments import ArgumentClass, Layouts, plain_array
 from axiomjit.config import config
 from axiomjit.dims import Dim, Guard, Scope, Symbol, substitute
 from axiomjit.errors import FallbackWarning
-from axiomjit.evaluate_graph import evaluate_graph
+from axiomjit.evaluate_graph import run_in_numpy
 from axiomjit.graph import Graph, Held, Input, Node, Op, Size, post_order
 from axiomjit.index_maps import Affine
 from axiomjit.passes.pipeline import Stages, run_pipeline
@@ -59,9 +59,11 @@ class Evaluated:
         """Keep the graph and the lengths."""
         self._graph, self._lengths = graph, dict(lengths)
 
-    def run(self, arguments: Sequence[object]) -> list[Array]:
-        """The results for these arguments."""
-        return list(evaluate_graph(self._graph, arguments, self._lengths))
+    def run(
+        self, arguments: Sequence[object], given: Sequence[object] | None = None
+    ) -> list[Array]:
+        """The results for these arguments; as `BoundPlan.run`."""
+        return run_in_numpy(self._graph, arguments, self._lengths, given)
 
 
 Runnable = BoundPlan | Evaluated
@@ -131,7 +133,7 @@ def run_graph(
     key = (bound, tuple(layouts.items()))
     values = classes.values
     program = _programs.find(key, values, lambda: Program(bound, layouts, Scope(values)))
-    results = program.bind(values).run(arrays)
+    results = program.bind(values).run(arrays, arguments)
     owners = [a for a in arrays if isinstance(a, Array)]
     owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
     return tuple(
@@ -165,7 +167,8 @@ def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
             case _:
                 new[node] = node
     inputs = tuple(new[node] for node in graph.inputs)
-    return Graph(inputs, tuple(new[node] for node in graph.outputs))  # type: ignore[arg-type]
+    outputs = tuple(new[node] for node in graph.outputs)
+    return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
 
 
 execution.install(run_graph)

@@ -124,6 +124,10 @@ COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
 ANY_NUMBER: Final = -1
+MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
+"""A copy that is always stored and stays so, laid out as its operand."""
+UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
+"""What a storage holds after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """One of its operands, by the region in which a point lies: what is padded or concatenated."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
@@ -155,6 +159,8 @@ _ROWS: Final = (
     CAST,
     COPY,
     PACK,
+    MATERIALIZE,
+    UPDATE,
     WHERE,
     JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
