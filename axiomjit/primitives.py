@@ -124,8 +124,10 @@ COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
 ANY_NUMBER: Final = -1
+SAVE: Final = Primitive("save", 1, np.array, "{0}")
+"""A copy of what is about to be written over, laid out as its operand."""
 MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
-"""A copy that is always stored and stays so, laid out as its operand."""
+"""A copy that somebody asked for: it is stored whoever reads it."""
 UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
 """What a storage holds after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
@@ -159,8 +161,7 @@ _ROWS: Final = (
     CAST,
     COPY,
     PACK,
-    MATERIALIZE,
-    UPDATE,
+    *(SAVE, MATERIALIZE, UPDATE),
     WHERE,
     JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),

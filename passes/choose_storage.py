@@ -8,7 +8,7 @@ from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Node, Op, Update, base_of, is_view, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
 from axiomjit.passes.view_ir import Library
-from axiomjit.primitives import MATERIALIZE, PACK, UPDATE
+from axiomjit.primitives import MATERIALIZE, PACK, SAVE, UPDATE
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
@@ -18,7 +18,7 @@ SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
-STORED: Final = (PACK, MATERIALIZE, UPDATE)
+STORED: Final = (PACK, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are stored whoever reads them."""
 
 

@@ -8,7 +8,7 @@ from axiomjit.graph import Graph, Node, Op, Update, post_order, rewrite
 from axiomjit.index_maps import identity
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.order_writes import order_writes, reads_of
-from axiomjit.primitives import MATERIALIZE
+from axiomjit.primitives import SAVE
 
 
 def save_versions(graph: Graph) -> Graph:
@@ -52,7 +52,7 @@ def _apart(graph: Graph) -> Graph:
 
 def _saved_copy(node: Node) -> Op:
     rank = len(node.shape)
-    return Op(node.dtype, MATERIALIZE, None, (node,), (identity(rank),), node.shape, rank)
+    return Op(node.dtype, SAVE, None, (node,), (identity(rank),), node.shape, rank)
 
 
 def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
@@ -81,7 +81,7 @@ def _shifts(op: Update, stored: Collection[Node]) -> bool:
 def _copy(op: Update) -> Node:
     """The value of an update at each point of its iteration space, stored."""
     value, index = op.operands[1], op.maps[1]
-    return Op(op.dtype, MATERIALIZE, None, (value,), (index,), op.extents, op.rank)
+    return Op(op.dtype, SAVE, None, (value,), (index,), op.extents, op.rank)
 
 
 def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
