@@ -146,7 +146,7 @@ class Axes:
         return Axes(axis.get_dual(offset) for axis in self)
 
     @property
-    def T(self) -> Axes:  # noqa: N802
+    def T(self) -> Axes:
         """The transposed axes, in the same order (see `Axis.T`)."""
         return Axes(axis.T for axis in self)
 

@@ -192,7 +192,7 @@ class Axis:
         return self.get_dual(-_checked_offset(self, offset))
 
     @property
-    def T(self) -> Axis:  # noqa: N802
+    def T(self) -> Axis:
         """The transposed axis: offset k becomes -1 - k (seed 002, "Axes")."""
         return self.get_dual(-1 - 2 * self.dual_offset)
 
@@ -270,7 +270,11 @@ def make_axis(
 
 
 def derived_axis(
-    axis: Axis, length: int | Dim, roots: Iterable[Axis] = (), name: str | None = None
+    axis: Axis,
+    length: int | Dim,
+    roots: Iterable[Axis] = (),
+    name: str | None = None,
+    roles: Iterable[AxisRole] | None = None,
 ) -> Axis:
     """A new axis with the class, roles, offset and name of another: a part of it, or padded.
 
@@ -279,13 +283,15 @@ def derived_axis(
         length: Its length, over the symbols of the roots of `axis` and of `roots`.
         roots: Further axes on whose lengths it depends.
         name: A name of its own, that of `axis` when omitted.
+        roles: Roles of its own, those of `axis` when omitted.
     """
     name = axis.primary.name if name is None else name
     length = dim(length)
     below = (axis, *roots) if length.constant is None else ()
     every = tuple(dict.fromkeys(root for one in below for root in one.roots))
     kept = axis.docstring, axis.axis_class
-    new = Axis(None, name, axis.roles, *kept, source=Source(length, every))
+    roles = axis.roles if roles is None else roles
+    new = Axis(None, name, roles, *kept, source=Source(length, every))
     return new.get_dual(axis.dual_offset)
 
 

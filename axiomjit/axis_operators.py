@@ -6,7 +6,10 @@ So `Tensor` and `NamedArray` have them without knowing those modules.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar
+
+from axiomjit.errors import GraphTypeError
+from axiomjit.origins import user_location
 
 Result = TypeVar("Result")
 
@@ -39,6 +42,17 @@ class AxisOperand(Generic[Result]):
         self, ufunc: Any, method: str, *operands: object, **options: object
     ) -> object:
         return _operations["ufunc"](ufunc, method, operands, options)
+
+    def __getitem__(self, key: object) -> Result:
+        return self._apply("part", self, key)
+
+    def __iter__(self) -> NoReturn:
+        raise GraphTypeError(
+            f"iteration over {self!r}",
+            "axes, none of which is the first one",
+            "take parts, as in x[0] or x[{axis: 0}]",
+            user_location(),
+        )
 
     def __add__(self, other: object) -> Result:
         return self._apply("add", self, other)

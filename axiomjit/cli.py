@@ -1,74 +1,38 @@
-"""The command line: `axiomjit demo | info | explain`."""
+"""The command line: `axiomjit demo | info | explain | bench`."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import inspect
 import os
 import platform
 import sys
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from axiomjit.commands import SPEC, load_function, package_version, run_command
 from axiomjit.config import config
 from axiomjit.datafile import read_data
-from axiomjit.demo import SOURCE, SPEC, evaluator_reason, package_version, parameters, run_demo
-from axiomjit.errors import AxiomError, CompileError, GraphValueError, VerifyError
+from axiomjit.demo import SOURCE, evaluator_reason, parameters, run_demo
+from axiomjit.errors import GraphValueError
 from axiomjit.jit import Jitted, jit
 from axiomjit.runtime.schedule import available_threads
 
-OK, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command; see `commands.run_command` for the exit codes.
 
     Args:
         argv: the arguments after the program's name; those of the process by default.
-
-    Returns:
-        0 when done, 2 for wrong usage or a file that cannot be used, 1 for a defect of axiomjit
-        or when nobody reads the output any more, 130 when interrupted.
     """
-    for stream in (sys.stdout, sys.stderr):  # names from files print in any locale
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        arguments = _parser().parse_args(argv)
-    except SystemExit as end:  # argparse has printed help or what is wrong
-        return end.code if isinstance(end.code, int) else USAGE
-    try:
-        arguments.run(arguments)
-        sys.stdout.flush()
-        return OK
-    except (CompileError, VerifyError) as error:
-        print(f"axiomjit {arguments.command}: {error}", file=sys.stderr)
-        return BROKEN
-    except AxiomError as error:
-        message = _one_line(error)
-    except MemoryError as error:
-        message = f"out of memory ({error or 'no details'}); use fewer rows or smaller shapes"
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed again at exit
-        return BROKEN
-    except KeyboardInterrupt:
-        print(f"\naxiomjit {arguments.command}: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    sys.stdout.flush()
-    print(f"axiomjit {arguments.command}: {message}", file=sys.stderr)
-    return USAGE
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["bench"]:  # a program of its own, imported when it is asked for
+        from axiomjit.bench.cli import main as run_bench
 
-
-def _one_line(error: AxiomError) -> str:
-    """The three parts of an error, and where the user wrote it, on one line."""
-    place = f"{error.where}: " if error.where else ""
-    text = f"{place}{error.asked}; seen: {error.seen}; instead: {error.remedy}"
-    return " ".join(text.split())
+        return run_bench(words[1:], "axiomjit bench")
+    return run_command(_parser(), words)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -107,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         help="shape of a float64 argument, once per argument; () for a number",
     )
     explain.set_defaults(run=_explain)
+    commands.add_parser("bench", help="measure against NumPy and other libraries", add_help=False)
     return parser
 
 
@@ -129,50 +94,6 @@ def _shape(text: str) -> tuple[int, ...]:
     if any(n < 0 for n in shape):
         raise argparse.ArgumentTypeError(f"{text!r} is no shape such as 1000,1000")
     return shape
-
-
-def load_function(spec: str) -> Callable[..., Any]:
-    """The function that `FILE.py:FUNCTION` names; the file is run as a module.
-
-    Raises:
-        GraphValueError: no such file or function, or the file raises.
-    """
-    file, colon, name = spec.rpartition(":")
-    path = Path(file)
-    asked = f"the function {spec}"
-    if not colon or not name or path.suffix != ".py":
-        raise GraphValueError(asked, f"not of the form {SPEC}", "write for example work.py:norm")
-    if not path.is_file():
-        raise GraphValueError(asked, f"no file {file}", "name a Python file")
-    module_spec = importlib.util.spec_from_file_location(f"_axiomjit_{path.stem}", path)
-    assert module_spec is not None
-    assert module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.path.insert(0, str(path.parent.resolve()))  # as for a script
-    sys.modules[module_spec.name] = module
-    try:
-        module_spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        where = _line_in(path, error)
-        seen = f"{type(error).__name__}: {error}"
-        raise GraphValueError(asked, seen, "correct the file", where) from error
-    finally:
-        sys.path.pop(0)
-    found = getattr(module, name, None)
-    if not callable(found) or isinstance(found, type):
-        functions = [k for k, v in vars(module).items() if inspect.isfunction(v)]
-        known = ", ".join(functions) or "none"
-        raise GraphValueError(asked, f"no function {name} in {file}", f"functions there: {known}")
-    return found  # type: ignore[no-any-return]
-
-
-def _line_in(path: Path, error: BaseException) -> str:
-    """The file, with the last of its lines that the error passed through."""
-    if isinstance(error, SyntaxError) and error.lineno:
-        return f"{error.filename}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [f.lineno for f in frames if Path(f.filename) == path.absolute()]
-    return f"{path}:{lines[-1]}" if lines else str(path)
 
 
 def _demo(arguments: argparse.Namespace) -> None:

@@ -9,12 +9,12 @@ import os
 import textwrap
 import time
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.commands import SPEC, package_version
 from axiomjit.config import config
 from axiomjit.datafile import Column, DataFile
 from axiomjit.errors import DataFileError, GraphValueError
@@ -32,7 +32,6 @@ SEED: Final = 0
 SOURCE_LINES: Final = 60
 """Longer sources are shown by their innermost loops only."""
 SHOWN_NOTES, SHOWN_COLUMNS, FEW_ROWS = 8, 20, 100_000
-SPEC: Final = "CODE.py:NAME"
 WIDTH, NAME, COLUMN = 24, 28, 21
 SOURCE: Final = "from source"
 
@@ -105,14 +104,6 @@ def parameters(function: Function) -> list[str]:
 
 def _say(text: str = "") -> None:
     print(text, flush=True)
-
-
-def package_version(package: str, absent: str = "not installed") -> str:
-    """The version of an installed package, or what to say where it is none."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return absent
 
 
 def evaluator_reason() -> str | None:

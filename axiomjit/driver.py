@@ -14,12 +14,14 @@ import numpy as np
 from axiomjit import execution
 from axiomjit.arguments import ArgumentClass, Layouts, plain_array
 from axiomjit.config import config
-from axiomjit.dims import Dim, Guard, Scope, Symbol, substitute
+from axiomjit.dims import Dim, Guard, Scope, Symbol, bound, substitute
 from axiomjit.errors import FallbackWarning
 from axiomjit.evaluate_graph import run_in_numpy
 from axiomjit.graph import Graph, Held, Input, Node, Op, Size, post_order
 from axiomjit.index_maps import Affine
+from axiomjit.lowered import Lowered
 from axiomjit.passes.pipeline import Stages, run_pipeline
+from axiomjit.ranges import settled
 from axiomjit.runtime.execute import BoundPlan
 
 Array = np.ndarray
@@ -120,19 +122,7 @@ def run_graph(
     Programs are kept per graph and class of arguments. Results never share memory with
     arguments, constants or earlier results.
     """
-    arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
-    classes = ArgumentClass()
-    ordered = sorted(lengths.items(), key=lambda item: item[0].name)
-    baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
-    bound = _substituted(graph, baked)
-    layouts: Layouts = {}
-    for node in bound.inputs:
-        argument = arrays[node.position]
-        if isinstance(argument, Array):
-            layouts[node.position] = classes.strides(argument, node.shape)
-    key = (bound, tuple(layouts.items()))
-    values = classes.values
-    program = _programs.find(key, values, lambda: Program(bound, layouts, Scope(values)))
+    program, values, arrays, bound = _lowered_for(graph, arguments, lengths)
     results = program.bind(values).run(arrays, arguments)
     owners = [a for a in arrays if isinstance(a, Array)]
     owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
@@ -142,12 +132,41 @@ def run_graph(
     )
 
 
+def lower_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> Lowered:
+    """The stages of the program that `run_graph` runs."""
+    program, values, arrays, _ = _lowered_for(graph, arguments, lengths)
+    return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
+
+
+def _lowered_for(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Program, dict[Symbol, int], list[object], Graph]:
+    """The program of a graph for these arguments, its lengths, what it takes, and its graph."""
+    arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
+    classes = ArgumentClass()
+    ordered = sorted(lengths.items(), key=lambda item: item[0].name)
+    baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
+    with bound(Scope(classes.values)):
+        placed = _substituted(graph, baked)
+    layouts: Layouts = {}
+    for node in placed.inputs:
+        argument = arrays[node.position]
+        if isinstance(argument, Array):
+            layouts[node.position] = classes.strides(argument, node.shape)
+    key = (placed, tuple(layouts.items()))
+    values = classes.values
+    program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
+    return program, values, arrays, placed
+
+
 def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
-    """The graph with other lengths."""
+    """The graph with other lengths; which of two is smaller is decided by those at hand."""
     new: dict[Node, Node] = {}
 
     def place(length: Dim) -> Dim:
-        return substitute(length, values)
+        return settled(substitute(length, values))
 
     def function(old: Affine) -> Affine:
         return Affine(place(old.offset), tuple((k, place(c)) for k, c in old.terms))
@@ -163,6 +182,10 @@ def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
                     operands=tuple(new[child] for child in node.operands),
                     maps=tuple(tuple(map(function, index)) for index in node.maps),
                     extents=tuple(map(place, node.extents)),
+                    regions=tuple(
+                        tuple((place(low), place(high)) for low, high in region)
+                        for region in node.regions
+                    ),
                 )
             case _:
                 new[node] = node
@@ -172,3 +195,4 @@ def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
 
 
 execution.install(run_graph)
+execution.install_lowerer(lower_graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -93,6 +94,9 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     elif op.primitive.name == "cast":
         value = convert(reads[0], op.dtype)
     else:
+        if op.primitive.whole and op.rank < len(extents) - 1:
+            flat = (*extents[: op.rank], math.prod(extents[op.rank :]))
+            reads = [value.reshape(flat) for value in reads]
         value = op.primitive.evaluate(*reads)
     if op.fold is None:
         return _as_array(value, op)

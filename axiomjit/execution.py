@@ -7,6 +7,7 @@ with `install`, and without one the NumPy evaluator answers (design 3.10).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from axiomjit.graph import Graph, Held, post_order
 
 Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndarray, ...]]
 
+Lowerer = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], Any]
+
 _runner: Runner | None = None
+_lowerer: Lowerer | None = None
 
 
 def install(runner: Runner | None) -> Runner | None:
@@ -31,6 +35,18 @@ def install(runner: Runner | None) -> Runner | None:
     global _runner
     before, _runner = _runner, runner
     return before
+
+
+def install_lowerer(lowerer: Lowerer) -> None:
+    """Let `lowerer` answer `lower`."""
+    global _lowerer
+    _lowerer = lowerer
+
+
+def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:
+    """Every stage of what `run` runs, as the driver shows it; nothing is run."""
+    assert _lowerer is not None, "importing axiomjit installs one"
+    return _lowerer(graph, arguments, lengths)
 
 
 def run(

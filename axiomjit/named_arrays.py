@@ -45,7 +45,7 @@ class NamedArray(AxisOperand[Any]):
         return self.values.dtype
 
     @property
-    def T(self) -> NamedArray:  # noqa: N802
+    def T(self) -> NamedArray:
         """The same array under transposed axes (see `Axis.T`)."""
         return NamedArray(self.values, self.axes.T)
 

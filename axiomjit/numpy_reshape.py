@@ -15,15 +15,17 @@ import numpy as np
 
 from axiomjit import builder
 from axiomjit.dense_layout import row_major_strides
-from axiomjit.dims import Dim, Monomial, dim, polynomial, product
+from axiomjit.dims import Dim, dim, product
 from axiomjit.errors import GraphValueError
 from axiomjit.graph import Node
 from axiomjit.index_maps import Affine, affine
 from axiomjit.layouts import strides_of
+from axiomjit.merging import pack
 from axiomjit.numpy_options import Row, refuse
 from axiomjit.numpy_shapes import array_node, lengths_of
 from axiomjit.origins import user_location
-from axiomjit.primitives import COPY, PACK
+from axiomjit.primitives import COPY
+from axiomjit.quotients import exact_quotient
 from axiomjit.seen import seen_shape, seen_type
 
 Group = tuple[list[int], list[int]]
@@ -102,29 +104,6 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     return tuple(missing if d in unknown else n for d, n in enumerate(lengths))
 
 
-def exact_quotient(top: Dim, bottom: Dim) -> Dim | None:
-    """The polynomial that times `bottom` is `top`, or None where there is none."""
-    rest, quotient = top, dim(0)
-    lead, factor = bottom.terms[0]
-    while rest.terms:
-        monomial, count = rest.terms[0]
-        over = _without(monomial, lead)
-        if over is None or count % factor:
-            return None
-        part = polynomial({over: count // factor})
-        quotient, rest = quotient + part, rest - part * bottom
-    return quotient
-
-
-def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
-    left = list(monomial)
-    for atom in divisor:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return tuple(left)
-
-
 def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
     """The elements of the node, taken in C order, in a shape of as many."""
     groups = _groups(node.shape, shape)
@@ -136,11 +115,6 @@ def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
             steps = row_major_strides([shape[d] for d in new])
             index[old[-1]] = affine(dict(zip(new, steps, strict=True)))
     return builder.view(node, tuple(index), shape)
-
-
-def pack(node: Node) -> Node:
-    """A copy that lies dense in C order."""
-    return builder.elementwise(PACK, node)
 
 
 def _is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:

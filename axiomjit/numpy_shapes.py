@@ -17,6 +17,7 @@ from axiomjit.index_maps import affine, iterator
 from axiomjit.numpy_options import Axis, Row, axes_of
 from axiomjit.origins import user_location
 from axiomjit.primitives import COPY
+from axiomjit.ranges import range_of, settled
 from axiomjit.seen import seen_type
 
 
@@ -298,27 +299,8 @@ def _slice_of(item: slice, length: Dim) -> tuple[Dim, int, Dim]:
     step = 1 if item.step is None else int(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
-    if item.start is None and item.stop is None:
-        start = dim(0) if step > 0 else length - 1
-        return start, step, (length + (abs(step) - 1)) // abs(step)
-
-    def clipped(value: Any, default: Dim, low: Dim, high: Dim) -> Dim:
-        if value is None:
-            return default
-        at = dim(value)
-        at = at + length if at < 0 else at
-        return low if at < low else high if at > high else at
-
-    if step > 0:
-        start = clipped(item.start, dim(0), dim(0), length)
-        stop = clipped(item.stop, length, dim(0), length)
-        span = stop - start
-    else:
-        start = clipped(item.start, length - 1, dim(-1), length - 1)
-        stop = clipped(item.stop, dim(-1), dim(-1), length - 1)
-        span = start - stop
-    count = dim(0) if span <= 0 else (span + (abs(step) - 1)) // abs(step)
-    return start, step, count
+    start, count = range_of(item.start, item.stop, step, length)
+    return settled(start), step, settled(count)
 
 
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {

@@ -25,6 +25,7 @@ from axiomjit.dtypes import FLOAT, supported
 from axiomjit.errors import UnsupportedError
 from axiomjit.graph import Node, Scalar, Size
 from axiomjit.layouts import strides_of
+from axiomjit.merging import pack
 from axiomjit.numpy_options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.origins import user_location
 from axiomjit.primitives import COPY, PRIMITIVES, WHERE
@@ -179,7 +180,7 @@ def _copy(a: object, order: str = "K", subok: bool = False) -> Node:
     if order not in ("K", "C"):
         raise refuse("copy", "order", order)
     if order == "C" and strides_of(node) != row_major_strides(node.shape):
-        return numpy_reshape.pack(node)
+        return pack(node)
     return builder.elementwise(COPY, node)
 
 

@@ -12,11 +12,13 @@ from axiomjit import wholes
 from axiomjit.dims import product
 from axiomjit.dtypes import supported
 from axiomjit.graph import Node
-from axiomjit.numpy_options import Row, only_defaults, refuse
+from axiomjit.numpy_options import Row, axes_of, only_defaults, refuse
 from axiomjit.numpy_reshape import reshaped
-from axiomjit.numpy_shapes import array_node
+from axiomjit.numpy_shapes import array_node, insert_dimensions
 from axiomjit.origins import user_location
 from axiomjit.primitives import (
+    ARGMAX,
+    ARGMIN,
     ARGSORT,
     CUMPROD,
     CUMSUM,
@@ -74,8 +76,27 @@ def _take(
     return wholes.take(node, array_node(indices, "take"), along)
 
 
+def _choice_row(name: str, primitive: Primitive) -> Row:
+    def row(a: object, axis: Axis = None, out: object = None, *, keepdims: object = False) -> Node:
+        only_defaults(name, out=out)
+        if keepdims not in (False, True):
+            raise refuse(name, "keepdims", keepdims)
+        node = array_node(a, name)
+        if axis is not None and node.shape:
+            axis = normalize_axis_index(axis, len(node.shape))
+        axes = axes_of(node, axis)
+        if any(node.shape[d] == 0 for d in axes):
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        found = wholes.choose(primitive, node, axes)
+        return insert_dimensions(found, axes) if keepdims else found
+
+    return row
+
+
 _cumsum = _running_row("cumsum", CUMSUM, SUM)
 _cumprod = _running_row("cumprod", CUMPROD, PROD)
+_argmax = _choice_row("argmax", ARGMAX)
+_argmin = _choice_row("argmin", ARGMIN)
 _argsort = _sort_row("argsort", ARGSORT)
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.cumsum: _cumsum,
@@ -83,10 +104,14 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.sort: _sort_row("sort", SORT),
     np.argsort: _argsort,
     np.take: _take,
+    np.argmax: _argmax,
+    np.argmin: _argmin,
 }
 METHODS: Final[dict[str, Row]] = {
     "cumsum": _cumsum,
     "cumprod": _cumprod,
     "argsort": _argsort,
     "take": _take,
+    "argmax": _argmax,
+    "argmin": _argmin,
 }

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy._core import umath
@@ -123,11 +123,15 @@ CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+MERGED: Final = PACK.replace(name="merged")
+"""The same where only merging needs it, and nobody the layout; `drop_packs` drops it."""
+PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")
 """A copy of what is about to be written over, laid out as its operand."""
 MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
 """A copy that somebody asked for: it is stored whoever reads it."""
+COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
 UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
 """What a storage holds after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
@@ -160,7 +164,7 @@ _ROWS: Final = (
     READ_ONLY,
     CAST,
     COPY,
-    PACK,
+    *PACKS,
     *(SAVE, MATERIALIZE, UPDATE),
     WHERE,
     JOIN,
@@ -223,15 +227,22 @@ def _gather(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return np.take_along_axis(values, positions[..., :1], -1)[..., 0]
 
 
+def _along_last(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    return partial(function, axis=-1)
+
+
 CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
 CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
 SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
 ARGSORT: Final = Primitive("argsort", 1, partial(np.argsort, axis=-1), "", weight=30, whole=True)
 TAKE: Final = Primitive("take", 2, _gather, "", weight=4, chooser=(1, INT), whole=True)
+ARGMAX: Final = Primitive("argmax", 1, _along_last(np.argmax), "", weight=2, whole=True)
+ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, whole=True)
 WHOLES: Final[dict[str, Primitive]] = {
-    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE)
+    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN)
 }
-"""Operations on entire operands, along the op's last iterator."""
+"""Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
+as one."""
 
 
 class Accumulator(Record):

@@ -60,7 +60,7 @@ class Tensor(AxisOperand["Tensor"]):
         return self.node.dtype
 
     @property
-    def T(self) -> Tensor:  # noqa: N802
+    def T(self) -> Tensor:
         """The same values under transposed axes: offset k becomes -1 - k, the order stays.
 
         A view (seed 002, "Axes").

@@ -69,12 +69,12 @@ class Tracer(NDArrayOperatorsMixin):
         return self.node.dtype
 
     @property
-    def T(self) -> Tracer:  # noqa: N802 - NumPy's name
+    def T(self) -> Tracer:
         """The transpose, a view."""
         return Tracer(FUNCTIONS[np.transpose](self.node))
 
     @property
-    def mT(self) -> Tracer:  # noqa: N802 - NumPy's name
+    def mT(self) -> Tracer:
         """The last two dimensions swapped, a view."""
         return Tracer(FUNCTIONS[np.matrix_transpose](self.node))
 

@@ -78,6 +78,28 @@ class Computation:
             GraphTypeError: the elements of an argument cannot be cast.
             GraphValueError: the number of arguments, or the shape of one, is another.
         """
+        arrays, lengths = self._bound(arguments)
+        values: tuple[np.ndarray | NamedArray, ...] = execution.run(self.graph, arrays, lengths)
+        if self._named:
+            pairs = zip(values, self._tensors, strict=True)
+            values = tuple(NamedArray(value, tensor.axes) for value, tensor in pairs)
+        if self._outputs is None:
+            return None
+        if isinstance(self._outputs, Tensor):
+            return values[0]
+        if isinstance(self._outputs, list | tuple):
+            return values
+        return dict(zip(self._tensors, values, strict=True))
+
+    def lower(self, *arguments: object) -> Any:
+        """Every stage of the program for these arguments; nothing is run.
+
+        The result has .graph .views .loops .source .llvm .asm and .cost.
+        """
+        return execution.lower(self.graph, *self._bound(arguments))
+
+    def _bound(self, arguments: tuple[object, ...]) -> tuple[list[np.ndarray], dict[Symbol, int]]:
+        """The arguments as arrays of the placeholders, and the length of each symbol."""
         if len(arguments) != len(self._placeholders):
             raise GraphValueError(
                 f"a call with {len(arguments)} arguments",
@@ -94,17 +116,7 @@ class Computation:
             _checked_argument(k, tensor, value)
             for k, (tensor, value) in enumerate(zip(self._placeholders, arguments, strict=True))
         ]
-        values: tuple[np.ndarray | NamedArray, ...] = execution.run(self.graph, arrays, lengths)
-        if self._named:
-            pairs = zip(values, self._tensors, strict=True)
-            values = tuple(NamedArray(value, tensor.axes) for value, tensor in pairs)
-        if self._outputs is None:
-            return None
-        if isinstance(self._outputs, Tensor):
-            return values[0]
-        if isinstance(self._outputs, list | tuple):
-            return values
-        return dict(zip(self._tensors, values, strict=True))
+        return arrays, lengths
 
 
 def _listed(items: Iterable[object]) -> str:

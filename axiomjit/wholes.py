@@ -8,7 +8,7 @@ from axiomjit import builder
 from axiomjit.dims import Dim
 from axiomjit.dtypes import INT, UNSIGNED, DType
 from axiomjit.errors import GraphTypeError
-from axiomjit.graph import Held, Input, Node, Op, base_of
+from axiomjit.graph import Held, Input, Node, Op, Scalar, base_of
 from axiomjit.index_maps import IndexMap, permutation
 from axiomjit.origins import note, user_location
 from axiomjit.primitives import ARGSORT, COPY, TAKE, Primitive
@@ -34,6 +34,18 @@ def _along(primitive: Primitive, node: Node, axis: int) -> Node:
     dtype: DType = INT if primitive is ARGSORT else node.dtype
     found = note(Op(dtype, primitive, None, (_stored(node),), (index,), extents, rank))
     return builder.transpose(found, [order.index(d) for d in range(rank)])
+
+
+def choose(primitive: Primitive, node: Node, axes: Sequence[int]) -> Node:
+    """ARGMAX or ARGMIN along dimensions, as one in the order listed: the first position, int64."""
+    if not axes:
+        return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
+    rank = len(node.shape)
+    kept = [d for d in range(rank) if d not in axes]
+    order = [*kept, *axes]
+    index = permutation([order.index(d) for d in range(rank)])
+    extents = tuple(node.shape[d] for d in order)
+    return note(Op(INT, primitive, None, (_stored(node),), (index,), extents, len(kept)))
 
 
 def _stored(node: Node) -> Node:

@@ -1,7 +1,8 @@
 """The passes: from graph to kernels, one file and one verb each, in this order.
 
 A graph says what is computed. `compose_views` makes every read through a transpose, slice or
-broadcast a read of what is viewed; `simplify_algebra` reads past operations that undo each other.
+broadcast a read of what is viewed; `drop_packs` reads past copies into C order that nobody needs,
+`simplify_algebra` past operations that undo each other.
 
 A view program says where values are. `lower_to_views` gives storage to what must be stored, which
 `choose_storage` decides, and leaves the rest as r-tensors: computed where they are read.

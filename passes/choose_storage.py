@@ -8,7 +8,7 @@ from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Node, Op, Update, base_of, is_view, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
 from axiomjit.passes.view_ir import Library
-from axiomjit.primitives import MATERIALIZE, PACK, SAVE, UPDATE
+from axiomjit.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
@@ -18,7 +18,7 @@ SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
-STORED: Final = (PACK, SAVE, MATERIALIZE, UPDATE)
+STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are stored whoever reads them."""
 
 
@@ -170,7 +170,7 @@ def _library_of(op: Op) -> Library | None:
 
 def _labels(op: Op, operand: int) -> tuple[int, ...]:
     """The iterators along which a whole operand runs: all, or of what is gathered its own."""
-    if op.rank == len(op.extents):
-        return tuple(range(op.rank))
+    if len(op.operands) == 1:
+        return tuple(range(len(op.extents)))
     own = dict.fromkeys(k for function in op.maps[operand] for k, _ in function.terms)
     return tuple(own if operand else own | {op.rank: None})

@@ -34,7 +34,7 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import IMAG_VIEW, MATERIALIZE, PACK, READ_ONLY, TAKE, VIEW
+from axiomjit.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, TAKE, VIEW
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 
@@ -170,7 +170,7 @@ class _Lowering:
     def _order(self, op: Op) -> tuple[int, ...]:
         """Dimensions, outermost first, in the order in which all full operands lie (NumPy's K)."""
         plain = tuple(range(op.rank))
-        if op.primitive in (PACK, TAKE):
+        if op.primitive in (*PACKS, TAKE):
             return plain
         found: set[tuple[int, ...]] = set()
         for child, index in zip(op.operands, op.maps, strict=True):

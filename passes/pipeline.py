@@ -11,6 +11,7 @@ from axiomjit.graph import Graph
 from axiomjit.passes.block_folds import block_folds
 from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.compose_views import compose_views
+from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.estimate_cost import estimate_cost
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.loop_ir import LoopProgram, Nest
@@ -30,7 +31,7 @@ from axiomjit.passes.view_ir import ViewProgram
 from axiomjit.records import Record
 from axiomjit.verify_graph import verify_graph
 
-GRAPH_PASSES: Final = (compose_views, simplify_algebra, save_versions)
+GRAPH_PASSES: Final = (compose_views, drop_packs, simplify_algebra, save_versions)
 LOOP_PASSES: Final = (fuse_loops, order_loops, collapse_loops, tile_folds)
 PASSES: Final = (
     *GRAPH_PASSES,
@@ -64,9 +65,9 @@ def run_pipeline(graph: Graph, layouts: Mapping[int, tuple[Dim, ...]], scope: Sc
     at hand, and takes the guards of decisions that looked at them.
     """
     _verified(graph, verify_graph)
-    simplified = graph
-    for graph_pass in GRAPH_PASSES:
-        simplified = _verified(graph_pass(simplified), verify_graph)
+    simplified = _verified(compose_views(graph), verify_graph)
+    simplified = _verified(drop_packs(simplified, layouts), verify_graph)
+    simplified = _verified(simplify_algebra(simplified), verify_graph)
     views = _verified(lower_to_views(simplified, layouts), verify_views)
     loops = _verified(lower_to_loops(views), verify_loops)
     for loop_pass in LOOP_PASSES[:-1]:

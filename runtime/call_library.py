@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -44,6 +45,19 @@ def sort(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> Non
 def argsort(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
     """The positions that sort the elements along the last dimension."""
     out[...] = np.argsort(operands[0], axis=-1)
+
+
+def choose(
+    function: Callable[..., np.ndarray],
+    operands: Sequence[np.ndarray],
+    labels: Labels,
+    out: np.ndarray,
+) -> None:
+    """The position of an element along the labels that `out` lacks, taken as one dimension."""
+    (own,) = labels
+    ordered = operands[0].transpose(sorted(range(len(own)), key=lambda d: own[d]))
+    lengths = ordered.shape[out.ndim :]
+    out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
 
 
 def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
@@ -91,4 +105,6 @@ LIBRARY: Final[dict[str, Function]] = {
     "sort": sort,
     "argsort": argsort,
     "take": take,
+    "argmax": partial(choose, np.argmax),
+    "argmin": partial(choose, np.argmin),
 }

@@ -148,7 +148,7 @@ def lowered(case: Case) -> Stages:
 def apply_pass(function: Callable[..., object], before: object, case: Case) -> object:
     """One pass of the pipeline, with what it takes beside the IR."""
     match function.__name__:
-        case "lower_to_views":
+        case "lower_to_views" | "drop_packs":
             return function(before, case.layouts)
         case "block_folds" | "split_regions" | "strip_mine":
             return function(before, case.scope)

@@ -143,15 +143,15 @@ def test_outer_products_by_policy(outer):
 def test_lengths_given_late_are_checked_at_the_call():
     one, other = make_axis(name="one"), make_axis(name="other")
     x = t.placeholder([one])
-    comp = make_transformer().computation([af.cast_axes(x, [other]), af.max(x)], x)
+    comp = make_transformer().computation([af.cast_axes(x, [other]), aj.max(x)], x)
     one.length, other.length = 0, 1
-    with pytest.raises(AxesError, match=r"cast_axes to \[other=1\]\n  seen: axes \[one=0\]"):
+    with pytest.raises(AxesError, match=r"cast_axes of .* to \[other=1\]\n  seen: axes \[one=0\]"):
         comp([])
     with pytest.raises(AxesError, match=r"max over \[one=0\]\n  seen: a length of 0"):
-        af.max(x)
+        aj.max(x)
     late = make_axis(name="late")
     y = t.placeholder([late])
-    comp = make_transformer().computation(af.max(y + 1), y)
+    comp = make_transformer().computation(aj.max(y + 1), y)
     late.length = 0
     with pytest.raises(AxesError, match=r"max over \[late=0\]\n  seen: a length of 0"):
         comp([])

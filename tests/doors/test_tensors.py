@@ -128,10 +128,10 @@ def test_values_of_the_arrows(line):
 )
 def test_reductions_of_the_documents(request_, expected):
     x = t.placeholder([C, H, W])
-    for function in (af.sum, af.max, af.min, af.mean):
+    for function in (aj.sum, aj.max, aj.min, aj.mean):
         result = function(x, reduction_axes=named(request_))
         assert list(result.axes) == named(expected)
-    assert len(af.sum(x, reduction_axes=x.axes).axes) == 0
+    assert len(aj.sum(x, reduction_axes=x.axes).axes) == 0
 
 
 def test_casting_of_the_documents():
@@ -239,7 +239,7 @@ def test_complex_tensors():
     array = np.array([[1 + 2j, -3j, 2], [0, 1 - 1j, 5 + 0.5j]])
     x, y = t.constant(array, [H, W]), filled("W")
     want = array.real, array.imag, array.conj(), abs(array), (array * 2j + value(y)).sum(axis=1)
-    made = value(x.real, x.imag, x.conj(), abs(x), af.sum(x * 2j + y, out_axes=[H]))
+    made = value(x.real, x.imag, x.conj(), abs(x), aj.sum(x * 2j + y, out_axes=[H]))
     for one, other in zip(made, want, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-15)
@@ -342,7 +342,7 @@ def test_representation():
 def test_graph_of_an_axis_expression():
     axes = make_axis(2, "a"), make_axis(3, "b")
     x, y = t.placeholder(axes), t.placeholder(axes[1])
-    result = af.sum((x - y) * 2, [axes[1]])
+    result = aj.sum((x - y) * 2, [axes[1]])
     text = print_graph(Graph((x.node, y.node), (result.node,)))
     a, b = (axis.symbol.name for axis in axes)
     first, second = x.node.position, y.node.position

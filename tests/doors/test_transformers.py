@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit
+import axiomjit as aj
 from axiomjit import axis_functions as af
 from axiomjit import execution
 from axiomjit import tensors as t
@@ -77,7 +78,7 @@ def test_snippets_of_the_documents_print_what_they_say(snippet, printed, capsys)
 def test_lengths_can_be_given_after_the_graph_is_made():
     height, width = make_axis(name="height"), make_axis(name="width")
     image = t.placeholder([height, width])
-    comp = run(af.mean(image * 2, [width]), image)
+    comp = run(aj.mean(image * 2, [width]), image)
     value = np.arange(12.0).reshape(3, 4)
     message = r"no length for Axis\(height=\?\), Axis\(width=\?\)\n  instead: assign axis.length"
     with pytest.raises(AxesError, match=message):
@@ -241,7 +242,7 @@ def test_a_cast_of_unknown_lengths_is_checked_at_the_call():
     x = t.placeholder([one])
     comp = run(af.cast_axes(x, [other]) + 1, x)
     one.length, other.length = 2, 3
-    with pytest.raises(AxesError, match=r"cast_axes to \[other=3\]\n  seen: axes \[one=2\]"):
+    with pytest.raises(AxesError, match=r"cast_axes of .* to \[other=3\]\n  seen: axes \[one=2\]"):
         comp([1, 2])
 
 
@@ -253,7 +254,7 @@ def test_a_cast_of_equal_lengths_given_late():
     np.testing.assert_array_equal(comp([1, 2], [10, 20]), [11, 22])
 
 
-@pytest.mark.parametrize("function", [af.max, af.min])
+@pytest.mark.parametrize("function", [aj.max, aj.min])
 def test_the_extreme_of_nothing_is_refused(function):
     empty = make_axis(0, "empty")
     x = t.placeholder([H, empty])
@@ -261,13 +262,13 @@ def test_the_extreme_of_nothing_is_refused(function):
     with pytest.raises(AxesError, match=rf"{name} over \[empty=0\]\n  seen: a length of 0"):
         run(function(x, [empty]), x)(np.ones((2, 0)))
     assert run(function(x, [H]), x)(np.ones((2, 0))).shape == (0,)
-    np.testing.assert_array_equal(run(af.sum(x, [empty]), x)(np.ones((2, 0))), [0, 0])
+    np.testing.assert_array_equal(run(aj.sum(x, [empty]), x)(np.ones((2, 0))), [0, 0])
 
 
 def test_axes_live_as_long_as_what_depends_on_them():
     def expression():
         inner = make_axis(3, "inner")
-        return af.sum(t.constant([1, 2, 3], [inner]))
+        return aj.sum(t.constant([1, 2, 3], [inner]))
 
     result = expression()
     gc.collect()

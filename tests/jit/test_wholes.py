@@ -35,6 +35,11 @@ PROGRAMS = {
     "sort": lambda x: np.sort(x, axis=0) - np.sort(-x),
     "sort-flat": lambda x: np.sort(x[..., 0], axis=None),
     "argsort": lambda x: np.argsort(x[0, 0] + np.arange(5) / 10),
+    "argmax": lambda x: np.argmax(x * 2, axis=1) + 1,
+    "argmin": lambda x: x.argmin(axis=-1, keepdims=True),
+    "argmax-stretched": lambda x: np.argmax(np.broadcast_to(x[0, 0], (2, 3, 5)), axis=1),
+    "argmax-flat": lambda x: np.argmax(x.T),
+    "argmin-number": lambda x: np.argmin(x[0, 0, 0]),
     "twice": lambda x: np.cumsum(np.sort(x, axis=1), axis=2).sum(axis=0),
     "take": lambda x: np.take(x - 1, ROWS, axis=1) * 3,
     "take-flat": lambda x: x.take(ROWS),
@@ -57,6 +62,8 @@ def test_dtypes(code):
     assert agrees(lambda x: np.sort(x), x)
     assert agrees(lambda x: np.cumsum(x, axis=1), x)
     assert agrees(lambda x: np.take(x, [1, 0], axis=0), x)
+    assert agrees(lambda x: np.argmax(x, axis=1), x)
+    assert agrees(lambda x: np.argmin(x), x)
 
 
 @pytest.mark.parametrize(("dtype", "code"), list(itertools.product(["f4", "i2", "c16"], "bf")))
@@ -71,9 +78,22 @@ def test_any_shape_and_axis(x, data):
     for function in (np.cumsum, np.cumprod, np.sort):
         assert agrees(lambda x, f=function: f(x, axis=axis), x)
     length = x.shape[axis]
+    if length:
+        assert agrees(lambda x: np.argmax(x, axis=axis), x)
     places = st.lists(st.integers(-length, length - 1), max_size=4) if length else st.just([])
     positions = np.array(data.draw(places), int)
     assert agrees(lambda x, k: np.take(x, k, axis=axis), x, positions)
+
+
+def test_the_place_of_the_largest_element_as_numpy_finds_it():
+    x = np.array([[1.0, np.nan, np.nan], [3.0, 3.0, -np.inf], [0.0, -0.0, -1.0]])
+    for axis in (0, 1, None):
+        for function in (np.argmax, np.argmin):
+            assert agrees(lambda x, f=function, axis=axis: f(x, axis=axis), x)
+    with pytest.raises(ValueError, match="attempt to get argmax of an empty sequence"):
+        axiomjit.jit(lambda x: np.argmax(x, axis=1))(np.ones((2, 0)))
+    with pytest.raises(UnsupportedError, match="keepdims"):
+        axiomjit.jit(lambda x: np.argmax(x, axis=1, keepdims="x"))(X)
 
 
 def test_results_lie_in_memory_as_numpys_do():

@@ -24,9 +24,11 @@ GRAPH = {
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axis", "axis_tags", "axes", "promotion", "builder", "tree"),
     *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
+    *("ranges", "quotients"),
 }
 DRIVER = {
     *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
+    "commands",
 }
 
 # What each layer may import: layers, and modules by name. The driver may import everything.
@@ -39,7 +41,10 @@ MAY_IMPORT = {
         *("axiomjit.counters", "axiomjit.dims", "axiomjit.processor"),
         *("axiomjit.passes.kernel_ir", "axiomjit.passes.plan_ir"),
     },
-    "bench": {"bench", "axiomjit", "axiomjit.records", "axiomjit.errors"},
+    "bench": {
+        *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
+        *("axiomjit.commands", "axiomjit.runtime.schedule"),
+    },
 }
 BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}
 

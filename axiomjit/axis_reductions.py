@@ -1,0 +1,222 @@
+"""The axis-graph door: reductions over named axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit import builder, numpy_table, wholes
+from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axis_elementwise import apply
+from axiomjit.axis_functions import axes_with_order
+from axiomjit.dims import dim, product
+from axiomjit.errors import AxesError
+from axiomjit.graph import Node
+from axiomjit.late_checks import Parts, require
+from axiomjit.origins import user_location
+from axiomjit.primitives import ARGMAX, ARGMIN, Primitive
+from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
+
+Fold = Callable[[Node, Sequence[int]], Node]
+
+
+def _numpys(function: Callable[..., Any]) -> Fold:
+    """The row of the NumPy table, given the dimensions to fold in the tensor's own order.
+
+    So that the order of the request changes no bit of the result.
+    """
+
+    def fold(node: Node, positions: Sequence[int]) -> Node:
+        folded: Node = numpy_table.FUNCTIONS[function](node, tuple(sorted(positions)))
+        return folded
+
+    return fold
+
+
+def _choosing(primitive: Primitive) -> Fold:
+    return lambda node, positions: wholes.choose(primitive, node, positions)
+
+
+_FOLDS: Final[dict[str, Fold]] = {
+    "sum": _numpys(np.sum),
+    "prod": _numpys(np.prod),
+    "max": _numpys(np.max),
+    "min": _numpys(np.min),
+    "any": _numpys(np.any),
+    "all": _numpys(np.all),
+    "mean": _numpys(np.mean),
+    "variance": _numpys(np.var),
+    "argmax": _choosing(ARGMAX),
+    "argmin": _choosing(ARGMIN),
+}
+_NEED_ELEMENTS: Final = ("max", "min", "argmax", "argmin")
+
+
+def sum(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The sum over axes.
+
+    Args:
+        x: The tensor.
+        reduction_axes: The axes to reduce, in any order: none for `[]`, all when omitted, those
+            not in `out_axes` when that is given.
+        out_axes: The axes of the result, in their order; when omitted those that are left, in
+            the order of x.
+
+    Returns:
+        A tensor with the axes that are left (seed 001_dbff47214f01994e.txt, "Axes reduction").
+        Integers are summed in 64 bits, bools are counted.
+
+    Raises:
+        AxesError: an axis is foreign or repeated, or neither reduced nor left.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return _reduce("sum", x, reduction_axes, out_axes)
+
+
+def prod(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The product over axes; arguments, dtypes and errors as for `sum`."""
+    return _reduce("prod", x, reduction_axes, out_axes)
+
+
+def max(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The largest element over axes, NaN if there is one; arguments and errors as for `sum`.
+
+    Returns:
+        A tensor with the axes that are left and the dtype of x.
+
+    Raises:
+        AxesError: as for `sum`; also where a reduced axis has length 0.
+    """
+    return _reduce("max", x, reduction_axes, out_axes)
+
+
+def min(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The smallest element over axes, NaN if there is one; arguments and errors as for `max`."""
+    return _reduce("min", x, reduction_axes, out_axes)
+
+
+def any(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """Whether an element over axes is not 0, as bool; arguments and errors as for `sum`."""
+    return _reduce("any", x, reduction_axes, out_axes)
+
+
+def all(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """Whether no element over axes is 0, as bool; arguments and errors as for `sum`."""
+    return _reduce("all", x, reduction_axes, out_axes)
+
+
+def mean(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The mean over axes; arguments and errors as for `sum`.
+
+    Returns:
+        A tensor with the axes that are left and the dtype of x, float64 for ints and bools.
+    """
+    return _reduce("mean", x, reduction_axes, out_axes)
+
+
+def variance(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The mean squared distance from the mean over axes; arguments and errors as for `sum`.
+
+    Returns:
+        A tensor with the axes that are left and the dtype of `mean`, real for complex numbers.
+    """
+    return _reduce("variance", x, reduction_axes, out_axes)
+
+
+def argmax(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The place of the first largest element over axes, of the first NaN if there is one.
+
+    Args:
+        x: The tensor.
+        reduction_axes: The axes to search, all in the order of x when omitted. Over several ones
+            the place counts their elements in the order listed, the last axis fastest.
+        out_axes: As for `sum`.
+
+    Returns:
+        An int64 tensor with the axes that are left.
+
+    Raises:
+        AxesError: as for `max`.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return _reduce("argmax", x, reduction_axes, out_axes)
+
+
+def argmin(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The place of the first smallest element over axes; otherwise as `argmax`."""
+    return _reduce("argmin", x, reduction_axes, out_axes)
+
+
+def squared_L2(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The sum of squares over axes; arguments and errors as for `sum`."""
+    tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
+    squares = apply(np.square, tensor.real)
+    if tensor.dtype.kind == "c":
+        squares = squares + apply(np.square, tensor.imag)
+    return _reduce("sum", squares, reduction_axes, out_axes)
+
+
+def L2_norm(
+    x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None, eps: float = 0.0
+) -> Tensor:
+    """The square root of the sum of squares and `eps`; arguments and errors as for `sum`."""
+    squared = squared_L2(x, reduction_axes, out_axes)
+    return apply(np.sqrt, squared + eps if eps else squared)
+
+
+def L1_norm(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """The sum of absolute values over axes; arguments and errors as for `sum`."""
+    return _reduce("sum", apply(np.absolute, x), reduction_axes, out_axes)
+
+
+def tensor_size(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+    """How many elements of x a reduction takes together; arguments and errors as for `sum`.
+
+    Returns:
+        A tensor without axes; in promotion it behaves as a Python int.
+    """
+    tensor = as_tensor(x, f"tensor_size of {shown((x,))}")
+    reduced, _ = _split("tensor_size", tensor.axes, reduction_axes, out_axes)
+    count = builder.as_node(product(axis_extents(reduced)), "tensor_size")
+    return labelled(count, Axes(), tensor)
+
+
+def _reduce(name: str, x: Operand, reduction_axes: AxesLike, out_axes: AxesLike) -> Tensor:
+    tensor = as_tensor(x, f"{name} of {shown((x,))}")
+    whole = tensor.axes
+    reduced, out = _split(name, whole, reduction_axes, out_axes)
+    node = _FOLDS[name](tensor.node, [whole.index(axis) for axis in reduced])
+    if name in _NEED_ELEMENTS:
+        _require_elements(name, node, reduced)
+    return axes_with_order(Tensor(node, whole - reduced, tensor.used_axes), out)
+
+
+def _require_elements(name: str, node: Node, reduced: Axes) -> None:
+    """Refuse the largest or smallest element of nothing, at the latest at a call."""
+
+    def explain() -> Parts:
+        seen = f"a length of 0, and {name} of nothing has no value"
+        return f"{name} over {reduced}", seen, "reduce axes that have a position"
+
+    for axis in reduced:
+        require(node, axis.dim, ">", dim(0), [axis], explain)
+
+
+def _split(
+    name: str, whole: Axes, reduction_axes: AxesLike, out_axes: AxesLike
+) -> tuple[Axes, Axes]:
+    """The axes to reduce, and the axes of the result."""
+    reduced = whole if reduction_axes is None else make_axes(reduction_axes)
+    out = whole - reduced if out_axes is None else make_axes(out_axes)
+    if reduction_axes is None:
+        reduced = whole - out
+    if (reduced & out) or whole.is_not_equal_set(reduced | out):
+        raise AxesError(
+            f"{name} over axes {reduced}, leaving {out}",
+            f"a tensor with axes {whole}",
+            "reduce axes of the tensor, and leave each of the other ones",
+            user_location(),
+        )
+    return reduced, out

@@ -1,0 +1,1 @@
+"""Doors in the manner of other systems."""

@@ -1,0 +1,1 @@
+"""What neon users expect to find."""

@@ -1,0 +1,156 @@
+"""`axiomjit bench list | run | compare | report`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from axiomjit.bench.cases import CASES, find
+from axiomjit.bench.peers import PEERS, SLOW, chosen
+from axiomjit.bench.progress import Progress
+from axiomjit.bench.records import Case, Result, read_result, write_result
+from axiomjit.commands import run_command
+from axiomjit.errors import BenchError
+
+CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
+OWN = """\
+A function of your own is named FILE.py:FUNCTION. Beside FUNCTION the file defines
+FUNCTION_inputs(rng), which returns its arguments as a tuple (rng is a numpy.random.Generator
+with a fixed seed), or every parameter has a default. It may define FUNCTION_numexpr (the
+expression as text), FUNCTION_einsum (subscripts) and FUNCTION_loops (loops for Numba).
+"""
+
+
+def main(argv: Sequence[str] | None, program: str) -> int:
+    """Run one command; see `commands.run_command` for the exit codes; `compare` has its own."""
+    return run_command(_parser(program), argv)
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=program, description="Measure axiomjit against NumPy and other libraries."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="the cases", description="Print the cases.")
+    listing.set_defaults(run=_list)
+    run = commands.add_parser(
+        "run",
+        help="measure",
+        description="Measure cases; every result is compared with NumPy's before a time counts.",
+        epilog=OWN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("--case", action="append", default=[], metavar="NAME", help=CASE_HELP)
+    run.add_argument(
+        "--peers",
+        default="",
+        metavar="A,B",
+        help=f"of {', '.join(PEERS)}; without it all installed ones but {', '.join(SLOW)}; "
+        "NumPy and axiomjit always run",
+    )
+    run.add_argument(
+        "--quick", action="store_true", help="fewer rounds, all threads only, serial Numba only"
+    )
+    run.add_argument("--seed", type=int, default=0, help="of the arguments and the order of turns")
+    run.add_argument("--json", type=Path, metavar="FILE", help="write the results")
+    run.add_argument(
+        "--record", action="store_true", help="keep them as a dated file in bench/results"
+    )
+    run.set_defaults(run=_run)
+    _add_compare(commands)
+    _add_report(commands)
+    return parser
+
+
+def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="find what became slower",
+        description="Compare two runs of one machine; exits with 1 where a case became slower.",
+        epilog="A case is slower where its ratio to NumPy grew by more than a quarter, the "
+        "intervals of both ratios do not meet, and measuring it once more, in the tree that this "
+        "command belongs to, says so again.",
+    )
+    compare.add_argument("before", type=Path, metavar="A.json", help="the results to compare with")
+    compare.add_argument("after", type=Path, metavar="B.json", help="the results of this tree")
+    compare.add_argument(
+        "--no-rerun", action="store_true", help="believe the files, measure nothing again"
+    )
+    compare.set_defaults(run=_compare)
+
+
+def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    report = commands.add_parser(
+        "report",
+        help="a page or a table of results",
+        description="Write one self-contained HTML page of a run, or print its table.",
+    )
+    report.add_argument("file", nargs="?", type=Path, metavar="FILE.json", help="the results")
+    report.add_argument("--markdown", action="store_true", help="print the table of the README")
+    report.add_argument(
+        "--history", action="store_true", help="a page of the kept results of each machine"
+    )
+    report.add_argument("--out", type=Path, metavar="FILE.html", help="where the page goes")
+    report.set_defaults(run=_report)
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    from axiomjit.bench.table import list_cases
+
+    print(list_cases(CASES), end="")
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from axiomjit.bench.results import keep
+    from axiomjit.bench.run import run
+    from axiomjit.bench.table import table
+
+    workloads = find(arguments.case)
+    names = [name for name in arguments.peers.split(",") if name]
+    peers = chosen(names, arguments.quick)
+    with Progress(len(workloads)) as progress:
+        result = run(
+            workloads,
+            peers,
+            quick=arguments.quick,
+            seed=arguments.seed,
+            tell=progress.tell,
+            done=lambda case: progress.step(case.name),
+        )
+    print(table(result), end="")
+    if arguments.json:
+        write_result(result, arguments.json)
+    if arguments.record:
+        print(f"kept as {keep(result)}")
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from axiomjit.bench.compare import compare
+
+    before, after = read_result(arguments.before), read_result(arguments.after)
+
+    def again(cases: Sequence[str]) -> Result:
+        from axiomjit.bench.run import run
+
+        with Progress(len(cases)) as progress:
+            progress.tell(f"measuring again: {', '.join(cases)}")
+
+            def done(case: Case) -> None:
+                progress.step(case.name)
+
+            return run(
+                find(cases), chosen(["numpy"], True), quick=after.quick, seed=after.seed, done=done
+            )
+
+    verdict = compare(before, after, None if arguments.no_rerun else again)
+    print(verdict.text, end="")
+    return 1 if verdict.slower else 0
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    from axiomjit.bench.table import table
+
+    if arguments.file is None:
+        raise BenchError("report", "no file of results", "name one written by `run --json`")
+    print(table(read_result(arguments.file)), end="")

@@ -1,0 +1,165 @@
+"""What the machine can do: bandwidth of a triad by our own kernel, and peak arithmetic.
+
+Both are the best of many tries: a limit is not a typical time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit import jit
+
+TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
+"""Doubles in each of the three arrays: in a core's caches, as most cases, and in memory."""
+TRIAD_S: Final = 0.4
+TRIES: Final = 10
+FMA_S: Final = 0.25
+CHAINS: Final = 12
+"""Independent multiply-adds in flight: more than latency times ports of any CPU of today."""
+TURNS: Final = 20_000
+VECTOR_BYTES: Final = {"avx512f": 64, "avx": 32}
+PACKED: Final = re.compile(r"vfmadd\d+p[sd]\b")
+
+
+def measure_limits(threads: int) -> dict[str, Any]:
+    """The fields of `records.Limits` for so many threads, as plain values."""
+    rates = {name: peak_flops(kind, threads) for name, kind in (("f8", "double"), ("f4", "float"))}
+    return {"threads": threads, "triads": triads(), "flops_per_s": rates}
+
+
+def triads() -> list[dict[str, float]]:
+    """Bandwidth of `b + 3.0 * c` for each size, less the time of a call on one element."""
+    _keep_memory()
+    triad = jit(lambda b, c: b + 3.0 * c, strict=True)
+    one = np.ones(1)
+    call_s = _fastest(lambda: triad(one, one), 0.05)
+    found = []
+    for n in TRIAD_ELEMENTS:
+        b, c = np.ones(n), np.ones(n)
+        taken = _fastest(lambda b=b, c=c: triad(b, c), TRIAD_S)  # type: ignore[misc]
+        moved = 3 * b.nbytes
+        found.append({"bytes": moved, "bytes_per_s": moved / max(taken - call_s, taken / 10)})
+    return found
+
+
+def _fastest(call: Callable[[], Any], budget_s: float) -> float:
+    call()  # compiles
+    times: list[float] = []
+    end = time.perf_counter() + budget_s
+    while len(times) < TRIES or time.perf_counter() < end:
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def _keep_memory() -> None:
+    """Let the C library keep freed memory: fresh pages would be measured instead of bandwidth."""
+    try:
+        library = ctypes.CDLL(None)
+        library.mallopt(-4, 0)  # M_MMAP_MAX: never map blocks apart
+        library.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+    except (OSError, AttributeError):  # another C library
+        return
+
+
+def fma_source(kind: str, lanes: int) -> str:
+    """LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds.
+
+    Args:
+        kind: "double" or "float".
+        lanes: numbers in a vector.
+    """
+    vector = f"<{lanes} x {kind}>"
+    name = f"llvm.fma.v{lanes}{'f64' if kind == 'double' else 'f32'}"
+    phis = [f"  %a{k} = phi {vector} [ %s{k}, %entry ], [ %b{k}, %loop ]" for k in range(CHAINS)]
+    # The factors are arguments: known ones would let LLVM compute the loop.
+    steps = [
+        f"  %b{k} = call {vector} @{name}({vector} %a{k}, {vector} %x, {vector} %y)"
+        for k in range(CHAINS)
+    ]
+    starts = [
+        f"  %s{k} = insertelement {vector} %y, {kind} %p, i32 {k % lanes}" for k in range(CHAINS)
+    ]
+    sums, last = [], "%b0"
+    for k in range(1, CHAINS):
+        sums.append(f"  %t{k} = fadd {vector} {last}, %b{k}")
+        last = f"%t{k}"
+    return "\n".join([
+        f"declare {vector} @{name}({vector}, {vector}, {vector})",
+        f"define void @peak(i64 %turns, {kind} %p, {kind}* %out) {{",
+        "entry:",
+        f"  %x0 = insertelement {vector} undef, {kind} %p, i32 0",
+        f"  %x = shufflevector {vector} %x0, {vector} undef, <{lanes} x i32> zeroinitializer",
+        f"  %y = fmul {vector} %x, %x",
+        *starts,
+        "  br label %loop",
+        "loop:",
+        "  %i = phi i64 [ 0, %entry ], [ %j, %loop ]",
+        *phis,
+        *steps,
+        "  %j = add i64 %i, 1",
+        "  %more = icmp slt i64 %j, %turns",
+        "  br i1 %more, label %loop, label %end",
+        "end:",
+        *sums,
+        f"  %first = extractelement {vector} {last}, i32 0",
+        f"  store {kind} %first, {kind}* %out",
+        "  ret void",
+        "}",
+    ])  # fmt: skip
+
+
+def peak_flops(kind: str, threads: int) -> float | None:
+    """Multiply-adds a second, each counted as two; None where the loop is no vector code."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    wide = next((size for name, size in VECTOR_BYTES.items() if features.get(name)), 16)
+    lanes = wide // (8 if kind == "double" else 4)
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=2
+    )
+    module = binding.parse_assembly(fma_source(kind, lanes))
+    if len(PACKED.findall(machine.emit_assembly(module))) < CHAINS:
+        return None
+    engine = binding.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    number: Any = ctypes.c_double if kind == "double" else ctypes.c_float
+    entry = ctypes.CFUNCTYPE(None, ctypes.c_int64, number, ctypes.POINTER(number))(
+        engine.get_function_address("peak")
+    )
+    taken = _on_threads(lambda: entry(TURNS, 0.5, ctypes.byref(number())), threads)
+    return 2 * lanes * CHAINS * TURNS * threads / taken
+
+
+def _on_threads(work: Callable[[], object], threads: int) -> float:
+    """The shortest time in which all threads did the work once, side by side."""
+    best, end = float("inf"), time.perf_counter() + FMA_S
+    barrier = threading.Barrier(threads)
+    times: list[float] = [0.0] * threads
+
+    def run(k: int) -> None:
+        barrier.wait()
+        started = time.perf_counter()
+        for _ in range(4):
+            work()
+        times[k] = (time.perf_counter() - started) / 4
+
+    while time.perf_counter() < end:
+        group = [threading.Thread(target=run, args=(k,)) for k in range(threads)]
+        for thread in group:
+            thread.start()
+        for thread in group:
+            thread.join()
+        best = min(best, max(times))
+    return best

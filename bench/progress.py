@@ -1,0 +1,60 @@
+"""How far a run is: a bar with the time left on a terminal, a line per case elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TextIO
+
+
+class Progress:
+    """Told of each step; writes to standard error, so that output stays clean."""
+
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        """Expect `total` steps; the bar is tqdm's, where that is installed."""
+        self._stream = stream or sys.stderr
+        self._total, self._done, self._started = total, 0, time.monotonic()
+        self._bar: Any = _bar(total, self._stream)
+
+    def tell(self, line: str) -> None:
+        """Say something apart from the steps."""
+        write: Callable[[str], Any] = self._bar.write if self._bar else self._print
+        write(line)
+
+    def step(self, label: str) -> None:
+        """One more step is done."""
+        self._done += 1
+        if self._bar:
+            self._bar.set_postfix_str(label, refresh=False)
+            self._bar.update()
+            return
+        left = (time.monotonic() - self._started) / self._done * (self._total - self._done)
+        minutes, seconds = divmod(round(left), 60)
+        self._print(f"{self._done}/{self._total} {label}, {minutes}:{seconds:02} left")
+
+    def _print(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.close()
+
+
+def _bar(total: int, stream: TextIO) -> Any:
+    if not stream.isatty():
+        return None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm(total=total, file=stream, unit="case", dynamic_ncols=True, leave=False)

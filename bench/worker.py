@@ -1,0 +1,220 @@
+"""A process that runs one peer in one case, told what to do over a pipe.
+
+`python -m axiomjit.bench.worker` reads one JSON object a line and answers each with one:
+
+| asked | answered |
+|---|---|
+| `prepare` peer, case, seed, pinned | `size`, `dtype` of the arguments |
+| `first` | `first_s`, after the result agreed with NumPy's |
+| `steady` | `call_s`, the time of a warm call |
+| `sample` | `sample_s`, mean time of a call over one sample |
+| `memory` | `peak_bytes` |
+| `plan` | `cost` of axiomjit's plan, None without one |
+| `limits` pinned, threads | `triads`, `flops_per_s` |
+
+An answer with `status` says that the peer is out, and why. The process ends with its input.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit import jit
+from axiomjit.bench.agreement import disagreement
+from axiomjit.bench.cases import find
+from axiomjit.bench.limits import measure_limits
+from axiomjit.bench.peers import PEERS, Call, reason
+from axiomjit.bench.records import MISSING, UNSUPPORTED, WRONG, Cost
+from axiomjit.bench.workload import Workload, facts
+from axiomjit.errors import AxiomError
+from axiomjit.tree import flatten
+
+SAMPLE_S: Final = 1e-3
+"""Calls shorter than this are timed several at once."""
+WARM_BELOW_S: Final = 5e-3
+"""Shorter calls are preceded by one that is not timed, after other peers used the caches."""
+LARGE_BYTES: Final = 1 << 20
+Answer = dict[str, Any]
+
+
+class Stop(Exception):
+    """The peer is out of this case: status and reason."""
+
+
+class Session:
+    """What one worker holds."""
+
+    def __init__(self) -> None:
+        """Nothing prepared yet."""
+        self.call: Call = lambda: None
+        self.expected: object = None
+        self.repeat = 1
+        self.call_s = 0.0
+        self.planted = 1
+        self.workload: Workload | None = None
+        self.arguments: tuple[Any, ...] = ()
+
+    def prepare(self, peer: str, case: str, seed: int, pinned: bool, planted: int = 1) -> Answer:
+        """Import the peer, build the arguments, compute what NumPy says.
+
+        `planted` repeats each call, to try out that a slower function is noticed.
+        """
+        pin(pinned)
+        kind = PEERS[peer]
+        try:
+            kind.load()
+        except Exception as error:  # whatever a broken installation raises
+            raise Stop(MISSING, reason(error)) from error
+        workload = find([case])[0]
+        arguments = workload.arguments(seed)
+        self.expected = workload.function(*arguments)
+        self.workload, self.arguments, self.planted = workload, arguments, planted
+        try:
+            self.call = kind.prepare(workload, arguments)
+        except Exception as error:
+            raise Stop(UNSUPPORTED, reason(error)) from error
+        size, dtype = facts(arguments)
+        return {"size": size, "dtype": dtype}
+
+    def first(self) -> Answer:
+        """The first call: compiling included; its result is compared with NumPy's."""
+        started = time.perf_counter()
+        try:
+            result = self.call()
+        except Exception as error:
+            raise Stop(UNSUPPORTED, reason(error)) from error
+        first_s = time.perf_counter() - started
+        wrong = disagreement(result, self.expected)
+        if wrong:
+            raise Stop(WRONG, wrong)
+        return {"first_s": first_s}
+
+    def steady(self) -> Answer:
+        """Warm up, and find how many calls make a sample."""
+        self.expected = None
+        for _ in range(3):  # libraries start threads and settle on code in their first calls
+            self.call_s = self._timed(1)
+        while self.call_s * self.repeat < SAMPLE_S / 2 and self.repeat < 10**5:
+            self.repeat *= 4
+            self.call_s = self._timed(self.repeat)
+        self.repeat = max(1, math.ceil(SAMPLE_S / max(self.call_s, 1e-9)))
+        return {"call_s": self.call_s}
+
+    def sample(self) -> Answer:
+        """One sample."""
+        if self.call_s < WARM_BELOW_S:
+            self.call()
+        return {"sample_s": self._timed(self.repeat)}
+
+    def memory(self) -> Answer:
+        """How far resident memory grows during a warm call, None where Linux does not tell."""
+        _give_back_memory()
+        gc.collect()
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+            before = _status_kib("VmRSS")
+            result = self.call()
+            peak = _status_kib("VmHWM")
+        except (OSError, ValueError):
+            return {"peak_bytes": None}
+        grown = (peak - before) * 1024
+        # A library that keeps memory for itself shows no growth, not even for its result.
+        seen = grown >= result_bytes(result) // 2
+        return {"peak_bytes": max(0, grown) if seen else None}
+
+    def plan(self) -> Answer:
+        """What axiomjit's plan of the prepared case costs."""
+        assert self.workload is not None
+        try:
+            cost = jit(self.workload.function, strict=True).lower(*self.arguments).cost
+        except AxiomError:  # the first call has said why
+            return {"cost": None}
+        return {"cost": {name: getattr(cost, name) for name in Cost._fields}}
+
+    def limits(self, pinned: bool, threads: int) -> Answer:
+        """The machine's own limits."""
+        pin(pinned)
+        return measure_limits(threads)
+
+    def _timed(self, repeat: int) -> float:
+        call, repeat_all = self.call, range(repeat * self.planted)
+        gc.disable()
+        started = time.perf_counter()
+        for _ in repeat_all:
+            call()
+        taken = time.perf_counter() - started
+        gc.enable()
+        return taken / repeat
+
+
+def result_bytes(result: object) -> int:
+    """Memory that belongs to results, small ones left out."""
+    sizes = (getattr(leaf, "nbytes", 0) for leaf in flatten(result)[0] if not _is_view(leaf))
+    return sum(size for size in sizes if size >= LARGE_BYTES)
+
+
+def _is_view(leaf: object) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.base is not None
+
+
+def pin(pinned: bool) -> None:
+    """Stay on one core, so that no library can use more, whatever it thinks of threads."""
+    if pinned and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def _give_back_memory() -> None:
+    """Let each larger block come from the system again, so that growth is seen."""
+    try:
+        library = ctypes.CDLL(None)
+        library.mallopt(-3, 65536)  # M_MMAP_THRESHOLD
+        library.malloc_trim(0)
+    except (OSError, AttributeError):  # another C library
+        return
+
+
+def _status_kib(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    raise ValueError(field)
+
+
+def serve(session: Session, lines: Any, answer: Callable[[Answer], None]) -> None:
+    """Do what each line asks until there are no more."""
+    for line in lines:
+        asked = json.loads(line)
+        try:
+            answer(getattr(session, asked.pop("do"))(**asked))
+        except Stop as stop:
+            answer({"status": stop.args[0], "reason": stop.args[1]})
+
+
+def main() -> None:
+    """Serve this process's own pipe; what libraries print goes to standard error."""
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+
+    def answer(what: Answer) -> None:
+        own.write(json.dumps(what) + "\n")
+        own.flush()
+
+    serve(Session(), sys.stdin, answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Graph -> Graph: copies into C order that their readers do not need are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from axiomjit.dims import Dim, dim
+from axiomjit.graph import Graph, Held, Input, Node, Op, Update, is_view, rewrite
+from axiomjit.index_maps import Affine, IndexMap, affine, compose, fixed
+from axiomjit.primitives import MERGED
+from axiomjit.quotients import exact_quotient
+
+Layouts = Mapping[int, tuple[Dim, ...]]
+
+
+def drop_packs(graph: Graph, layouts: Layouts) -> Graph:
+    """Read past copies that were made so that dimensions can be merged.
+
+    A reader whose map merges nothing, since it splits again what was merged, reads what was
+    copied; a reader of a copy of an argument or held array that lies dense in C order already
+    walks through that. Views read the copy: what they show is fresh memory.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal graph.
+    Keeps: the value of every output, and which outputs are views of arguments.
+    """
+    return rewrite(graph, lambda node: _drop(node, layouts))
+
+
+def _drop(node: Node, layouts: Layouts) -> Node:
+    if not isinstance(node, Op) or is_view(node):
+        return node
+    reads = [
+        _source(child, index, node, layouts)
+        for child, index in zip(node.operands, node.maps, strict=True)
+    ]
+    if isinstance(node, Update):
+        reads[0] = (node.operands[0], node.maps[0])  # which is written, not read
+    operands = tuple(child for child, _ in reads)
+    if operands == node.operands:
+        return node
+    rebuilt: Node = node.replace(operands=operands, maps=tuple(index for _, index in reads))
+    return rebuilt
+
+
+def _source(child: Node, index: IndexMap, op: Op, layouts: Layouts) -> tuple[Node, IndexMap]:
+    if not isinstance(child, Op) or child.primitive is not MERGED:
+        return child, index
+    (packed,) = child.operands
+    plain = _split_again(index, child.shape, op.extents)
+    if plain is not None:
+        return packed, compose(child.maps[0], plain)
+    walk = _dense_walk(child, packed, layouts)
+    return (child, index) if walk is None else (packed, compose(walk, index))
+
+
+def _split_again(
+    index: IndexMap, shape: tuple[Dim, ...], extents: tuple[Dim, ...]
+) -> IndexMap | None:
+    """The map with each function inside its dimension, what exceeds it carried to the one before.
+
+    None where that is not certain for all lengths.
+    """
+    functions: list[Affine] = []
+    carried = fixed(0)
+    for d in reversed(range(len(shape))):
+        own = dict(index[d].terms)
+        for k, factor in carried.terms:
+            own[k] = own.get(k, dim(0)) + factor
+        offset = index[d].offset + carried.offset
+        carried = fixed(0)
+        if d:
+            over = {k: q for k, c in own.items() if (q := exact_quotient(c, shape[d])) is not None}
+            carried = affine(over)
+            own = {k: c for k, c in own.items() if k not in over}
+            if not _stays_below(own, offset, shape[d], extents):
+                return None
+        functions.append(affine(own, offset))
+    return tuple(reversed(functions))
+
+
+def _stays_below(
+    terms: Mapping[int, Dim], offset: Dim, length: Dim, extents: tuple[Dim, ...]
+) -> bool:
+    """Whether the function is surely between 0 and a length."""
+    highest = offset
+    for k, factor in terms.items():
+        if factor.constant is None or factor.constant < 0:
+            return False
+        highest = highest + factor * (extents[k] - 1)
+    left = (length - 1 - highest).constant
+    return left is not None and left >= 0 and offset.constant is not None and offset.constant >= 0
+
+
+def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
+    """The map from an array that lies in memory as its copy would; None where it does not."""
+    strides = _strides(packed, layouts)
+    if strides is None or not any(stride.constant == 1 for stride in strides):
+        return None
+    (index,) = pack.maps
+    first = dim(0)
+    seen = [dim(0)] * len(pack.shape)
+    for function, stride in zip(index, strides, strict=True):
+        first = first + function.offset * stride
+        for k, factor in function.terms:
+            seen[k] = seen[k] + factor * stride
+    step = dim(1)
+    steps: dict[int, Dim] = {}
+    for k in reversed(range(len(seen))):
+        if seen[k] is not step and pack.shape[k].constant != 1:
+            return None
+        steps[k] = step
+        step = step * pack.shape[k]
+    unit = next(d for d, stride in enumerate(strides) if stride.constant == 1)
+    whole = affine(steps, first)
+    return tuple(whole if d == unit else fixed(0) for d in range(len(strides)))
+
+
+def _strides(node: Node, layouts: Layouts) -> tuple[Dim, ...] | None:
+    """The strides of an argument or of a held array, in elements."""
+    if isinstance(node, Held):
+        return tuple(dim(step // node.array.itemsize) for step in node.array.strides)
+    return layouts.get(node.position) if isinstance(node, Input) else None

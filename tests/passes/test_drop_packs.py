@@ -1,0 +1,72 @@
+"""Copies into C order are dropped where readers split again, or where memory is dense."""
+
+import numpy as np
+import pytest
+
+from axiomjit import builder
+from axiomjit.dims import Scope, dim, symbol
+from axiomjit.graph import Graph, Input
+from axiomjit.index_maps import identity, shift
+from axiomjit.merging import merge, split
+from axiomjit.passes.compose_views import compose_views
+from axiomjit.passes.drop_packs import drop_packs
+from axiomjit.primitives import PRIMITIVES
+from tests.graphs import Case, before_and_after, evaluated, follow, lowered, run_plain_case
+from tests.passes.examples import example, numbers
+
+N, M = symbol("n0"), symbol("n1")
+X = Input(np.dtype("f8"), 0, (N, M))
+VALUE = numbers(6, 7)
+LATER = shift(identity(2), (1, 0))
+
+
+DENSE = (M, dim(1))
+
+
+def case(node, value=VALUE, strides=DENSE):
+    """The case of a node that depends on X alone."""
+    values = {d.terms[0][0][0]: length for d, length in zip((N, M), value.shape, strict=True)}
+    return Case(Graph((X,), (node,)), {0: strides}, Scope(values), (value,), None, ((0, None),))
+
+
+def doubled(node):
+    return builder.elementwise(PRIMITIVES["add"], node, node)
+
+
+CASES = {
+    "dense": lambda: case(doubled(merge(X, [2]))),
+    "dense-part": lambda: case(doubled(merge(builder.view(X, LATER, (N - 1, M)), [2]))),
+    "not-dense": lambda: case(doubled(merge(X, [2])), VALUE.T.copy().T, (dim(1), N)),
+    "split-again": lambda: case(doubled(split(merge(doubled(X), [2]), 0, (N, M)))),
+    "split-otherwise": lambda: case(doubled(split(merge(doubled(X), [2]), 0, (M, N)))),
+    "folded": lambda: case(builder.fold(builder.SUM, merge(X, [2]), (0,))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_drop_packs_golden(golden, name):
+    golden(before_and_after("drop_packs", CASES[name]()))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_stay(name):
+    one = CASES[name]()
+    (want,) = evaluated(one.graph, one)
+    after = drop_packs(compose_views(one.graph), one.layouts)
+    np.testing.assert_array_equal(evaluated(after, one)[0], want)
+    np.testing.assert_array_equal(run_plain_case(one, lowered(one).plan)[0], want)
+
+
+@pytest.mark.parametrize("name", ["strided", "centred", "merged"])
+def test_drop_packs_leaves_alone(name):
+    one = example(name)
+    before = compose_views(one.graph)
+    assert drop_packs(before, one.layouts) is before
+
+
+def test_views_that_are_outputs_keep_their_copy():
+    one = follow(lambda x: x.T.reshape(-1).reshape(7, 6), VALUE)
+    before = compose_views(one.graph)
+    assert drop_packs(before, one.layouts) is before
+    (result,) = run_plain_case(one, lowered(one).plan)
+    assert not np.shares_memory(result, one.arguments[0])
