@@ -68,6 +68,7 @@ def run_pipeline(graph: Graph, layouts: Mapping[int, tuple[Dim, ...]], scope: Sc
     simplified = _verified(compose_views(graph), verify_graph)
     simplified = _verified(drop_packs(simplified, layouts), verify_graph)
     simplified = _verified(simplify_algebra(simplified), verify_graph)
+    simplified = _verified(save_versions(simplified), verify_graph)
     views = _verified(lower_to_views(simplified, layouts), verify_views)
     loops = _verified(lower_to_loops(views), verify_loops)
     for loop_pass in LOOP_PASSES[:-1]:
