@@ -8,6 +8,7 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
+from axiomjit import descriptions as descriptions
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
 from axiomjit.axis import Axis, make_axis
@@ -37,6 +38,15 @@ from axiomjit.axis_reductions import (
     tensor_size,
     variance,
 )
+from axiomjit.axis_state import (
+    assign,
+    doall,
+    fill,
+    materialize,
+    sequential,
+    set_item,
+    variable,
+)
 from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_role
 from axiomjit.axis_views import (
     expand_dims,
@@ -65,6 +75,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "assign",
     "astype",
     "axes_with_order",
     "axes_with_role_order",
@@ -74,8 +85,10 @@ __all__ = [
     "clip",
     "config",
     "constant",
+    "doall",
     "dot",
     "expand_dims",
+    "fill",
     "flatten",
     "flatten_at",
     "jit",
@@ -84,12 +97,15 @@ __all__ = [
     "make_axis_class",
     "make_axis_role",
     "map_roles",
+    "materialize",
     "max",
     "mean",
     "min",
     "placeholder",
     "prod",
     "rename",
+    "sequential",
+    "set_item",
     "slice_along_axis",
     "squared_L2",
     "stats",
@@ -97,6 +113,7 @@ __all__ = [
     "tensor_size",
     "tensor_slice",
     "unflatten",
+    "variable",
     "variance",
     "where",
 ]

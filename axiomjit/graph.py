@@ -77,11 +77,15 @@ _interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDicti
 
 
 class Input(Node):
-    """The argument at a position; `is_weak` for a Python number."""
+    """The argument at a position; `is_weak` for a Python number.
+
+    In the doors `memory` is the storage that may be assigned to, told apart by identity.
+    """
 
     position: int
     extents: tuple[Dim, ...]
     is_weak: bool = False
+    memory: object = None
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -216,17 +220,24 @@ class Graph(Record):
         return self.outputs[: len(self.outputs) - len(self.writes)]
 
 
-def post_order(outputs: tuple[Node, ...]) -> Iterator[Node]:
-    """Every node once, operands before users; iterative, so that long chains do not recurse."""
+def post_order(
+    outputs: tuple[Node, ...],
+    children: Callable[[Node], tuple[Node, ...]] = lambda node: node.children,
+) -> Iterator[Node]:
+    """Every node once, operands before users; iterative, so that long chains do not recurse.
+
+    `children` may leave out operands that are not to be looked at.
+    """
     seen: set[Node] = set()
     stack: list[tuple[Node, int]] = [(node, 0) for node in reversed(outputs)]
     while stack:
         node, next_child = stack.pop()
         if node in seen:
             continue
-        if next_child < len(node.children):
+        below = children(node)
+        if next_child < len(below):
             stack.append((node, next_child + 1))
-            stack.append((node.children[next_child], 0))
+            stack.append((below[next_child], 0))
             continue
         seen.add(node)
         yield node
