@@ -114,11 +114,10 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
         AxesError: the value has axes that `lvalue` has not.
         GraphTypeError: `lvalue` is an r-tensor, or the value cannot be converted by 'same_kind'.
     """
-    effect, _ = _assigned(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}")
-    return effect
+    return _assigned(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}", False)[0]
 
 
-def _assigned(lvalue: Tensor, rvalue: Operand, asked: str) -> tuple[Tensor, Root]:
+def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tuple[Tensor, Root]:
     """The tensor of a write, and the storage that is written."""
     target = as_tensor(lvalue, asked)
     place = place_of(target.node)
@@ -142,7 +141,7 @@ def _assigned(lvalue: Tensor, rvalue: Operand, asked: str) -> tuple[Tensor, Root
         _check_kind(value.dtype, target, asked)
     node = cast(value.node, target.dtype)
     source = axis_map(axes, target.axes)
-    effect = note(written(place, node, source, axis_extents(target.axes)))
+    effect = note(written(place, node, source, axis_extents(target.axes), put_down))
     inherit(effect, target.node)
     return labelled(effect, target.axes, target, value), place[0]
 
@@ -151,7 +150,7 @@ def _set(target: Tensor, key: Key, value: Operand) -> None:
     """What `target[key] = value` does."""
     asked = f"a write of {shown((value,))} into {shown((target,))}"
     part = target if key is Ellipsis else target[key]
-    effect, root = _assigned(part, value, asked)
+    effect, root = _assigned(part, value, asked, True)
     put_down(root, effect.node)
 
 

@@ -144,6 +144,16 @@ def _lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Program, dict[Symbol, int], list[object], Graph]:
     """The program of a graph for these arguments, its lengths, what it takes, and its graph."""
+    placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
+    key = (placed, tuple(layouts.items()))
+    program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
+    return program, values, arrays, placed
+
+
+def placed_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
+    """The graph over the lengths of its arguments' class, their layouts, lengths and arrays."""
     arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
     classes = ArgumentClass()
     ordered = sorted(lengths.items(), key=lambda item: item[0].name)
@@ -155,10 +165,7 @@ def _lowered_for(
         argument = arrays[node.position]
         if isinstance(argument, Array):
             layouts[node.position] = classes.strides(argument, node.shape)
-    key = (placed, tuple(layouts.items()))
-    values = classes.values
-    program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
-    return program, values, arrays, placed
+    return placed, layouts, classes.values, arrays
 
 
 def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:

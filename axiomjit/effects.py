@@ -8,6 +8,7 @@ each write is an `Update` of the version before, and each read is of the version
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -51,7 +52,9 @@ class Effect(Node):
 class Assign(Effect):
     """A value is written into a storage: at `target` of the root, read at `source`.
 
-    Its value is the part that was written; the serial number tells equal writes apart.
+    Its value is the part that was written; the serial number tells equal writes apart. One that
+    was `put_down` by `x[...] = y` happens between what was built before and what is built after;
+    others happen where they stand.
     """
 
     root: Root
@@ -60,6 +63,7 @@ class Assign(Effect):
     source: IndexMap
     extents: tuple[Dim, ...]
     serial: int
+    put_down: bool
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -114,7 +118,7 @@ class Steps(Effect):
 
 
 class Later(Effect):
-    """A storage after an effect: what is read is what it holds at the moment of the reading."""
+    """A storage after a write that was put down."""
 
     before: Node
     root: Root
@@ -178,14 +182,19 @@ def place_of(node: Node) -> tuple[Root, IndexMap] | None:
 
 
 def written(
-    place: tuple[Root, IndexMap], value: Node, source: IndexMap, extents: tuple[Dim, ...]
+    place: tuple[Root, IndexMap],
+    value: Node,
+    source: IndexMap,
+    extents: tuple[Dim, ...],
+    put_down: bool,
 ) -> Node:
     """The effect of writing a value, read through `source`, into a place.
 
     Its value is the part. What was put down before for the storage happens before.
     """
     root, target = place
-    effect = Assign(root.dtype, root, target, value, source, extents, next(_serials))
+    serial = next(_serials)
+    effect = Assign(root.dtype, root, target, value, source, extents, serial, put_down)
     before = memory_of(root).latest
     return effect if before is None else Steps(root.dtype, (before, effect))
 
@@ -203,12 +212,18 @@ def update(
 
 
 class Versions:
-    """Which node each storage holds now, while effects are followed in their order."""
+    """Which node each storage holds now, while effects are followed in their order.
+
+    What was built before a write was put down reads the version before it, until something else
+    is written where it stands: `before` has that version and the number of such writes.
+    """
 
     def __init__(self) -> None:
         """Nothing was written yet."""
         self.now: dict[Node, Node] = {}
         self.done: dict[Node, Node] = {}
+        self.before: dict[Node, tuple[int, Node]] = {}
+        self.others: Counter[Node] = Counter()
 
     def value(self, node: Node) -> Node:
         """The node over versions: its effects happen, each once, then the rest is read."""
@@ -228,7 +243,11 @@ class Versions:
         match effect:
             case Assign(root=root, target=target, extents=extents):
                 value = self.value(effect.value)
-                old = self.value(root)
+                old = self.now.get(root) or self.value(root)
+                if effect.put_down:
+                    self.before.setdefault(root, (self.others[root], old))
+                else:
+                    self.others[root] += 1
                 self.now[root] = update(old, target, value, effect.source, extents)
                 return builder.view(self.now[root], target, extents)
             case Fresh():
@@ -237,8 +256,10 @@ class Versions:
                 return self.now[effect]
             case Steps(steps=steps):
                 return [self.value(step) for step in steps][-1]
-            case Later(before=before):
-                return self.value(before)
+            case Later(before=before, root=root):
+                self.value(before)
+                self.before[effect] = self.others[root], self.now[root]
+                return self.now[root]
         raise TypeError(type(effect).__name__)
 
     def _read(self, node: Node) -> Node:
@@ -246,9 +267,9 @@ class Versions:
         for part in post_order((node,), _inside):
             match part:
                 case Later(root=root):
-                    new[part] = self.now.get(root, root)
-                case Fresh():
-                    new[part] = self.now[part]
+                    new[part] = self._held(part, root)
+                case Input() | Fresh():
+                    new[part] = self._held(part, part)
                 case Effect():
                     new[part] = self.done[part]
                 case Op():
@@ -256,8 +277,13 @@ class Versions:
                     same = operands == part.operands
                     new[part] = part if same else part.replace(operands=operands)
                 case _:
-                    new[part] = self.now.get(part, part)
+                    new[part] = part
         return new[node]
+
+    def _held(self, seen: Node, root: Node) -> Node:
+        """What a storage holds for who names it in this way."""
+        others, version = self.before.get(seen, (-1, root))
+        return version if others == self.others[root] else self.now.get(root, root)
 
 
 def _inside(node: Node) -> tuple[Node, ...]:

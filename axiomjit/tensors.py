@@ -25,7 +25,7 @@ from axiomjit.effects import Memory, latest, with_versions
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.graph import Held, Input, Node, Scalar, post_order
 from axiomjit.index_maps import IndexMap, permutation
-from axiomjit.late_checks import bound_lengths, inherit
+from axiomjit.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.node_descriptions import describe
 from axiomjit.origins import note, user_location
@@ -78,7 +78,7 @@ class Tensor(AxisOperand["Tensor"]):
 
         (Seed 002, "Basic Tensor Descriptions".)
         """
-        return describe(self.node, self.axes)
+        return describe(self.node, self.axes, known_lengths(self.used_axes))
 
     @property
     def T(self) -> Tensor:

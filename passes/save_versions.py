@@ -7,8 +7,9 @@ from collections.abc import Collection
 from axiomjit.graph import Graph, Node, Op, Update, post_order, rewrite
 from axiomjit.index_maps import identity
 from axiomjit.passes.choose_storage import choose_storage
-from axiomjit.passes.order_writes import order_writes, reads_of
+from axiomjit.passes.order_writes import order_writes
 from axiomjit.primitives import SAVE
+from axiomjit.stored_reads import reads_of
 
 
 def save_versions(graph: Graph) -> Graph:
