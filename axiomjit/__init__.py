@@ -8,6 +8,7 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
+from axiomjit import axis_numpy as axis_numpy
 from axiomjit import descriptions as descriptions
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
@@ -20,6 +21,12 @@ from axiomjit.axis_functions import (
     broadcast,
     cast_axes,
     dot,
+)
+from axiomjit.axis_joins import (
+    concat_along_axis,
+    one_hot,
+    pad,
+    stack,
 )
 from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
 from axiomjit.axis_reductions import (
@@ -56,6 +63,13 @@ from axiomjit.axis_views import (
     tensor_slice,
     unflatten,
 )
+from axiomjit.axis_wholes import (
+    argsort,
+    cumprod,
+    cumsum,
+    sort,
+    take,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -76,6 +90,7 @@ __all__ = [
     "argmax",
     "argmin",
     "assign",
+    "argsort",
     "astype",
     "axes_with_order",
     "axes_with_role_order",
@@ -83,9 +98,12 @@ __all__ = [
     "cast_axes",
     "cast_role",
     "clip",
+    "concat_along_axis",
     "config",
     "constant",
     "doall",
+    "cumprod",
+    "cumsum",
     "dot",
     "expand_dims",
     "fill",
@@ -101,15 +119,20 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "one_hot",
+    "pad",
     "placeholder",
     "prod",
     "rename",
     "sequential",
     "set_item",
     "slice_along_axis",
+    "sort",
     "squared_L2",
+    "stack",
     "stats",
     "sum",
+    "take",
     "tensor_size",
     "tensor_slice",
     "unflatten",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,9 +11,8 @@ from numpy.typing import DTypeLike
 from axiomjit import axis_operators, builder, dtypes, numpy_table
 from axiomjit.axes import Axes
 from axiomjit.axis_pairing import check_outer, common_order, matched
-from axiomjit.errors import GraphTypeError, UnsupportedError
+from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Node
-from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import user_location
 from axiomjit.primitives import PRIMITIVES, WHERE, Primitive
 from axiomjit.tensors import (
@@ -189,44 +188,19 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
 
 def _functions() -> dict[str, Function]:
     """A function for each name that NumPy has for a ufunc of the table with one result."""
-    names = (name for name in dir(np) if getattr(np, name) in _SINGLE)
-    functions = {name: _function(name, getattr(np, name)) for name in names}
+    ufuncs = ((n, getattr(np, n)) for n in dir(np) if isinstance(getattr(np, n), np.ufunc))
+    functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
     # The name that the graph of the seeds has for it.
     return functions | {"floordivide": _function("floordivide", np.floor_divide)}
 
 
-_SINGLE: Final = [u for u in numpy_table.UFUNCS if u.nout == 1 and u.signature is None]
+UFUNCS: Final = frozenset(
+    ufunc for ufunc in numpy_table.UFUNCS if ufunc.nout == 1 and ufunc.signature is None
+)
+"""The ufuncs of the table that are elementwise, with one result."""
+
 FUNCTIONS: Final[Mapping[str, Function]] = _functions()
 """By name."""
 
 
-def _ufunc(
-    ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: Mapping[str, object]
-) -> Any:
-    """NumPy's ufunc of operands with axes: of named arrays alone a named array."""
-    asked = f"np.{ufunc.__name__} of {shown(operands)}"
-    if method != "__call__" or options:
-        seen = f"{method} with {', '.join(options)}" if options else method
-        remedy = "call the ufunc itself, without options; fold with sum(x, axes) and its like"
-        raise UnsupportedError(asked, seen, remedy, user_location())
-    if ufunc in _SINGLE:
-        result = apply(ufunc, *operands)
-        eager = not any(isinstance(value, Tensor) for value in operands)
-        return result.eval() if eager else result
-    if ufunc.signature or any(isinstance(value, Tensor) for value in operands):
-        seen = "a ufunc outside the table of primitives"
-        remedy = "apply it to values: x.eval(), or the results of a computation"
-        raise UnsupportedError(asked, seen, remedy, user_location())
-    tensors = [as_tensor(value, asked) for value in operands]
-    axes, labels = paired(tensors, asked)
-    values = [
-        labelled(builder.view(t.node, axis_map(label, axes), axis_extents(axes)), axes, t)
-        for t, label in zip(tensors, labels, strict=True)
-    ]
-    results = ufunc(*(np.asarray(value) for value in values))
-    if isinstance(results, tuple):
-        return tuple(NamedArray(result, axes) for result in results)
-    return NamedArray(results, axes)
-
-
-axis_operators.install(ufunc=_ufunc, **FUNCTIONS)
+axis_operators.install(**FUNCTIONS)

@@ -43,6 +43,11 @@ class AxisOperand(Generic[Result]):
     ) -> object:
         return _operations["ufunc"](ufunc, method, operands, options)
 
+    def __array_function__(
+        self, function: Any, types: object, operands: Any, options: Any
+    ) -> object:
+        return _operations["function"](function, operands, options)
+
     def __getitem__(self, key: object) -> Result:
         return self._apply("part", self, key)
 

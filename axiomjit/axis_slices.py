@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import NamedTuple, SupportsIndex
+from typing import Final, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from axiomjit.late_checks import Parts, require
 from axiomjit.origins import user_location
 from axiomjit.ranges import range_of
 
+REMEDY: Final = (
+    "use integers, slices of integers, ... or a dictionary from axes to these; "
+    "choose by values with where(condition, x, y) or take(x, indices, axis)"
+)
 Item = SupportsIndex | slice
 Key = Item | EllipsisType | Sequence[object] | Mapping[Axis, Item]
 
@@ -117,20 +121,24 @@ def _checked_item(item: object, asked: str) -> int | Range:
             remedy = "give a step that is not zero"
             raise AxesError(asked, f"{item}", remedy, user_location())
         return Range(start, stop, 1 if step is None else step)
-    return _checked_integer(item, asked)
+    return checked_integer(item, asked, REMEDY)
 
 
 def _checked_bound(bound: object, asked: str) -> int | None:
-    return None if bound is None else _checked_integer(bound, asked)
+    return None if bound is None else checked_integer(bound, asked, REMEDY)
 
 
-def _checked_integer(item: object, asked: str) -> int:
+def checked_integer(item: object, asked: str, remedy: str) -> int:
+    """An integer, NumPy's included; bools are none.
+
+    Raises:
+        GraphTypeError: it is none.
+    """
     if isinstance(item, SupportsIndex) and not isinstance(item, bool | np.ndarray):
         return operator.index(item)
     raise GraphTypeError(
         asked,
-        f"an item of type {type(item).__name__}",
-        "use integers, slices of integers, ... or a dictionary from axes to these; "
-        "choose by values with where(condition, x, y) or take(x, indices, axis)",
+        f"a {type(item).__name__}",
+        remedy,
         user_location(),
     )

@@ -28,7 +28,10 @@ from axiomjit.errors import (
 from axiomjit.explain import Explanation
 from axiomjit.lengths import Length
 from axiomjit.lowered import Lowered
+from axiomjit.named_arrays import NamedArray
+from axiomjit.named_calls import NamedCalls
 from axiomjit.records import Record
+from axiomjit.tensors import Tensor
 from axiomjit.trace import Trace, Tracer, trace
 from axiomjit.tree import LEAF, Structure, unflatten
 
@@ -98,6 +101,7 @@ class Jitted(Generic[P, R]):
         self._strict = strict
         self._exact: OrderedDict[object, Ready] = OrderedDict()
         self._programs: ProgramTable[TracedProgram] = ProgramTable(CLASSES)
+        self._named = NamedCalls(function)
         self._lock = threading.Lock()
         self._in_numpy = False
         self._hits = self._bound = self._traced = 0
@@ -120,7 +124,7 @@ class Jitted(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run; results are new arrays, or views where NumPy would return one."""
-        if self._in_numpy or user_traps_errors():
+        if (self._in_numpy or user_traps_errors()) and not _has_axes((*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else _arrays_key(args)
         ready = None if quick is None else self._exact.get(quick)
@@ -133,8 +137,10 @@ class Jitted(Generic[P, R]):
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
         call = take_apart(self._signature, self._static, args, kwargs)
-        if any(isinstance(value, Tracer | Length) for value in (*call.dynamic, *_values(call))):
+        if any(isinstance(v, Tracer | Length | Tensor) for v in (*call.dynamic, *_values(call))):
             return self._function(*args, **kwargs)
+        if _has_axes(call.dynamic):
+            return self._named.run(call)
         key = quick or exact_key(call)
         ready = self._exact.get(key)
         if ready is not None:
@@ -161,6 +167,8 @@ class Jitted(Generic[P, R]):
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """
         call = take_apart(self._signature, self._static, args, kwargs)
+        if _has_axes(call.dynamic):
+            return cast(Lowered, self._named.lower(call))
         signature = classify(call, _plain(call))
         program = self._program(call, signature)
         return Lowered(program.stages, signature.values, call.names)
@@ -225,6 +233,10 @@ class Jitted(Generic[P, R]):
             )
 
 
+def _has_axes(arguments: Sequence[object]) -> bool:
+    return any(isinstance(value, NamedArray) for value in arguments)
+
+
 def _values(call: Call) -> Iterator[object]:
     return (value for _, value in call.static)
 
@@ -287,7 +299,8 @@ def jit(
     The function is followed once per class of arguments (dtypes, ranks, which lengths are equal
     or at most 4, kinds of strides); another length costs no compile. Arrays and numbers are
     traced; every other argument, and those in `static_argnames`, is static: another value means
-    following the function again.
+    following the function again. Named arrays are traced as tensors, by their axes, and tensors in
+    the result become named arrays.
 
     Args:
         fn: the function; without it, `jit` is a decorator with options.

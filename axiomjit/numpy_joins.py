@@ -12,7 +12,7 @@ from axiomjit import builder, dtypes
 from axiomjit.dims import Dim, dim, product
 from axiomjit.errors import GraphValueError, UnsupportedError
 from axiomjit.graph import Node
-from axiomjit.joins import concatenate
+from axiomjit.joins import concatenate, filled
 from axiomjit.numpy_options import Axis, Row, axes_of, only_defaults, refuse
 from axiomjit.numpy_reshape import reshaped
 from axiomjit.numpy_shapes import (
@@ -225,8 +225,10 @@ def _constant(node: Node, axis: int, widths: Widths, fill: tuple[Any, Any]) -> M
         number = builder.as_node(value, "pad")
         check_fits(number, node.dtype)
         numbers.append(cast(number, node.dtype))
-    extents = [(*node.shape[:axis], width, *node.shape[axis + 1 :]) for width in widths]
-    before, after = map(builder.broadcast_to, numbers, extents)
+    before, after = (
+        filled(number, node.shape, axis, width)
+        for number, width in zip(numbers, widths, strict=True)
+    )
     return before, after
 
 

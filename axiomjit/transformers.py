@@ -81,8 +81,8 @@ class Computation:
         self,
         outputs: Outputs,
         placeholders: tuple[Tensor, ...],
-        named: bool,
-        storages: Storages,
+        named: bool = False,
+        storages: Storages | None = None,
     ) -> None:
         """See `Transformer.computation`."""
         self._outputs: Final = outputs
@@ -93,7 +93,7 @@ class Computation:
         self._axes: Final = used_axes((*self._tensors, *placeholders), Axes())
         self._nodes: Final = tuple(tensor.node for tensor in self._tensors)
         self.graph, self._variables = _program(self._nodes, inputs)
-        self._storages: Final = storages
+        self._storages: Final = storages or Storages()
         self._lengths: dict[Symbol, int] | None = None
 
     def __call__(self, *arguments: object) -> Any:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from axiomjit.bench.cases import CASES, find
 from axiomjit.bench.peers import PEERS, SLOW, chosen
-from axiomjit.bench.progress import Progress
-from axiomjit.bench.records import Case, Result, read_result, write_result
+from axiomjit.bench.records import read_result, write_result
 from axiomjit.commands import run_command
 from axiomjit.errors import BenchError
 
@@ -72,10 +71,20 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "intervals of both ratios do not meet, and measuring it once more, in the tree that this "
         "command belongs to, says so again.",
     )
-    compare.add_argument("before", type=Path, metavar="A.json", help="the results to compare with")
-    compare.add_argument("after", type=Path, metavar="B.json", help="the results of this tree")
+    compare.add_argument("before", nargs="?", type=Path, metavar="A.json", help="an earlier run")
+    compare.add_argument("after", nargs="?", type=Path, metavar="B.json", help="one of this tree")
     compare.add_argument(
         "--no-rerun", action="store_true", help="believe the files, measure nothing again"
+    )
+    compare.add_argument(
+        "--try",
+        dest="planted",
+        metavar="NAME",
+        help="instead of files: measure quick runs of this tree, unchanged and with the calls of "
+        "this case made twice, and say how often a case is called slower",
+    )
+    compare.add_argument(
+        "--tries", type=int, default=5, metavar="N", help="of each kind, for --try"
     )
     compare.set_defaults(run=_compare)
 
@@ -103,21 +112,13 @@ def _list(arguments: argparse.Namespace) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from axiomjit.bench.results import keep
-    from axiomjit.bench.run import run
     from axiomjit.bench.table import table
+    from axiomjit.bench.trial import with_progress
 
     workloads = find(arguments.case)
     names = [name for name in arguments.peers.split(",") if name]
     peers = chosen(names, arguments.quick)
-    with Progress(len(workloads)) as progress:
-        result = run(
-            workloads,
-            peers,
-            quick=arguments.quick,
-            seed=arguments.seed,
-            tell=progress.tell,
-            done=lambda case: progress.step(case.name),
-        )
+    result = with_progress(workloads, peers, quick=arguments.quick, seed=arguments.seed)
     print(table(result), end="")
     if arguments.json:
         write_result(result, arguments.json)
@@ -127,30 +128,35 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _compare(arguments: argparse.Namespace) -> int:
     from axiomjit.bench.compare import compare
+    from axiomjit.bench.trial import measure_again, try_out
 
+    if arguments.planted:
+        text, good = try_out(arguments.planted, arguments.tries)
+        print(text, end="")
+        return 0 if good else 1
+    if arguments.after is None:
+        raise BenchError("compare two runs", "fewer than two files", "name A.json and B.json")
     before, after = read_result(arguments.before), read_result(arguments.after)
-
-    def again(cases: Sequence[str]) -> Result:
-        from axiomjit.bench.run import run
-
-        with Progress(len(cases)) as progress:
-            progress.tell(f"measuring again: {', '.join(cases)}")
-
-            def done(case: Case) -> None:
-                progress.step(case.name)
-
-            return run(
-                find(cases), chosen(["numpy"], True), quick=after.quick, seed=after.seed, done=done
-            )
-
-    verdict = compare(before, after, None if arguments.no_rerun else again)
+    verdict = compare(before, after, None if arguments.no_rerun else measure_again(after))
     print(verdict.text, end="")
     return 1 if verdict.slower else 0
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.table import table
+    from axiomjit.bench.history import write_history
+    from axiomjit.bench.page import write_page
+    from axiomjit.bench.results import kept
+    from axiomjit.bench.table import markdown
 
-    if arguments.file is None:
+    if arguments.history:
+        out = arguments.out or Path("history.html")
+        write_history(kept(), out)
+    elif arguments.file is None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
-    print(table(read_result(arguments.file)), end="")
+    elif arguments.markdown:
+        print(markdown(read_result(arguments.file)), end="")
+        return
+    else:
+        out = arguments.out or arguments.file.with_suffix(".html")
+        write_page(read_result(arguments.file), out)
+    print(f"wrote {out}")

@@ -18,9 +18,9 @@ from axiomjit import jit
 
 TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
 """Doubles in each of the three arrays: in a core's caches, as most cases, and in memory."""
-TRIAD_S: Final = 0.4
+SPENT_S: Final = 0.4
+"""On each figure."""
 TRIES: Final = 10
-FMA_S: Final = 0.25
 CHAINS: Final = 12
 """Independent multiply-adds in flight: more than latency times ports of any CPU of today."""
 TURNS: Final = 20_000
@@ -28,22 +28,23 @@ VECTOR_BYTES: Final = {"avx512f": 64, "avx": 32}
 PACKED: Final = re.compile(r"vfmadd\d+p[sd]\b")
 
 
-def measure_limits(threads: int) -> dict[str, Any]:
+def measure_limits(threads: int, spent_s: float = SPENT_S) -> dict[str, Any]:
     """The fields of `records.Limits` for so many threads, as plain values."""
-    rates = {name: peak_flops(kind, threads) for name, kind in (("f8", "double"), ("f4", "float"))}
-    return {"threads": threads, "triads": triads(), "flops_per_s": rates}
+    kinds = {"f8": "double", "f4": "float"}
+    rates = {name: peak_flops(kind, threads, spent_s / 2) for name, kind in kinds.items()}
+    return {"threads": threads, "triads": triads(spent_s), "flops_per_s": rates}
 
 
-def triads() -> list[dict[str, float]]:
+def triads(spent_s: float) -> list[dict[str, float]]:
     """Bandwidth of `b + 3.0 * c` for each size, less the time of a call on one element."""
     _keep_memory()
     triad = jit(lambda b, c: b + 3.0 * c, strict=True)
     one = np.ones(1)
-    call_s = _fastest(lambda: triad(one, one), 0.05)
+    call_s = _fastest(lambda: triad(one, one), spent_s / 8)
     found = []
     for n in TRIAD_ELEMENTS:
         b, c = np.ones(n), np.ones(n)
-        taken = _fastest(lambda b=b, c=c: triad(b, c), TRIAD_S)  # type: ignore[misc]
+        taken = _fastest(lambda b=b, c=c: triad(b, c), spent_s)  # type: ignore[misc]
         moved = 3 * b.nbytes
         found.append({"bytes": moved, "bytes_per_s": moved / max(taken - call_s, taken / 10)})
     return found
@@ -117,7 +118,7 @@ def fma_source(kind: str, lanes: int) -> str:
     ])  # fmt: skip
 
 
-def peak_flops(kind: str, threads: int) -> float | None:
+def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
     """Multiply-adds a second, each counted as two; None where the loop is no vector code."""
     from llvmlite import binding
 
@@ -138,13 +139,13 @@ def peak_flops(kind: str, threads: int) -> float | None:
     entry = ctypes.CFUNCTYPE(None, ctypes.c_int64, number, ctypes.POINTER(number))(
         engine.get_function_address("peak")
     )
-    taken = _on_threads(lambda: entry(TURNS, 0.5, ctypes.byref(number())), threads)
+    taken = _on_threads(lambda: entry(TURNS, 0.5, ctypes.byref(number())), threads, spent_s)
     return 2 * lanes * CHAINS * TURNS * threads / taken
 
 
-def _on_threads(work: Callable[[], object], threads: int) -> float:
+def _on_threads(work: Callable[[], object], threads: int, spent_s: float) -> float:
     """The shortest time in which all threads did the work once, side by side."""
-    best, end = float("inf"), time.perf_counter() + FMA_S
+    best, end = float("inf"), time.perf_counter() + spent_s
     barrier = threading.Barrier(threads)
     times: list[float] = [0.0] * threads
 
@@ -155,7 +156,7 @@ def _on_threads(work: Callable[[], object], threads: int) -> float:
             work()
         times[k] = (time.perf_counter() - started) / 4
 
-    while time.perf_counter() < end:
+    while best == float("inf") or time.perf_counter() < end:
         group = [threading.Thread(target=run, args=(k,)) for k in range(threads)]
         for thread in group:
             thread.start()

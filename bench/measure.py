@@ -40,6 +40,7 @@ class Effort(Record):
 
     Rounds end early when the interval of our ratio to NumPy's is narrower than `precision`.
     `serial` says that a second set of processes runs, pinned to one core, with warm disk caches.
+    `limits_s` is spent on each limit of the machine, `imports` are the imports of each peer.
     """
 
     least: int
@@ -47,10 +48,12 @@ class Effort(Record):
     budget_s: float
     precision: float
     serial: bool
+    limits_s: float
+    imports: int
 
 
-FULL: Final = Effort(9, 40, 0.3, 0.03, True)
-QUICK: Final = Effort(5, 11, 0.1, 0.05, False)
+FULL: Final = Effort(9, 40, 0.3, 0.03, True, 0.4, 3)
+QUICK: Final = Effort(5, 11, 0.1, 0.05, False, 0.15, 1)
 
 
 class Setting(Record):

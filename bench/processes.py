@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -17,6 +18,7 @@ import axiomjit
 
 ANSWER_S: Final = 300.0
 """A worker that is silent for so long has hung."""
+END_S: Final = 5.0
 SERIAL: Final = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -94,6 +96,9 @@ class Worker:
         return self.receive(limit_s)
 
     def _lost(self, late: bool) -> Lost:
+        if not late:  # its pipe is closed: the process is about to end by itself
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_S)
         self.close()
         return Lost(late, "no answer" if late else f"ended with status {self._process.returncode}")
 

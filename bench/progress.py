@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -20,8 +19,10 @@ class Progress:
 
     def tell(self, line: str) -> None:
         """Say something apart from the steps."""
-        write: Callable[[str], Any] = self._bar.write if self._bar else self._print
-        write(line)
+        if self._bar:
+            self._bar.write(line, file=self._stream)
+        else:
+            self._print(line)
 
     def step(self, label: str) -> None:
         """One more step is done."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from axiomjit.bench.records import Result, read_result, write_result
 from axiomjit.errors import BenchError
+from axiomjit.records import Record
 
 FOLDER: Final = Path(__file__).resolve().parent / "results"
 
 
 def keep(result: Result, folder: Path = FOLDER) -> Path:
-    """Write a result without its samples; a second one of the same day and machine replaces it.
+    """Write a result, `shortened`; a second one of the same day and machine replaces it.
 
     Raises:
         BenchError: the file cannot be written.
@@ -24,7 +25,7 @@ def keep(result: Result, folder: Path = FOLDER) -> Path:
         raise BenchError(f"keep results in {folder}", str(error), remedy) from error
     environment = result.environment
     path = folder / f"{environment.date[:10]}-{environment.machine}.json"
-    write_result(without_samples(result), path)
+    write_result(shortened(result), path)
     return path
 
 
@@ -41,16 +42,18 @@ def kept(folder: Path = FOLDER) -> tuple[Result, ...]:
     return tuple(sorted(found, key=lambda result: result.environment.date))
 
 
-def without_samples(result: Result) -> Result:
-    """The same result, smaller: medians and intervals without what they were made of."""
-    cases = tuple(
-        case.replace(
-            runs=tuple(
-                run.replace(timings=tuple(t.replace(samples_s=()) for t in run.timings))
-                for run in case.runs
-            )
-        )
-        for case in result.cases
-    )
-    shortened: Result = result.replace(cases=cases)
-    return shortened
+def shortened(result: Result) -> Result:
+    """The same result, smaller: without samples, numbers with five digits."""
+    short: Result = _short(result)
+    return short
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, Record):
+        fields = {name: _short(getattr(value, name)) for name in type(value)._fields}
+        return type(value)(**fields | ({"samples_s": ()} if "samples_s" in fields else {}))
+    if isinstance(value, tuple):
+        return tuple(map(_short, value))
+    if isinstance(value, dict):
+        return {key: _short(v) for key, v in value.items()}
+    return float(f"{value:.5g}") if isinstance(value, float) else value

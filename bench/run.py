@@ -29,7 +29,6 @@ from axiomjit.bench.workload import Workload
 from axiomjit.commands import package_version
 from axiomjit.runtime.schedule import available_threads
 
-IMPORTS: Final = 3
 IMPORT: Final = """
 import sys, time, importlib, numpy
 started = time.perf_counter()
@@ -66,14 +65,14 @@ def run(
     """
     started, cpu = time.monotonic(), _cpu_s()
     environment = read_environment()
-    known = [_probe(name, 1 if quick else IMPORTS) for name in peers]
+    effort, widest = (QUICK if quick else FULL), available_threads()
+    known = [_probe(name, effort.imports) for name in peers]
     for peer in known:
         if peer.status != OK:
             tell(f"{peer.name} is left out: {peer.reason}")
-    effort, widest = (QUICK if quick else FULL), available_threads()
     threads = (1, widest) if effort.serial and widest > 1 else (widest,)
     tell("limits of the machine")
-    limits = tuple(_limits(n) for n in threads)
+    limits = tuple(_limits(n, effort.limits_s) for n in threads)
     imports = {peer.name: peer.import_s or 0.0 for peer in known if peer.status == OK}
     setting = Setting(effort, seed, threads, limits, imports, planted)
     cases = []
@@ -113,9 +112,9 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-def _limits(threads: int) -> Limits:
+def _limits(threads: int, spent_s: float) -> Limits:
     with Worker({}, threads == 1) as worker:
-        told = worker.ask("limits", pinned=threads == 1, threads=threads)
+        told = worker.ask("limits", pinned=threads == 1, threads=threads, spent_s=spent_s)
     triads = tuple(Triad(int(t["bytes"]), t["bytes_per_s"]) for t in told["triads"])
     return Limits(threads, triads, told["flops_per_s"])
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from axiomjit.bench.records import NUMPY, OK, OURS, Case, Result, Timing
-from axiomjit.bench.workload import Workload, facts
+from axiomjit.bench.records import NUMPY, OK, OURS, UNSUPPORTED, Case, Result, Timing
+from axiomjit.bench.standings import LOSS, Contest
+from axiomjit.bench.units import count_threads, digits, memory, seconds
+from axiomjit.bench.workload import OWN, Workload, facts
 
-UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 SHORT: Final = 60
+LEFT_OUT: Final = ("dtype", "memory")
+"""Columns that a README does without."""
+Rows = list[list[str]]
 
 
 def list_cases(workloads: Iterable[Workload]) -> str:
@@ -20,112 +22,133 @@ def list_cases(workloads: Iterable[Workload]) -> str:
     for w in workloads:
         size, dtype = facts(w.arguments(0))
         rows.append([w.group, w.name, str(size), dtype, w.text])
-    return columns(rows)
+    return _columns(rows)
 
 
 def table(result: Result) -> str:
-    """The table of a run with all threads: each loss first, the worst on top."""
-    threads = result.threads[-1]
-    peers = [p.name for p in result.peers if p.status == OK]
-    run = [case for case in result.cases if _time(case, OURS, threads)]
-    run.sort(key=lambda case: -worst(case, threads))
-    lost = [case for case in run if worst(case, threads) > 1]
-    won = [case for case in run if worst(case, threads) <= 1]
-    others = [name for name in peers if name != NUMPY]
-    head = ["case", "elements", "", NUMPY, *others, "compile", "of bound", "memory"]
-    lines = [f"time by NumPy's, {threads} thread{'s' * (threads > 1)}"]
-    for title, cases in (("slower than NumPy or another library", lost), ("fastest", won)):
-        if cases:
-            rows = [head, *(_row(case, others, threads) for case in cases)]
-            lines += ["", f"{title}: {len(cases)} of {len(result.cases)}", columns(rows).rstrip()]
-    lines += _refused(result)
-    lines += ["", "geometric mean of our time by theirs:"]
-    lines += [f"  {name}  {text}" for name, text in means(result, threads)]
+    """The table of a run with all threads, as text."""
+    lines = [f"time by NumPy's in the same rounds, {count_threads(result.threads[-1])}"]
+    for title, rows in _parts(result):
+        lines += ["", f"{title}: {len(rows) - 1} of {len(result.cases)}", _columns(rows).rstrip()]
+    lines += _listed("not run by axiomjit", _refused(result), len(result.cases))
+    lines += _listed("peers without a time", _wrong(result), None)
+    lines += ["", *_means(result)]
     lines.append(f"\n{result.wall_s:.0f} s, {result.cpu_s:.0f} s of processor time")
     return "\n".join(lines) + "\n"
 
 
-def _row(case: Case, peers: Sequence[str], threads: int) -> list[str]:
-    ours, run = _time(case, OURS, threads), case.run(OURS)
-    assert ours is not None
-    assert run is not None
-    numpy = _time(case, NUMPY, threads)
-    ratios = [_ratio(_time(case, peer, threads)) for peer in peers]
-    memory = "" if run.memory_peak_bytes is None else f"{run.memory_peak_bytes / 2**20:.1f} MiB"
+def markdown(result: Result) -> str:
+    """The same for a README."""
+    environment = result.environment
+    versions = (f"{name} {version}" for name, version in environment.versions.items())
+    blocks = [
+        f"{environment.cpu}, {environment.cores} cores, load {environment.load_start:.1f} to "
+        f"{environment.load_end:.1f}; {', '.join(versions)}; {environment.date[:10]}. "
+        f"Time of a call by NumPy's in the same rounds with {count_threads(result.threads[-1])}; "
+        "`axiomjit, 1 thread` is its ratio where all are pinned to one core; `compile` is the "
+        "first compile of a fresh process; `of bound` is the part of the roofline that is reached."
+    ]
+    for title, rows in _parts(result):
+        shown = [k for k, name in enumerate(rows[0]) if name not in LEFT_OUT]
+        lines = [_pipes([rows[0][k] for k in shown]), _pipes(["---"] * len(shown))]
+        lines += [_pipes([f"`{row[0]}`", *(row[k] for k in shown[1:])]) for row in rows[1:]]
+        heading = f"**{title[0].upper()}{title[1:]}**: {len(rows) - 1} of {len(result.cases)} cases"
+        blocks += [heading, "\n".join(lines)]
+    refused = [line.partition(":")[0] for line in _refused(result)]
+    if refused:
+        named = ", ".join(f"`{name}`" for name in refused)
+        blocks.append(f"**Not compiled yet**: {len(refused)} of {len(result.cases)} cases: {named}")
+    blocks.append("Over all cases, in the geometric mean: " + "; ".join(_means(result)) + ".")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _parts(result: Result) -> list[tuple[str, Rows]]:
+    """Losses to NumPy, losses to others, the rest; each with a heading row, the worst on top."""
+    contest = Contest(result, result.threads[-1])
+    parts: dict[str, list[Case]] = {
+        "slower than NumPy": [],
+        "slower than another library": [],
+        "as fast as any": [],
+    }
+    for case in contest.losses_first():
+        if contest.time(case):
+            numpy = contest.against(case, NUMPY)
+            lost = numpy is not None and numpy.verdict == LOSS
+            index = 0 if lost else 1 if contest.verdict(case) == LOSS else 2
+            parts[tuple(parts)[index]].append(case)
+    peers = [p.name for p in result.peers if p.status == OK and p.name != NUMPY]
+    serial = result.threads[0] if len(result.threads) > 1 else None
+    head = ["case", "elements", "dtype", NUMPY, *peers]
+    head += [f"{OURS}, {count_threads(serial)}"] if serial else []
+    head += ["compile", "of bound", "memory"]
     return [
-        case.name,
-        f"{case.size}",
-        case.dtype,
-        seconds(numpy.median_s) if numpy else "",
-        *ratios,
+        (title, [head, *(_row(contest, case, peers, serial) for case in cases)])
+        for title, cases in parts.items()
+        if cases
+    ]
+
+
+def _row(contest: Contest, case: Case, peers: Sequence[str], serial: int | None) -> list[str]:
+    ours, run, numpy = contest.time(case), case.run(OURS), contest.time(case, NUMPY)
+    assert ours
+    assert run
+    row = [case.name, f"{case.size:,}", case.dtype, seconds(numpy.median_s) if numpy else ""]
+    row += [_ratio(contest.time(case, peer)) for peer in peers]
+    row += [_ratio(run.at(serial))] if serial else []
+    return [
+        *row,
         seconds(run.cold_compile_s or 0.0),
         f"{ours.of_bound:.0%}" if ours.of_bound else "",
-        memory,
+        "" if run.memory_peak_bytes is None else memory(run.memory_peak_bytes),
     ]
-
-
-def _refused(result: Result) -> list[str]:
-    """Cases that axiomjit does not run, and results that were not NumPy's."""
-    lines = []
-    for case in result.cases:
-        run = case.run(OURS)
-        if run is not None and run.status != OK:
-            lines.append(f"  {case.name}: {run.status}: {_cut(run.reason)}")
-    if lines:
-        lines = ["", f"not run by axiomjit: {len(lines)} of {len(result.cases)}", *lines]
-    wrong = [
-        f"  {case.name}, {run.peer}: {run.status}: {_cut(run.reason)}"
-        for case in result.cases
-        for run in case.runs
-        if run.peer != OURS and run.status not in (OK, "not supported")
-    ]
-    return [*lines, "", "peers without a time:", *wrong] if wrong else lines
-
-
-def means(result: Result, threads: int) -> list[tuple[str, str]]:
-    """For each peer the geometric mean of our time by its time, and the count of losses."""
-    found = []
-    for peer in (p.name for p in result.peers if p.name != OURS):
-        ratios = [r for case in result.cases if (r := against(case, peer, threads))]
-        if ratios:
-            mean = math.exp(statistics.fmean(map(math.log, ratios)))
-            losses = sum(r > 1 for r in ratios)
-            found.append((peer, f"{mean:.2f} over {len(ratios)} cases, slower in {losses}"))
-    return found
-
-
-def against(case: Case, peer: str, threads: int) -> float | None:
-    """Our time by a peer's, None where one of them has none."""
-    ours, theirs = _time(case, OURS, threads), _time(case, peer, threads)
-    return ours.median_s / theirs.median_s if ours and theirs else None
-
-
-def worst(case: Case, threads: int) -> float:
-    """Our time by that of the fastest peer."""
-    found = (against(case, run.peer, threads) for run in case.runs if run.peer != OURS)
-    return max((ratio for ratio in found if ratio), default=0.0)
-
-
-def _time(case: Case, peer: str, threads: int) -> Timing | None:
-    run = case.run(peer)
-    return run.at(threads) if run else None
 
 
 def _ratio(timing: Timing | None) -> str:
-    return f"{timing.ratio:.2f}" if timing else "-"
+    return digits(timing.ratio) if timing else "-"
 
 
-def seconds(value: float) -> str:
-    """A time with three digits."""
-    factor, unit = next((pair for pair in UNITS if value >= pair[0]), UNITS[-1])
-    return f"{value / factor:.3g} {unit}"
+def _refused(result: Result) -> list[str]:
+    """Cases that axiomjit does not run, and why."""
+    pairs = ((case.name, case.run(OURS)) for case in result.cases)
+    return [f"{name}: {_cut(run.reason)}" for name, run in pairs if run and run.status != OK]
+
+
+def _wrong(result: Result) -> list[str]:
+    """Other peers that gave another result or compiled for too long; all that fail in own cases."""
+    return [
+        f"{case.name}, {run.peer}: {run.status}: {_cut(run.reason)}"
+        for case in result.cases
+        for run in case.runs
+        if run.peer != OURS and run.status != OK
+        if run.status != UNSUPPORTED or case.group == OWN
+    ]
+
+
+def _listed(title: str, lines: Sequence[str], of: int | None) -> list[str]:
+    total = f" of {of}" if of is not None else ""
+    return ["", f"{title}: {len(lines)}{total}", *(f"  {line}" for line in lines)] if lines else []
+
+
+def _means(result: Result) -> list[str]:
+    contest = Contest(result, result.threads[-1])
+    scores = (contest.score(peer, result.cases) for peer in contest.peers)
+    return [
+        f"{digits(s.mean)} of {s.peer}'s time in {sum(s.verdicts.values())} cases, "
+        f"slower in {s.verdicts[LOSS]}"
+        for s in scores
+        if s
+    ]
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= SHORT else text[: SHORT - 3] + "..."
 
 
-def columns(rows: Sequence[Sequence[str]]) -> str:
+def _pipes(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows in columns, the last one as it is."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
     lines = (

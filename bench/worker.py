@@ -10,7 +10,7 @@
 | `sample` | `sample_s`, mean time of a call over one sample |
 | `memory` | `peak_bytes` |
 | `plan` | `cost` of axiomjit's plan, None without one |
-| `limits` pinned, threads | `triads`, `flops_per_s` |
+| `limits` pinned, threads, spent_s | `triads`, `flops_per_s` |
 
 An answer with `status` says that the peer is out, and why. The process ends with its input.
 """
@@ -143,10 +143,10 @@ class Session:
             return {"cost": None}
         return {"cost": {name: getattr(cost, name) for name in Cost._fields}}
 
-    def limits(self, pinned: bool, threads: int) -> Answer:
+    def limits(self, pinned: bool, threads: int, spent_s: float) -> Answer:
         """The machine's own limits."""
         pin(pinned)
-        return measure_limits(threads)
+        return measure_limits(threads, spent_s)
 
     def _timed(self, repeat: int) -> float:
         call, repeat_all = self.call, range(repeat * self.planted)

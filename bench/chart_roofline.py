@@ -1,0 +1,148 @@
+"""What the machine allows against what the cases reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from axiomjit.bench.markup import Markup, percent, tag
+from axiomjit.bench.plots import Axis, Point, legend, mark, plot, segment
+from axiomjit.bench.records import Case, Limits, Timing
+from axiomjit.bench.scales import Bands, LogScale, log_scale
+from axiomjit.bench.standings import LOSS, TIE, WIN, Contest
+from axiomjit.bench.units import BINARY, COUNT, count, digits, seconds, share, short, shorten
+from axiomjit.records import Record
+
+TALLEST: Final = 1e4
+"""The highest speed by the lowest that is drawn to scale; a call on ten elements is far below."""
+SMALLEST: Final = 1e-3
+"""The share of the bound below which a case is drawn at the rim."""
+SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
+MEANING = (
+    (f"dot {WIN}", "beats every peer"),
+    (f"dot {TIE}", "level with the best"),
+    (f"dot {LOSS}", "loses to a peer"),
+    ("dot beyond", "hollow: beyond the axis"),
+)
+
+
+class Reach(Record):
+    """A case as a point: operations per byte, operations per second."""
+
+    case: Case
+    time: Timing
+    intensity: float
+    speed: float
+    verdict: str
+
+
+def reaches(contest: Contest) -> list[Reach]:
+    """The cases that compute something, by intensity."""
+    found = []
+    for case in contest.cases:
+        time, cost = contest.time(case), case.cost
+        if time is None or cost is None or not cost.flops:
+            continue
+        moved = max(cost.bytes_read + cost.bytes_written, 1)
+        speed = cost.flops / time.median_s
+        found.append(Reach(case, time, cost.flops / moved, speed, contest.verdict(case)))
+    return sorted(found, key=lambda reach: reach.intensity)
+
+
+def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
+    """Intensity against speed under the roofs of bandwidth and arithmetic; None without points."""
+    points = reaches(contest)
+    if not points:
+        return None
+    peaks = {k: v for k, v in (limits.flops_per_s if limits else {}).items() if v}
+    rates = {t.bytes: t.bytes_per_s for t in (limits.triads if limits else ())}
+    across = log_scale((p.intensity for p in points), 1.6)
+    lowest = [min(rates.values()) * across.low] if rates else []
+    speeds = [*(p.speed for p in points), *peaks.values(), *lowest]
+    floor = max(speeds) / TALLEST
+    up = log_scale([max(speed, floor) for speed in speeds], 1.6)
+    x = Axis("operations per byte moved", across, lambda v: f"{v:.3g}", most=8)
+    y = Axis("operations per second", up, lambda v: short(v, COUNT))
+    marks = [
+        mark(
+            (x.place(p.intensity), y.place(max(p.speed, floor))),
+            _tip(p),
+            p.verdict if p.speed >= floor else f"{p.verdict} beyond",
+            SHAPES[p.verdict],
+            data_case=p.case.name,
+            data_group=p.case.group,
+        )
+        for p in points
+    ]
+    roofs = [*_slopes(rates, max(peaks.values(), default=up.high), across, up), *_tops(peaks, up)]
+    drawn = plot("Roofline", x, y, [tag("g", *roofs), *marks], height=420)
+    return tag("div", legend(MEANING), drawn)
+
+
+def _slopes(
+    rates: Mapping[int, float], top: float, across: LogScale, up: LogScale
+) -> Iterator[Markup]:
+    """A line per bandwidth up to the highest peak, named where it enters the plot."""
+    for size, rate in rates.items():
+        start = max(across.low, up.low / rate)
+        end = max(start, min(across.high, top / rate))
+        first, last = ((across.place(v), up.place(rate * v)) for v in (start, end))
+        yield segment(first, last, "roof")
+        text = f"{count(rate, 'B/s')} over {short(size, BINARY)}"
+        yield _label(text, first, "start", 16)
+
+
+def _tops(peaks: Mapping[str, float], up: LogScale) -> Iterator[Markup]:
+    """A line per peak of arithmetic, named at its right end."""
+    for dtype, peak in peaks.items():
+        height = up.place(peak)
+        yield segment((0, height), (1, height), "roof")
+        yield _label(f"{dtype} {count(peak, 'flop/s')}", (1, height), "end", -6)
+
+
+def _label(text: str, at: Point, anchor: str, below: int) -> Markup:
+    inside = -6 if anchor == "end" else 8
+    x, y = percent(at[0]), percent(1 - at[1])
+    return tag("text", text, x=x, y=y, dx=inside, dy=below, text_anchor=anchor, class_="note")
+
+
+def _tip(point: Reach) -> str:
+    part = point.time.of_bound
+    bound = f"\n{share(part)} of what memory and arithmetic allow" if part else ""
+    return (
+        f"{point.case.name}\n{count(point.speed, 'flop/s')} at {digits(point.intensity)} flop/byte"
+        f"\n{seconds(point.time.median_s)} per call{bound}"
+    )
+
+
+def bound_strip(contest: Contest) -> Markup | None:
+    """How near each case comes to its bound, a line per group; None without any."""
+    shares = []
+    for case in contest.cases:
+        time = contest.time(case)
+        if time is not None and time.of_bound:
+            shares.append((case, time, time.of_bound))
+    if not shares:
+        return None
+    groups = list(dict.fromkeys(case.group for case, _, _ in shares))
+    floor = max(min(0.1, *(part for _, _, part in shares)), SMALLEST)
+    high = max(1.5, *(1.3 * part for _, _, part in shares))
+    x = Axis(
+        "share of the bound", LogScale(floor / 1.3, high), lambda v: f"{100 * v:.3g} %", most=4
+    )
+    y = Axis("", Bands(len(groups)), lambda v: shorten(groups[int(v)], 16))
+    marks = [
+        mark(
+            (x.place(max(part, floor)), y.place(groups.index(case.group))),
+            f"{case.name}\n{share(part)} of its bound\n{seconds(time.median_s)} per call",
+            verdict if part >= floor else f"{verdict} beyond",
+            SHAPES[verdict],
+            data_case=case.name,
+            data_group=case.group,
+        )
+        for case, time, part in shares
+        for verdict in (contest.verdict(case),)
+    ]
+    full = segment((x.place(1.0), 0), (x.place(1.0), 1), "roof")
+    title = "Share of the bound reached"
+    return plot(title, x, y, [full, *marks], height=28 * len(groups), style="named")

@@ -1,0 +1,70 @@
+"""Runs with a progress bar, runs made again, and whether `compare` notices what it should."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from axiomjit.bench.cases import find
+from axiomjit.bench.compare import Again, Verdict, compare
+from axiomjit.bench.peers import ALWAYS
+from axiomjit.bench.progress import Progress
+from axiomjit.bench.records import Result
+from axiomjit.bench.run import run
+from axiomjit.bench.workload import Workload
+
+
+def with_progress(workloads: Sequence[Workload], peers: Sequence[str], **how: Any) -> Result:
+    """`run`, its progress shown."""
+    with Progress(len(workloads)) as progress:
+        return run(
+            workloads,
+            peers,
+            tell=progress.tell,
+            done=lambda case: progress.step(case.name),
+            **how,
+        )
+
+
+def measure_again(after: Result, planted: str = "") -> Again:
+    """How `compare` measures cases once more: as `after` was measured, against NumPy alone."""
+
+    def again(names: Sequence[str]) -> Result:
+        how = {"quick": after.quick, "seed": after.seed, "planted": planted}
+        return with_progress(find(names), ALWAYS, **how)
+
+    return again
+
+
+def try_out(planted: str, tries: int, names: Sequence[str] = ()) -> tuple[str, bool]:
+    """Whether `compare` reports a case whose calls are made twice, and nothing else.
+
+    Quick runs of this tree are compared with a first one: `tries` unchanged, then as many with
+    each of our calls of the case `planted` made twice.
+
+    Returns:
+        what was found, and whether it is what should be.
+    """
+    find([planted])
+    workloads = find(names)
+    before = with_progress(workloads, ALWAYS, quick=True)
+    lines, good = [], True
+    for slow, wanted in (("", []), (planted, [planted])):
+        right = 0
+        for number in range(tries):
+            after = with_progress(workloads, ALWAYS, quick=True, planted=slow)
+            verdict = compare(before, after, measure_again(after, slow))
+            found = _named(verdict)
+            right += found == wanted
+            kind = f"{slow} made twice" if slow else "unchanged"
+            lines.append(
+                f"{kind}, try {number + 1}: slower: {', '.join(found) or 'none'}; not confirmed: "
+                f"{', '.join(dict.fromkeys(c.case for c in verdict.unsure)) or 'none'}"
+            )
+        lines.append(f"{'planted' if slow else 'unchanged'}: right in {right} of {tries}")
+        good = good and right == tries
+    return "\n".join(lines) + "\n", good
+
+
+def _named(verdict: Verdict) -> list[str]:
+    return list(dict.fromkeys(change.case for change in verdict.slower))

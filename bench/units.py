@@ -1,0 +1,72 @@
+"""Quantities as people read them: three digits and a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+COUNT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes"))
+
+
+def digits(value: float) -> str:
+    """A number with three digits, more before the point, never in powers of ten."""
+    if value >= 99.95 or value == 0:
+        return f"{value:.0f}"
+    if value >= 9.995:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.0995 else f"{value:#.2g}"
+
+
+def seconds(value: float) -> str:
+    """A time: `1.25 ms`."""
+    return _scaled(value, TIME)
+
+
+def count(value: float, unit: str = "") -> str:
+    """A number of things: `12.5 Gflop/s`."""
+    return _scaled(value, COUNT, unit)
+
+
+def memory(value: float) -> str:
+    """A number of bytes: `1.50 MiB`."""
+    return _scaled(value, BINARY)
+
+
+def pace(ratio: float) -> str:
+    """What a ratio of times means for the one in the numerator: `2.50× faster`."""
+    if ratio > 1:
+        return f"{digits(ratio)}× slower"
+    return f"{digits(1 / ratio)}× faster"
+
+
+def short(value: float, units: Sequence[tuple[float, str]], unit: str = "") -> str:
+    """A round number for a tick, without needless digits: `10 µs`."""
+    factor, prefix = _unit(value, units)
+    return f"{value / factor:.3g} {prefix}{unit}".rstrip()
+
+
+def _scaled(value: float, units: Sequence[tuple[float, str]], unit: str = "") -> str:
+    factor, prefix = _unit(value, units)
+    return f"{digits(value / factor)} {prefix}{unit}".rstrip()
+
+
+def _unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    """The largest unit that the value fills, the smallest for less."""
+    fitting = (pair for pair in units if value >= 0.9995 * pair[0])
+    return next(fitting, units[-1])
+
+
+def share(value: float) -> str:
+    """A fraction in percent: `52 %`."""
+    return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
+
+
+def count_threads(number: int) -> str:
+    """A number of threads: `1 thread`."""
+    return "1 thread" if number == 1 else f"{number} threads"
+
+
+def shorten(text: str, most: int) -> str:
+    """A name of at most so many letters; the last one tells that some are missing."""
+    return text if len(text) <= most else text[: most - 1] + "…"
