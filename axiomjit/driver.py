@@ -156,7 +156,7 @@ def placed_graph(
     """The graph over the lengths of its arguments' class, their layouts, lengths and arrays."""
     arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
     classes = ArgumentClass()
-    ordered = sorted(lengths.items(), key=lambda item: item[0].name)
+    ordered = sorted(lengths.items(), key=lambda item: (len(item[0].name), item[0].name))
     baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
     with bound(Scope(classes.values)):
         placed = _substituted(graph, baked)
