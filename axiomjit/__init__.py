@@ -29,6 +29,15 @@ from axiomjit.axis_joins import (
     stack,
 )
 from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
+from axiomjit.axis_nets import (
+    cross_entropy_binary,
+    cross_entropy_binary_inner,
+    cross_entropy_multi,
+    safelog,
+    sigmoid,
+    softmax,
+)
+from axiomjit.axis_random import normal, uniform
 from axiomjit.axis_reductions import (
     L1_norm,
     L2_norm,
@@ -70,6 +79,10 @@ from axiomjit.axis_wholes import (
     sort,
     take,
 )
+from axiomjit.axis_windows import (
+    convolution,
+    pooling,
+)
 from axiomjit.config import config
 from axiomjit.counters import stats
 from axiomjit.jit import jit
@@ -102,6 +115,10 @@ __all__ = [
     "config",
     "constant",
     "doall",
+    "convolution",
+    "cross_entropy_binary",
+    "cross_entropy_binary_inner",
+    "cross_entropy_multi",
     "cumprod",
     "cumsum",
     "dot",
@@ -119,14 +136,19 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "normal",
     "one_hot",
     "pad",
     "placeholder",
+    "pooling",
     "prod",
     "rename",
     "sequential",
     "set_item",
+    "safelog",
+    "sigmoid",
     "slice_along_axis",
+    "softmax",
     "sort",
     "squared_L2",
     "stack",
@@ -137,6 +159,7 @@ __all__ = [
     "tensor_slice",
     "unflatten",
     "variable",
+    "uniform",
     "variance",
     "where",
 ]

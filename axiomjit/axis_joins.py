@@ -58,7 +58,7 @@ def pad(x: Operand, paddings: Sequence[Padding], axes: AxesLike = None) -> Tenso
     """
     asked = f"pad of {shown((x,))}"
     tensor = as_tensor(x, asked)
-    pairs = [_pair(padding, asked) for padding in paddings]
+    pairs = [padding_pair(padding, asked) for padding in paddings]
     if len(pairs) != len(tensor.axes):
         raise AxesError(
             asked,
@@ -77,7 +77,13 @@ def pad(x: Operand, paddings: Sequence[Padding], axes: AxesLike = None) -> Tenso
     return seen if axes is None else relabelled(seen, make_axes(axes), asked)
 
 
-def _pair(padding: object, asked: str) -> tuple[int, int]:
+def padding_pair(padding: object, asked: str) -> tuple[int, int]:
+    """How many fillers stand before and after an axis: given so, or as one number for both.
+
+    Raises:
+        AxesError: neither, or a negative one.
+        GraphTypeError: they are no integers.
+    """
     ends = tuple(padding) if isinstance(padding, Iterable) else (padding, padding)
     numbers = tuple(checked_integer(end, asked, "give integers") for end in ends)
     if len(numbers) != 2 or min(numbers) < 0:

@@ -132,9 +132,9 @@ def axes_with_role_order(x: Operand, roles: Iterable[AxisRole]) -> Tensor:
             seen, remedy = f"{found} have one role", "merge or relabel one of them"
             raise AxesError(asked, seen, remedy, user_location())
         order.append(found[0] if found else make_axis(1, role.name, [role]))
-    missing = tensor.axes - order
+    listed = _distinct(asked, order)
+    missing = tensor.axes - listed
     if missing:
         seen, remedy = f"{missing} without a listed role", "list a role for each axis"
         raise AxesError(asked, seen, remedy, user_location())
-    listed = _distinct(asked, order)
     return axes_with_order(broadcast(tensor, tensor.axes | listed), listed)

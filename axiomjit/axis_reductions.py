@@ -178,7 +178,7 @@ def tensor_size(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike 
         A tensor without axes; in promotion it behaves as a Python int.
     """
     tensor = as_tensor(x, f"tensor_size of {shown((x,))}")
-    reduced, _ = _split("tensor_size", tensor.axes, reduction_axes, out_axes)
+    reduced, _ = split_axes("tensor_size", tensor.axes, reduction_axes, out_axes)
     count = builder.as_node(product(axis_extents(reduced)), "tensor_size")
     return labelled(count, Axes(), tensor)
 
@@ -186,7 +186,7 @@ def tensor_size(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike 
 def _reduce(name: str, x: Operand, reduction_axes: AxesLike, out_axes: AxesLike) -> Tensor:
     tensor = as_tensor(x, f"{name} of {shown((x,))}")
     whole = tensor.axes
-    reduced, out = _split(name, whole, reduction_axes, out_axes)
+    reduced, out = split_axes(name, whole, reduction_axes, out_axes)
     node = _FOLDS[name](tensor.node, [whole.index(axis) for axis in reduced])
     if name in _NEED_ELEMENTS:
         _require_elements(name, node, reduced)
@@ -204,10 +204,14 @@ def _require_elements(name: str, node: Node, reduced: Axes) -> None:
         require(node, axis.dim, ">", dim(0), [axis], explain)
 
 
-def _split(
+def split_axes(
     name: str, whole: Axes, reduction_axes: AxesLike, out_axes: AxesLike
 ) -> tuple[Axes, Axes]:
-    """The axes to reduce, and the axes of the result."""
+    """The axes to reduce, and the axes of the result, for a reduction of this name.
+
+    Raises:
+        AxesError: an axis is foreign or repeated, or neither reduced nor left.
+    """
     reduced = whole if reduction_axes is None else make_axes(reduction_axes)
     out = whole - reduced if out_axes is None else make_axes(out_axes)
     if reduction_axes is None:

@@ -7,12 +7,15 @@
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
+| seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 
 from __future__ import annotations
 
 import os
 from typing import Final
+
+import numpy as np
 
 from axiomjit.errors import GraphValueError
 
@@ -22,11 +25,12 @@ POLICIES: Final = ("error", "warn", "allow")
 class Config:
     """The settings; assigning an unknown name or value raises."""
 
-    __slots__ = ("_fallback", "_outer", "bounds", "check", "disable")
+    __slots__ = ("_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable")
 
     bounds: bool
     check: bool
     disable: bool
+    _generator: np.random.Generator | None
 
     def __init__(self) -> None:
         """Read the environment."""
@@ -34,6 +38,7 @@ class Config:
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
+        self.seed = None
 
     @property
     def fallback(self) -> str:
@@ -52,6 +57,25 @@ class Config:
     @outer.setter
     def outer(self, policy: str) -> None:
         self._outer = _checked("outer", policy)
+
+    @property
+    def seed(self) -> int | None:
+        """Where random numbers started; assigning it starts them again."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, value: int | None) -> None:
+        if value is not None and (not isinstance(value, int) or value < 0):
+            remedy = "an integer of 0 or more, or None"
+            raise GraphValueError(f"config.seed = {value!r}", "no such start", remedy)
+        self._seed, self._generator = value, None
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """Where random numbers come from."""
+        if self._generator is None:
+            self._generator = np.random.default_rng(self._seed)
+        return self._generator
 
 
 def _checked(setting: str, policy: str) -> str:

@@ -36,7 +36,7 @@ class Requirement(Record):
         Raises:
             AxesError: it does not hold.
         """
-        if not SIGNS[self.sign](evaluate(self.left, lengths), evaluate(self.right, lengths)):
+        if not SIGNS[self.sign](evaluate(self.left - self.right, lengths), 0):
             raise AxesError(*self.explain(), self.where)
 
 
@@ -67,8 +67,8 @@ def require(
     requirement = Requirement(left, sign, right, explain, user_location())
     known = known_lengths(axes)
     roots = {root for axis in axes for root in axis.roots}
-    apart = (left - right).constant is not None
-    if apart or len(known) == len(roots):
+    decided = (left - right).constant is not None
+    if decided or len(known) == len(roots):
         requirement.check(known)
         return
     before = _required.get(node, ())

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy._core import umath
 
+from axiomjit.config import config
 from axiomjit.dtypes import (
     BOOL,
     COMPLEX,
@@ -182,6 +183,13 @@ _ROWS: Final = (
     _elementary(np.exp, 20, FLOATS | COMPLEXES),
     _elementary(np.exp2, 18, FLOATS | COMPLEXES),
     _elementary(np.log, 30, FLOATS | COMPLEXES),
+    _elementary(np.arcsin, 30),
+    _elementary(np.arccos, 30),
+    _elementary(np.arctan, 35),
+    _elementary(np.arctan2, 45),
+    _elementary(np.sinh, 30),
+    _elementary(np.cosh, 30),
+    _elementary(np.tanh, 40),
     Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
     Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
     Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
@@ -231,6 +239,16 @@ def _along_last(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
     return partial(function, axis=-1)
 
 
+def _draw(method: str) -> Callable[..., np.ndarray]:
+    """Random numbers in the shape of an array."""
+
+    def draw(like: np.ndarray) -> np.ndarray:
+        drawn: np.ndarray = getattr(config.generator, method)(like.shape)
+        return drawn
+
+    return draw
+
+
 CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
 CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
 SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
@@ -238,8 +256,11 @@ ARGSORT: Final = Primitive("argsort", 1, partial(np.argsort, axis=-1), "", weigh
 TAKE: Final = Primitive("take", 2, _gather, "", weight=4, chooser=(1, INT), whole=True)
 ARGMAX: Final = Primitive("argmax", 1, _along_last(np.argmax), "", weight=2, whole=True)
 ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, whole=True)
+UNIFORM: Final = Primitive("uniform", 1, _draw("random"), "", weight=4, whole=True)
+NORMAL: Final = Primitive("normal", 1, _draw("standard_normal"), "", weight=8, whole=True)
+"""Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
 WHOLES: Final[dict[str, Primitive]] = {
-    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN)
+    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL)
 }
 """Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
 as one."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from axiomjit import builder
 from axiomjit.dims import Dim
-from axiomjit.dtypes import INT, UNSIGNED, DType
+from axiomjit.dtypes import INT, DType
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Held, Input, Node, Op, Scalar, base_of
 from axiomjit.index_maps import IndexMap, permutation
@@ -68,7 +68,7 @@ def gather(
     Raises:
         GraphTypeError: the positions are no integers.
     """
-    if positions.dtype.kind not in "biu" or positions.dtype == UNSIGNED:
+    if positions.dtype.kind not in "biu":
         raise GraphTypeError(
             f"take from {seen_type(values)} at {seen_type(positions)}",
             "positions that are no integers",

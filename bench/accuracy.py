@@ -36,6 +36,13 @@ CASES: dict[str, Case] = {
     "exp": Case(mp.exp, ((-1, 1), (-745, 710), (-104, 89))),
     "exp2": Case(lambda x: mpf(2) ** x, ((-1, 1), (-1075, 1024), (-150, 128))),
     "log": Case(mp.log, ((0.5, 2), (0, 10))),
+    "arcsin": Case(mp.asin, ((-1, 1), (-0.6, 0.6))),
+    "arccos": Case(mp.acos, ((-1, 1), (-0.6, 0.6))),
+    "arctan": Case(mp.atan, ((-1, 1), (-4, 4))),
+    "arctan2": Case(mp.atan2, ((-1, 1), (-4, 4)), 2),
+    "sinh": Case(mp.sinh, ((-1, 1), (-711, 711), (-90, 90))),
+    "cosh": Case(mp.cosh, ((-1, 1), (-711, 711), (-90, 90))),
+    "tanh": Case(mp.tanh, ((-1, 1), (-20, 20))),
 }
 
 

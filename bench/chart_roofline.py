@@ -14,7 +14,7 @@ from axiomjit.bench.units import BINARY, COUNT, count, digits, seconds, share, s
 from axiomjit.records import Record
 
 TALLEST: Final = 1e4
-"""The highest speed by the lowest that is drawn to scale; a call on ten elements is far below."""
+"""The highest speed by the lowest that is drawn to scale; slower cases lie at the rim."""
 SMALLEST: Final = 1e-3
 """The share of the bound below which a case is drawn at the rim."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
@@ -57,10 +57,10 @@ def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
     peaks = {k: v for k, v in (limits.flops_per_s if limits else {}).items() if v}
     rates = {t.bytes: t.bytes_per_s for t in (limits.triads if limits else ())}
     across = log_scale((p.intensity for p in points), 1.6)
-    lowest = [min(rates.values()) * across.low] if rates else []
-    speeds = [*(p.speed for p in points), *peaks.values(), *lowest]
-    floor = max(speeds) / TALLEST
-    up = log_scale([max(speed, floor) for speed in speeds], 1.6)
+    # All roofs are within the axes; a call on ten elements may lie far below.
+    roofs = [*peaks.values(), *(rate * across.low for rate in rates.values())]
+    floor = max([*(p.speed for p in points), *roofs]) / TALLEST
+    up = log_scale([*(max(p.speed, floor) for p in points), *roofs], 1.6)
     x = Axis("operations per byte moved", across, lambda v: f"{v:.3g}", most=8)
     y = Axis("operations per second", up, lambda v: short(v, COUNT))
     marks = [
@@ -74,8 +74,9 @@ def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
         )
         for p in points
     ]
-    roofs = [*_slopes(rates, max(peaks.values(), default=up.high), across, up), *_tops(peaks, up)]
-    drawn = plot("Roofline", x, y, [tag("g", *roofs), *marks], height=420)
+    top = max(peaks.values(), default=up.high)
+    lines = tag("g", *_slopes(rates, top, across, up), *_tops(peaks, up))
+    drawn = plot("Roofline", x, y, [lines, *marks], height=420)
     return tag("div", legend(MEANING), drawn)
 
 
@@ -84,12 +85,10 @@ def _slopes(
 ) -> Iterator[Markup]:
     """A line per bandwidth up to the highest peak, named where it enters the plot."""
     for size, rate in rates.items():
-        start = max(across.low, up.low / rate)
-        end = max(start, min(across.high, top / rate))
-        first, last = ((across.place(v), up.place(rate * v)) for v in (start, end))
+        end = max(across.low, min(across.high, top / rate))
+        first, last = ((across.place(v), up.place(rate * v)) for v in (across.low, end))
         yield segment(first, last, "roof")
-        text = f"{count(rate, 'B/s')} over {short(size, BINARY)}"
-        yield _label(text, first, "start", 16)
+        yield _label(f"{count(rate, 'B/s')} over {short(size, BINARY)}", first, "start", 16)
 
 
 def _tops(peaks: Mapping[str, float], up: LogScale) -> Iterator[Markup]:

@@ -86,6 +86,9 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compare.add_argument(
         "--tries", type=int, default=5, metavar="N", help="of each kind, for --try"
     )
+    compare.add_argument(
+        "--case", action="append", default=[], metavar="NAME", help="with --try: these, not all"
+    )
     compare.set_defaults(run=_compare)
 
 
@@ -131,9 +134,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     from axiomjit.bench.trial import measure_again, try_out
 
     if arguments.planted:
-        text, good = try_out(arguments.planted, arguments.tries)
-        print(text, end="")
-        return 0 if good else 1
+        return 0 if try_out(arguments.planted, arguments.tries, arguments.case) else 1
     if arguments.after is None:
         raise BenchError("compare two runs", "fewer than two files", "name A.json and B.json")
     before, after = read_result(arguments.before), read_result(arguments.after)

@@ -23,7 +23,7 @@ from axiomjit.bench.plots import (
 )
 from axiomjit.bench.records import OURS, Result
 from axiomjit.bench.scales import DateScale, log_scale
-from axiomjit.bench.units import digits, pace
+from axiomjit.bench.units import count_things, digits, pace
 from axiomjit.records import Record
 
 
@@ -75,7 +75,7 @@ def history_page(results: Iterable[Result]) -> Markup:
         controls(threads, groups),
         Section("history", "Ratio to NumPy over time", join(tag("p", words), names, plots)),
     ]
-    about = f"{len(runs)} runs on {len(machines)} machines, {span}"
+    about = f"{count_things(len(runs), 'run')} on {count_things(len(machines), 'machine')}, {span}"
     return document("axiomjit benchmark history", [about], parts)
 
 

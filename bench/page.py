@@ -17,7 +17,7 @@ from axiomjit.bench.page_table import case_table
 from axiomjit.bench.plots import folded, table
 from axiomjit.bench.records import OURS, Case, Environment, Limits, Result
 from axiomjit.bench.standings import Contest, rivals
-from axiomjit.bench.units import count, count_threads, memory, seconds
+from axiomjit.bench.units import count, count_things, count_threads, memory, seconds
 
 COLOURS: Final = 9
 """As many as page.css has; further peers share them."""
@@ -53,10 +53,10 @@ def page(result: Result) -> Markup:
 
 def _about(result: Result) -> list[str]:
     """What was measured, in two lines."""
-    env, cases = result.environment, len(result.cases)
+    env, cases = result.environment, count_things(len(result.cases), "case")
     versions = ", ".join(f"{name} {env.versions[name]}" for name in env.versions)
     return [
-        f"{env.cpu}, {env.cores} cores · {_moment(env)} · {cases} case{'s' * (cases != 1)}",
+        f"{env.cpu}, {env.cores} cores · {_moment(env)} · {cases}",
         f"{versions}, Python {env.python} · commit {_commit(env)} · load {env.load_start:.2f} to "
         f"{env.load_end:.2f}",
     ]

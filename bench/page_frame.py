@@ -53,7 +53,8 @@ def document(
     links = [
         tag("a", part.title, href=f"#{part.name}") for part in parts if isinstance(part, Section)
     ]
-    lines.append(tag("nav", *links, aria_label="Sections"))
+    if len(links) > 1:
+        lines.append(tag("nav", *links, aria_label="Sections"))
     theme = tag("button", "Light / dark", type="button", id="theme", hidden=True)
     body = tag(
         "body",

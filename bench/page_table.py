@@ -8,9 +8,11 @@ from axiomjit.bench.markup import Markup, join, tag
 from axiomjit.bench.plots import breakable
 from axiomjit.bench.records import OURS, UNSUPPORTED, Case
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest
-from axiomjit.bench.units import count_threads, digits, seconds, share
+from axiomjit.bench.units import count_threads, digits, seconds, share, shorten
 
 SIGNS: Final = {TIE: "≈", LOSS: "▲"}
+LETTERS: Final = 44
+"""How much of a function is shown; pointing at it shows the rest."""
 
 
 def case_table(contest: Contest) -> Markup:
@@ -58,7 +60,7 @@ def _row(case: Case, contest: Contest) -> Markup:
         _number(time, ours.median_s if ours else None),
         *(_ratio(case, peer, contest) for peer in contest.peers),
         _number(share(bound) if bound else "–", bound),
-        tag("td", case.text, class_="quiet"),
+        tag("td", shorten(case.text, LETTERS), class_="quiet", title=case.text),
         data_case=case.name,
         data_group=case.group,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from axiomjit.bench.cases import find
@@ -12,6 +12,7 @@ from axiomjit.bench.progress import Progress
 from axiomjit.bench.records import Result
 from axiomjit.bench.run import run
 from axiomjit.bench.workload import Workload
+from axiomjit.errors import BenchError
 
 
 def with_progress(workloads: Sequence[Workload], peers: Sequence[str], **how: Any) -> Result:
@@ -27,28 +28,37 @@ def with_progress(workloads: Sequence[Workload], peers: Sequence[str], **how: An
 
 
 def measure_again(after: Result, planted: str = "") -> Again:
-    """How `compare` measures cases once more: as `after` was measured, against NumPy alone."""
+    """How `compare` measures cases once more: against NumPy alone, in a full run."""
 
     def again(names: Sequence[str]) -> Result:
-        how = {"quick": after.quick, "seed": after.seed, "planted": planted}
+        how = {"quick": False, "seed": after.seed, "planted": planted}
         return with_progress(find(names), ALWAYS, **how)
 
     return again
 
 
-def try_out(planted: str, tries: int, names: Sequence[str] = ()) -> tuple[str, bool]:
+def try_out(
+    planted: str, tries: int, names: Sequence[str] = (), say: Callable[[str], Any] = print
+) -> bool:
     """Whether `compare` reports a case whose calls are made twice, and nothing else.
 
     Quick runs of this tree are compared with a first one: `tries` unchanged, then as many with
     each of our calls of the case `planted` made twice.
 
+    Args:
+        planted: the case.
+        tries: how many runs of each kind.
+        names: cases to run, all without.
+        say: told what is found, a line each.
+
     Returns:
-        what was found, and whether it is what should be.
+        whether all is as it should be.
     """
-    find([planted])
-    workloads = find(names)
+    if [workload.name for workload in find([planted])] != [planted]:
+        raise BenchError(f"make the calls of {planted} twice", "a group", "name one case of it")
+    workloads = find([*names, planted] if names else ())
     before = with_progress(workloads, ALWAYS, quick=True)
-    lines, good = [], True
+    good = True
     for slow, wanted in (("", []), (planted, [planted])):
         right = 0
         for number in range(tries):
@@ -57,13 +67,13 @@ def try_out(planted: str, tries: int, names: Sequence[str] = ()) -> tuple[str, b
             found = _named(verdict)
             right += found == wanted
             kind = f"{slow} made twice" if slow else "unchanged"
-            lines.append(
+            say(
                 f"{kind}, try {number + 1}: slower: {', '.join(found) or 'none'}; not confirmed: "
                 f"{', '.join(dict.fromkeys(c.case for c in verdict.unsure)) or 'none'}"
             )
-        lines.append(f"{'planted' if slow else 'unchanged'}: right in {right} of {tries}")
+        say(f"{'planted' if slow else 'unchanged'}: right in {right} of {tries}")
         good = good and right == tries
-    return "\n".join(lines) + "\n", good
+    return good
 
 
 def _named(verdict: Verdict) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-COUNT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+COUNT = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes"))
 
 
@@ -64,7 +64,12 @@ def share(value: float) -> str:
 
 def count_threads(number: int) -> str:
     """A number of threads: `1 thread`."""
-    return "1 thread" if number == 1 else f"{number} threads"
+    return count_things(number, "thread")
+
+
+def count_things(number: int, name: str) -> str:
+    """A number of things with an ordinary plural: `3 cases`."""
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def shorten(text: str, most: int) -> str:

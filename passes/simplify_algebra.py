@@ -25,7 +25,7 @@ def _simplify(node: Node) -> Node:
     operands = tuple(_undo(child) for child in node.operands)
     if isinstance(node, Update):
         operands = (node.operands[0], *operands[1:])  # the first is written, not read
-    if node.primitive.name == "absolute":
+    if node.primitive.name == "absolute" and operands[0].dtype.kind != "u":  # where -x wraps
         operands = tuple(_under(child, "negative") or child for child in operands)
     if operands == node.operands:
         return node

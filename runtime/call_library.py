@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from axiomjit.config import config
 from axiomjit.errors import PositionError
 
 Labels = tuple[tuple[int, ...], ...]
@@ -60,6 +61,11 @@ def choose(
     out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
 
 
+def draw(method: str, operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
+    """Random numbers."""
+    out[...] = getattr(config.generator, method)(out.shape)
+
+
 def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
     """Elements of the first operand by their positions along the label that `out` lacks.
 
@@ -69,6 +75,8 @@ def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> Non
     values, positions = operands
     along = labels[0].index(out.ndim)
     length = values.shape[along]
+    if out.size == 0 == length:
+        return
     if positions.size and not -length <= positions.min() <= positions.max() < length:
         wrong = positions[(positions < -length) | (positions >= length)].flat[0]
         raise PositionError(
@@ -107,4 +115,6 @@ LIBRARY: Final[dict[str, Function]] = {
     "take": take,
     "argmax": partial(choose, np.argmax),
     "argmin": partial(choose, np.argmin),
+    "uniform": partial(draw, "random"),
+    "normal": partial(draw, "standard_normal"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from axiomjit import execution
 from axiomjit.config import config
 
 TESTS = Path(__file__).parent
@@ -93,6 +94,14 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels as users run them: for what looks at machine code, at time or at memory."""
     monkeypatch.setattr(config, "bounds", False)
     monkeypatch.delenv("AXIOMJIT_CHECK", raising=False)
+
+
+@pytest.fixture
+def evaluator():
+    """Axis graphs are evaluated in NumPy: for what looks at meaning and not at kernels."""
+    before = execution.install(None)
+    yield
+    execution.install(before)
 
 
 @pytest.fixture

@@ -47,7 +47,8 @@ class Lane:
         return Lane(self.builder, self.other(other)) - self
 
     def __neg__(self) -> "Lane":
-        return Lane(self.builder, self.builder.fneg(self.value))
+        name = "neg" if isinstance(self.value.type, ir.IntType) else "fneg"
+        return Lane(self.builder, getattr(self.builder, name)(self.value))
 
     def __abs__(self) -> "Lane":
         return Lane(self.builder, call("llvm.fabs")(self.builder, [self.value]))

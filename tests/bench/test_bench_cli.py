@@ -120,6 +120,7 @@ def test_the_readme_shows_the_newest_kept_result():
         (["compare", "a.json"], "compare two runs; seen: fewer than two files; instead: name"),
         (["compare", "a.json", "b.json"], "read the results in a.json; seen: [Errno 2]"),
         (["compare", "--try", "axpi"], "the case axpi; seen: no case or group"),
+        (["compare", "--try", "map"], "make the calls of map twice; seen: a group; instead:"),
         (["report"], "report; seen: no file of results; instead: name one written by"),
     ],
 )

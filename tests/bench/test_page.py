@@ -43,6 +43,22 @@ def renamed(name):
     return sample.replace(cases=(first, *sample.cases[1:]), environment=env)
 
 
+def times(factor):
+    """A change that multiplies what axiomjit takes."""
+
+    def change(run):
+        if run.peer != OURS:
+            return run
+        fields = ("median_s", "low_s", "high_s", "ratio", "ratio_low", "ratio_high")
+        longer = (
+            t.replace(samples_s=(), **{name: factor * getattr(t, name) for name in fields})
+            for t in run.timings
+        )
+        return run.replace(timings=tuple(longer))
+
+    return change
+
+
 ODD = {
     "usual": result,
     "a peer without times": lambda: without_peer("jax"),
@@ -53,6 +69,7 @@ ODD = {
         lambda run: run if run.peer == OURS else Run(run.peer, MISSING, "gone")
     ),
     "one case": lambda: edited(lambda run: run, cases=1),
+    "one case, no limits": lambda: edited(lambda run: run, cases=1).replace(limits=()),
     "no cases": lambda: result().replace(cases=()),
     "no limits": lambda: result().replace(limits=()),
     "no plans": lambda: result().replace(
@@ -63,6 +80,8 @@ ODD = {
     ),
     "long names": lambda: renamed("a_rather_long_name_of_a_case_" * 6),
     "hostile names": lambda: renamed(HOSTILE),
+    "far ratios": lambda: edited(times(200.0)),
+    "far faster": lambda: edited(times(1e-4)),
     "no samples": lambda: edited(
         lambda run: run.replace(timings=tuple(t.replace(samples_s=()) for t in run.timings))
     ),

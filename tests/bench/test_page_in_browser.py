@@ -19,7 +19,7 @@ PAGES = {
     "history": lambda path: write_history(RUNS, path),
 } | {
     name: lambda path, name=name: write_page(ODD[name](), path)
-    for name in ("one case", "long names", "nothing runs", "one thread")
+    for name in ("one case", "long names", "nothing runs", "one thread", "far ratios", "far faster")
 }
 
 

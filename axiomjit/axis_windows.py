@@ -1,0 +1,243 @@
+"""The axis-graph door: convolution and pooling by axes (seed 002, "Axes")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, SupportsIndex
+
+from axiomjit import builder
+from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axis import Axis, derived_axis
+from axiomjit.axis_functions import axes_with_order, relabelled
+from axiomjit.axis_joins import related
+from axiomjit.axis_slices import checked_integer
+from axiomjit.dims import Dim, dim
+from axiomjit.dtypes import FLOAT, HALF, SINGLE
+from axiomjit.errors import AxesError
+from axiomjit.graph import Node, Scalar
+from axiomjit.index_maps import iterator, permutation
+from axiomjit.origins import user_location
+from axiomjit.primitives import MAX, MIN, PRIMITIVES, SUM, Accumulator
+from axiomjit.promotion import cast
+from axiomjit.tensors import Operand, Tensor, as_tensor, labelled, shown
+from axiomjit.windows import Padding, Setting, Slide, slide, slides_over
+
+Pairs = dict[Axis, Axis]
+_FOLDS: Final[dict[str, Accumulator]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
+
+
+def convolution(
+    x: Operand,
+    filter: Operand,
+    strides: Setting = 1,
+    padding: Padding = 0,
+    dilation: Setting = 1,
+    axes: AxesLike = None,
+) -> Tensor:
+    """The sums of products of a filter with the parts of a tensor over which it slides.
+
+    Each axis of the filter that x has is contracted, as in `dot`. Of the others one that shares a
+    role with an axis of x slides over it; so does one of the same class, unless the lengths are
+    equal and no setting names it: then the two are the same axis, and contracted. The filter's
+    other axes are outputs. The filter is not reversed.
+
+    Args:
+        x: The input.
+        filter: The filter.
+        strides: Steps from one place of the filter to the next, for all sliding axes or as a
+            dictionary from axis to number.
+        padding: Zeros around x along sliding axes: a number for both sides, a pair (before,
+            after), or a dictionary from axis to these.
+        dilation: Steps in x from one element of the filter to the next; as `strides`.
+        axes: The axes of the result in their order: those of x and the outputs by identity, one
+            for each sliding axis, of its class or role or else in order; their lengths must fit.
+
+    Returns:
+        A tensor with the axes of x, in which the outputs stand in place of the first contracted
+        axis (last where none is), and new axes of the same class and roles in place of the
+        sliding ones.
+
+    Raises:
+        AxesError: an axis has several partners, a setting or an axis does not fit, or the filter
+            is longer than the padded input.
+        GraphTypeError: an operand is an array without axes, or a setting no integer.
+    """
+    asked = f"convolution of {shown((x, filter))}"
+    left, right = as_tensor(x, asked), as_tensor(filter, asked)
+    settings = [s for s in (strides, padding, dilation) if isinstance(s, Mapping)]
+    met, slid = _filter_pairs(left.axes, right.axes, {a for s in settings for a in s}, asked)
+    windows = {axis: (own.dim, (own,)) for own, axis in slid.items()}
+    slides = slides_over(windows, strides, padding, dilation, asked)
+    zero = Scalar(left.dtype, left.dtype.type(0), False)
+    seen = slide(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
+    places = _places(slides)
+    outputs = right.axes - met - slid
+    labels = _result_labels(left.axes, met, places, outputs)
+    # Iterators: the result's axes, those that both have, then those within the window.
+    where = {axis: k for k, axis in enumerate((*labels, *met, *slid))}
+    theirs = {axis: own for own, axis in met.items()} | places
+    maps = (
+        permutation([where[theirs.get(axis, axis)] for axis in (*left.axes, *slid)]),
+        permutation([where[axis] for axis in right.axes]),
+    )
+    extents = tuple(axis.dim for axis in (*labels, *met.values(), *slid))
+    node = builder.contract(seen, right.node, maps, extents, len(labels))
+    return _named(labelled(node, labels, left, right), axes, asked)
+
+
+def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
+    """For the axes of a filter the ones of the input: that it contracts, over which it slides."""
+    met: Pairs = {axis: axis for axis in own if axis in inputs}
+    slid: Pairs = {}
+    free = inputs - met
+    for axis in own - met:
+        by_role = [a for a in free if any(a.has_role(role) for role in axis.roles)]
+        alike = [a for a in free if a.axis_class is axis.axis_class]
+        partners = by_role or [a for a in alike if a.dual_offset == axis.dual_offset]
+        taken = [*met.values(), *slid.values()]
+        if len(partners) > 1 or any(a in taken for a in partners):
+            raise AxesError(
+                asked,
+                f"{axis}, whose role or class {Axes(partners)} has in the input"
+                + (", paired already" if len(partners) == 1 else ""),
+                "give roles that pair each axis of the filter with one of the input",
+                user_location(),
+            )
+        for partner in partners:
+            same = not by_role and not named & {axis, partner} and _equal(axis, partner, asked)
+            (met if same else slid)[axis] = partner
+    return met, slid
+
+
+def _equal(one: Axis, other: Axis, asked: str) -> bool:
+    if one.dim is not other.dim and None in (one.length, other.length):
+        raise AxesError(
+            asked,
+            f"axes {Axes((one, other))} of one class, of which the length of one is unknown",
+            "give them a role that they share to slide, or relabel with cast_axes(x, axes)",
+            user_location(),
+        )
+    return one.dim is other.dim or one.length == other.length
+
+
+def _places(slides: list[Slide]) -> Pairs:
+    """For each sliding axis the one of the places of its window."""
+    return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
+
+
+def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Axes:
+    labels: list[Axis] = []
+    waiting = list(outputs)
+    for axis in inputs:
+        if axis in met.values():
+            labels += waiting
+            waiting = []
+        else:
+            labels.append(places.get(axis, axis))
+    return Axes((*labels, *waiting))
+
+
+def _named(tensor: Tensor, axes: AxesLike, asked: str) -> Tensor:
+    """The tensor under the axes asked for; those it does not have stand for ones it has."""
+    if axes is None:
+        return tensor
+    wanted = make_axes(axes)
+    if len(wanted) != len(tensor.axes):
+        return relabelled(tensor, wanted, asked)  # which refuses
+    rest = list(wanted - tensor.axes)
+    labels: list[Axis] = []
+    for axis in tensor.axes:
+        if axis not in wanted:
+            chosen = next((a for a in rest if related(axis, a)), rest[0])
+            rest.remove(chosen)
+            axis = chosen
+        labels.append(axis)
+    return axes_with_order(relabelled(tensor, Axes(labels), asked), wanted)
+
+
+def pooling(
+    x: Operand,
+    windows: Mapping[Axis, SupportsIndex | Axis],
+    op: str = "max",
+    strides: Setting | None = None,
+    padding: Padding = 0,
+    dilation: Setting = 1,
+    axes: AxesLike = None,
+) -> Tensor:
+    """The largest or smallest element, sum or mean of each window that slides along axes.
+
+    Args:
+        x: The tensor.
+        windows: For each sliding axis the length of the window, as a number or as an axis.
+        op: "max", "min", "sum" or "mean"; what is padded is none of the elements.
+        strides: As for `convolution`; when omitted windows stand side by side.
+        padding: As for `convolution`; less than the window.
+        dilation: As for `convolution`.
+        axes: The axes of the result, as for `convolution`.
+
+    Returns:
+        A tensor with the axes of x, in which new axes of the same class and roles stand in place
+        of the sliding ones.
+
+    Raises:
+        AxesError: a foreign axis, an unknown operation, or a setting or axis that does not fit.
+        GraphTypeError: x is an array without axes, or a setting no integer.
+    """
+    asked = f"pooling of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    fold = _FOLDS.get(op)
+    if fold is None:
+        seen = f"the operation {op!r}"
+        raise AxesError(asked, seen, f"choose one of {', '.join(_FOLDS)}", user_location())
+    dims = [tensor.axes.index(axis) for axis in windows]
+    lengths = {axis: _window(window, asked) for axis, window in windows.items()}
+    slides = slides_over(lengths, strides, padding, dilation, asked)
+    for one in slides:
+        _check_padding(one, asked)
+    node = tensor.node
+    if op == "mean" and node.dtype.kind not in "fc" or node.dtype == HALF:
+        node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
+    filler = Scalar(node.dtype, node.dtype.type(fold.initial(node.dtype)), False)
+    rank = len(tensor.axes)
+    within = range(rank, rank + len(slides))
+    folded = builder.fold(fold, slide(node, dims, slides, filler, asked), within)
+    if op == "mean":
+        for d, one in zip(dims, slides, strict=True):
+            folded = _divided(folded, d, _counted(one, asked))
+    if tensor.dtype == HALF:
+        folded = cast(folded, HALF)
+    places = _places(slides)
+    labels = Axes(places.get(axis, axis) for axis in tensor.axes)
+    return _named(labelled(folded, labels, tensor), axes, asked)
+
+
+def _window(window: object, asked: str) -> tuple[Dim, tuple[Axis, ...]]:
+    if isinstance(window, Axis):
+        return window.dim, (window,)
+    return dim(checked_integer(window, asked, "give windows as integers or axes")), ()
+
+
+def _check_padding(one: Slide, asked: str) -> None:
+    """Refuse windows that no element of the tensor is in."""
+    span = one.span.constant
+    if span is not None and max(one.padding) >= max(span, 1):
+        seen = f"a padding of {one.padding} along {one.axis} for windows of {span}"
+        raise AxesError(asked, seen, "pad by less than the window", user_location())
+
+
+def _counted(one: Slide, asked: str) -> Node:
+    """How many elements of the tensor each window along an axis has."""
+    if not any(one.padding):
+        return builder.as_node(one.window, asked)
+    number = Scalar(FLOAT, FLOAT.type(1), False)
+    ones = builder.view(number, (), (one.axis.dim,))
+    zero = Scalar(FLOAT, FLOAT.type(0), False)
+    return builder.fold(SUM, slide(ones, [0], [one], zero, asked), [1])
+
+
+def _divided(node: Node, d: int, count: Node) -> Node:
+    divide = PRIMITIVES["divide"]
+    if not count.shape:
+        return builder.elementwise(divide, node, count)
+    maps = permutation(range(len(node.shape))), (iterator(d),)
+    return builder.map_op(divide, (node, cast(count, node.dtype)), maps, node.shape)
