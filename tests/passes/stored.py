@@ -69,6 +69,9 @@ MAKERS: dict[str, Callable[[], Case]] = {
 }
 
 
-def arrays_of(case: Case) -> list[np.ndarray]:
-    """The arguments of a case that are arrays."""
-    return [a for a in case.arguments if isinstance(a, np.ndarray)]
+def assert_same(got, want, what):
+    """Equal in number, dtype, shape and bits; zeros may differ in sign."""
+    assert len(got) == len(want), what
+    for k, (one, other) in enumerate(zip(got, want, strict=True)):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), f"{what}: output {k}"
+        assert np.array_equal(one, other), f"{what}: output {k}\n{one}\n{other}"

@@ -16,8 +16,7 @@ from tests.graphs import (
     small_forms,
 )
 from tests.passes.examples import example
-from tests.passes.stored import MAKERS
-from tests.passes.test_meaning import assert_same
+from tests.passes.stored import MAKERS, assert_same
 
 
 @pytest.mark.parametrize("name", ["swapped", "reversed_rows", "given"])
