@@ -66,6 +66,13 @@ def draw(method: str, operands: Sequence[np.ndarray], labels: Labels, out: np.nd
     out[...] = getattr(config.generator, method)(out.shape)
 
 
+def show(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
+    """The first operand, printed with the text whose bytes are the second one."""
+    values, text = operands
+    out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
+    print(f"{text.tobytes().decode()}{out}")
+
+
 def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
     """Elements of the first operand by their positions along the label that `out` lacks.
 
@@ -115,6 +122,7 @@ LIBRARY: Final[dict[str, Function]] = {
     "take": take,
     "argmax": partial(choose, np.argmax),
     "argmin": partial(choose, np.argmin),
+    "print": show,
     "uniform": partial(draw, "random"),
     "normal": partial(draw, "standard_normal"),
 }

@@ -24,7 +24,7 @@ from tests.generator.report import written
 from tests.structure.sources import ROOT
 
 SHORTER, LONGER = {5: 9, 6: 5, 7: 8}, {5: 33, 6: 70, 7: 19}
-SERVES = 4
+SERVES = 8
 """Of so many programs, one is run in plain Python with other lengths as well."""
 
 

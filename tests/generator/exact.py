@@ -242,5 +242,9 @@ def determined(step, operands, result):
 
     Values that options name stand in the options.
     """
+    result = np.asarray(result)
+    row = PRIMITIVES.get(step.name)
+    if row and row.ufunc and result.dtype.kind == "c" and result.dtype.str[1:] not in row.loops:
+        return False  # refused by the row
     rule = RULES.get(step.name)
-    return rule is None or rule(step, operands, np.asarray(result))
+    return rule is None or rule(step, operands, result)
