@@ -107,7 +107,8 @@ def main():
     if options.jobs > 1:
         done = in_processes(options)
         for process in done:
-            print(process.stdout[-20000:] if process.returncode else process.stdout[-200:])
+            last = process.stdout.splitlines()[-1:]
+            print(process.stdout[-20000:] if process.returncode else last[0])
         return min(process.returncode for process in done) or max(p.returncode for p in done)
     faulthandler.enable()
     start = time.perf_counter()
