@@ -193,6 +193,9 @@ _ROWS: Final = (
     _elementary(np.cbrt, 44),
     # where the operand and the logarithm cancel, NumPy's float32 is far off
     *(_elementary(f, 70).replace(ulps=100) for f in (np.logaddexp, np.logaddexp2)),
+    _elementary(np.sin, 25),
+    _elementary(np.cos, 25),
+    _elementary(np.tan, 45),
     _elementary(np.arcsin, 30),
     _elementary(np.arccos, 30),
     _elementary(np.arctan, 35),
