@@ -36,6 +36,7 @@ from axiomjit.axis_nets import (
     sigmoid,
     softmax,
 )
+from axiomjit.axis_print import PrintOp
 from axiomjit.axis_random import normal, uniform
 from axiomjit.axis_reductions import (
     L1_norm,
@@ -87,6 +88,7 @@ __all__ = [
     "L1_norm",
     "L2_norm",
     "NamedArray",
+    "PrintOp",
     "Tensor",
     "all",
     "any",

@@ -6,7 +6,7 @@ Of named arrays alone they give named arrays, with a tensor among the operands a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from axiomjit.errors import UnsupportedError
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import user_location
 from axiomjit.tensors import Tensor, as_tensor, axis_extents, axis_map, labelled, shown
+from axiomjit.tree import flatten, unflatten
 
 Options = Mapping[str, object]
 _REDUCTIONS: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
@@ -38,6 +39,11 @@ _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
     np.where: where,
     np.clip: clip,
 }
+
+_PRODUCTS: Final = frozenset(
+    {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
+)
+"""Whose pairs of dimensions are others than those of axes."""
 
 
 def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: Options) -> object:
@@ -78,12 +84,29 @@ def _function(
             return _held(_REDUCTIONS[function](tensor, axes), operands)
     elif function in _ELEMENTWISE and not options:
         return _held(_ELEMENTWISE[function](*operands), operands)
-    raise UnsupportedError(
-        asked,
-        f"it is called with {', '.join(options)}" if options else "it has no form for named axes",
-        "use axiomjit's own function of axes, or apply it to values: np.asarray(x)",
-        user_location(),
-    )
+    elif function not in _PRODUCTS:
+        return _of_values(function, operands, options, asked)
+    seen = f"it is called with {', '.join(options)}" if options else "it has no form for named axes"
+    remedy = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
+    raise UnsupportedError(asked, seen, remedy, user_location())
+
+
+def _of_values(
+    function: Callable[..., Any], operands: object, options: object, asked: str
+) -> object:
+    """Any other function, of the arrays behind operands that have the same axes.
+
+    Its results have no axes.
+    """
+    leaves, structure = flatten((operands, options))
+    axes = [leaf.axes for leaf in leaves if isinstance(leaf, Tensor | NamedArray)]
+    if any(one != axes[0] for one in axes):
+        seen = f"axes {' and '.join(map(str, axes))}, which NumPy would not pair"
+        remedy = "bring them to one order with axes_with_order(x, axes), or take np.asarray(x)"
+        raise UnsupportedError(asked, seen, remedy, user_location())
+    arrays = (np.asarray(v) if isinstance(v, Tensor | NamedArray) else v for v in leaves)
+    positional, named = cast(tuple[Any, Any], unflatten(structure, arrays))
+    return function(*positional, **named)
 
 
 def _named_axes(tensor: Tensor, axis: Any) -> AxesLike:

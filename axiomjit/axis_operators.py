@@ -59,6 +59,11 @@ class AxisOperand(Generic[Result]):
             user_location(),
         )
 
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
     def __add__(self, other: object) -> Result:
         return self._apply("add", self, other)
 

@@ -13,13 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit import dtypes
-from axiomjit.dims import Dim, dim
+from axiomjit.dims import Dim, dim, product
 from axiomjit.dtypes import BOOL, HALF, SINGLE, DType
 from axiomjit.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.graph import Held, Node, Op, Scalar, Size, size
 from axiomjit.index_maps import IndexMap, affine, identity, iterator, permutation
 from axiomjit.origins import note, user_location
 from axiomjit.primitives import (
+    ANY,
     COPY,
     MAX,
     MIN,
@@ -184,11 +185,11 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
         )
     check_fits(exponent, dtype)
     times = int(exponent.length if isinstance(exponent, Size) else exponent.value.item())
-    if times < 0:
+    if times < 0 and not any(length == 0 for length in base.shape):
         raise ValueError("Integers to negative integer powers are not allowed.")
     square = cast(base, dtype)
-    power_of = None if times else broadcast_to(Scalar(dtype, dtype.type(1), False), base.shape)
-    while times:
+    power_of = None if times > 0 else broadcast_to(Scalar(dtype, dtype.type(1), False), base.shape)
+    while times > 0:
         if times & 1:
             power_of = square if power_of is None else elementwise(MULTIPLY, power_of, square)
         times >>= 1
@@ -217,7 +218,8 @@ def part(node: Node, name: str) -> Node:
         return elementwise(PRIMITIVES[name], node)
     if name == "real":
         return node
-    zeros = as_node(0, name) if node.weak else Scalar(node.dtype, node.dtype.type(0), False)
+    zero = node.dtype.type(0)
+    zeros = as_node(zero.item(), name) if node.weak else Scalar(node.dtype, zero, False)
     return broadcast_to(zeros, node.shape)
 
 
@@ -264,7 +266,11 @@ def fold(
         combine = PRIMITIVES[accumulator.reduce.__name__]
         return elementwise(combine, initial, _fold(accumulator, cast(node, result), axes))
     if not axes:
-        return elementwise(COPY, cast(node, result))
+        whole = cast(node, result)
+        if not accumulator.blocked or result.kind not in "fc":
+            return elementwise(COPY, whole)
+        start = Scalar(result, result.type(accumulator.initial(result)), False)
+        return elementwise(accumulator.combine, start, whole)
     _check_not_empty(accumulator, node, axes)
     return _fold(accumulator, cast(node, result), axes)
 
@@ -290,15 +296,30 @@ def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) 
         )
 
 
+def summed_in(node: Node) -> DType:
+    """The dtype in which averages are taken: float64 of integers; sums may be beyond float16."""
+    if node.dtype == HALF:
+        return SINGLE
+    return node.dtype if node.dtype.kind in "fc" else dtypes.FLOAT
+
+
 def mean(node: Node, axes: Sequence[int]) -> Node:
     """sum / count along dimensions; bools and ints give float64, floats keep their dtype."""
-    if node.dtype == HALF:  # whose sum may be beyond it
-        return cast(mean(cast(node, SINGLE), axes), HALF)
-    operand = node if node.dtype.kind in "fc" else cast(node, dtypes.FLOAT)
-    total = dim(1)
-    for d in axes:
-        total = total * node.shape[d]
-    return elementwise(PRIMITIVES["divide"], fold(SUM, operand, axes), as_node(total, "mean"))
+    total = fold(SUM, cast(node, summed_in(node)), axes)
+    averaged = average(total, as_node(count(node, axes), "mean"))
+    return cast(averaged, HALF) if node.dtype == HALF else averaged
+
+
+def count(node: Node, axes: Sequence[int]) -> Dim:
+    """How many elements each result of a fold is made of."""
+    return product(tuple(node.shape[d] for d in axes))
+
+
+def average(total: Node, count: Node) -> Node:
+    """total / count in the dtype of the total; divided in 64 bits, as the count is an int64."""
+    wide = loop_of(np.divide, (total.dtype, dtypes.INT))[-1]
+    quotient = elementwise(PRIMITIVES["divide"], cast(total, wide), cast(count, wide))
+    return cast(quotient, total.dtype)
 
 
 def contract(
@@ -315,14 +336,8 @@ def contract(
     if result == HALF:  # products are not rounded to it, as in NumPy
         singles = cast(a, SINGLE), cast(b, SINGLE)
         return cast(contract(*singles, maps, extents, rank), HALF)
-    if dtypes.code(result) not in SUM.loops:
-        raise GraphTypeError(
-            f"product of {seen_type(left)} and {seen_type(right)}",
-            f"a sum of {result} elements, which is not compiled",
-            "convert the operands with .astype(np.int64)",
-            user_location(),
-        )
-    return note(Op(result, MULTIPLY, SUM, (a, b), maps, extents, rank))
+    total = ANY if result == BOOL else SUM
+    return note(Op(result, MULTIPLY, total, (a, b), maps, extents, rank))
 
 
 def strong(node: Node) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +24,18 @@ class Length:
     def __init__(self, value: Dim) -> None:
         """Wrap a symbolic length."""
         self.dim = value
+
+    @property
+    def real(self) -> Length:
+        """The integer itself."""
+        return self
+
+    imag = 0
+    numerator, denominator = real, 1
+
+    def conjugate(self) -> Length:
+        """The integer itself."""
+        return self
 
     def __index__(self) -> int:
         return int(self.dim)
@@ -62,9 +74,22 @@ class Length:
             return NotImplemented
         return getattr(ufunc, method)(*map(_at_hand, inputs), **options)
 
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: Iterable[type],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        if not all(issubclass(kind, Length | np.ndarray) for kind in types):
+            return NotImplemented  # beside an array that is followed
+        return function(*map(_at_hand, args), **{k: _at_hand(v) for k, v in kwargs.items()})
+
 
 def _at_hand(value: Any) -> Any:
-    """The value at hand of a Length, with a guard; other values as they are."""
+    """The value at hand of a Length, with a guard, also in tuples and lists; others as they are."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(_at_hand, value)) if not hasattr(value, "_fields") else value
     return int(value) if isinstance(value, Length) else value
 
 

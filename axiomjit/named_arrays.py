@@ -45,6 +45,16 @@ class NamedArray(AxisOperand[Any]):
         return self.values.dtype
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
+        return self.values.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return self.values.ndim
+
+    @property
     def T(self) -> NamedArray:
         """The same array under transposed axes (see `Axis.T`)."""
         return NamedArray(self.values, self.axes.T)

@@ -175,7 +175,7 @@ def _pad(array: object, pad_width: Any, mode: object = "constant", **options: An
     values = options.pop("constant_values", 0) if mode == "constant" else None
     for option, value in options.items():
         raise refuse("pad", option, value)
-    fills = _pairs(values, rank, "constant_values") if mode == "constant" else [(None, None)] * rank
+    fills = _fills(values, rank) if mode == "constant" else [(None, None)] * rank
     for d, (widths, fill) in enumerate(zip(_widths(pad_width, rank), fills, strict=True)):
         before, after = margin(node, d, widths, fill)
         node = concatenate([before, node, after], d)
@@ -193,6 +193,20 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
     if len(ends) != rank or any(len(pair) != 2 for pair in ends):
         raise ValueError(f"{name} of {value} does not fit {rank} dimensions")
     return [(first, second) for first, second in ends]
+
+
+def _fills(values: Any, rank: int) -> list[tuple[Any, Any]]:
+    """The constants before and after each dimension; NumPy makes an array of one or two numbers.
+
+    So those are cast as an array is, where a longer list of Python integers must fit.
+    """
+    pairs = _pairs(values, rank, "constant_values")
+    if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):
+        return pairs
+    first, last = (
+        value if isinstance(value, Node | Dim) else np.asarray(value)[()] for value in pairs[0]
+    )
+    return [(first, last)] * rank
 
 
 def _widths(pad_width: Any, rank: int) -> list[Widths]:

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit import builder
-from axiomjit.dims import Dim, larger, product
-from axiomjit.dtypes import BOOL, FLOAT, HALF, INT, SINGLE, DType, supported
+from axiomjit.dims import Dim, larger
+from axiomjit.dtypes import BOOL, HALF, INT, SINGLE, DType, supported
 from axiomjit.errors import GraphTypeError, GraphValueError
 from axiomjit.graph import Node, Scalar
 from axiomjit.numpy_options import UNGIVEN, Axis, Row, axes_of, only_defaults, refuse
@@ -151,18 +151,6 @@ def _test(reduction: Row) -> Row:
     return row
 
 
-def _averaged(node: Node) -> Node:
-    """In the dtype in which averages are taken: sums and counts may be beyond float16."""
-    if node.dtype == HALF:
-        return builder.cast(node, SINGLE)
-    return node if node.dtype.kind in "fc" else builder.cast(node, FLOAT)
-
-
-def _as_averaged(result: Node, node: Node) -> Node:
-    """An average in the dtype that it has for such elements."""
-    return builder.cast(result, HALF) if node.dtype == HALF else result
-
-
 def _mean(
     a: object,
     axis: Axis = None,
@@ -175,19 +163,17 @@ def _mean(
     only_defaults("mean", out=out)
     node = array_node(a, "mean")
     axes = axes_of(node, axis)
-    if dtype is not None:
-        node = builder.cast(node, supported(np.dtype(dtype), f"mean(dtype={dtype})"))
+    wanted = builder.summed_in(node) if dtype is None else _computed_in("mean", SUM, node, dtype)
+    result = HALF if dtype is None and node.dtype == HALF else wanted
+    node = builder.cast(node, wanted)
+    counted = builder.as_node(builder.count(node, axes), "mean")
     if _given(where):
         mask = _mask("mean", where, node.shape)
-        wide = _averaged(node)
-        counted = builder.cast(builder.fold(SUM, mask, axes), wide.dtype)
-        total = builder.fold(SUM, _masked("mean", SUM, wide, mask), axes)
-        result = _as_averaged(builder.elementwise(PRIMITIVES["divide"], total, counted), node)
-    else:
-        result = builder.mean(node, axes)
-    if dtype is not None:
-        result = builder.cast(result, node.dtype if result.dtype != FLOAT else np.dtype(dtype))
-    return insert_dimensions(result, axes) if _kept(keepdims) else result
+        counted = builder.fold(SUM, mask, axes)
+        node = _masked("mean", SUM, node, mask)
+    total = builder.cast(builder.fold(SUM, node, axes), wanted)
+    averaged = builder.cast(builder.average(total, counted), result)
+    return insert_dimensions(averaged, axes) if _kept(keepdims) else averaged
 
 
 def _var(
@@ -241,28 +227,29 @@ def _spread(
     wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
     if wanted is not None and (wanted.kind not in "fc" or node.dtype.kind + wanted.kind == "cf"):
         raise refuse(name, "dtype", dtype)
-    given = builder.cast(node, wanted) if wanted is not None else node
-    node = _averaged(given)
-    middle = insert_dimensions(builder.mean(node, axes), axes)
-    apart = builder.elementwise(PRIMITIVES["subtract"], node, middle)
-    squares = builder.fold(SUM, _square_length(apart, wanted), axes)
-    total = product(tuple(node.shape[d] for d in axes))
-    freedom = builder.as_node(
-        larger(total - (ddof if isinstance(ddof, Dim) else int(ddof)), 0), name
-    )
-    result = _as_averaged(builder.elementwise(PRIMITIVES["divide"], squares, freedom), given)
+    dtype = builder.summed_in(node) if wanted is None else wanted
+    whole = builder.cast(node, SINGLE) if dtype == SINGLE and node.dtype == HALF else node
+    total = builder.fold(SUM, builder.cast(whole, dtype), axes)
+    count = builder.count(node, axes)
+    middle = insert_dimensions(builder.average(total, builder.as_node(count, name)), axes)
+    apart = builder.elementwise(PRIMITIVES["subtract"], whole, middle)
+    squares = _square_length(apart)
+    squares = squares if wanted is None else builder.cast(squares, wanted)
+    freedom = larger(count - (ddof if isinstance(ddof, Dim) else int(ddof)), 0)
+    summed = builder.fold(SUM, squares, axes)
+    spread = builder.average(summed, builder.as_node(freedom, name))
+    result = builder.cast(spread, HALF) if wanted is None and node.dtype == HALF else spread
     return insert_dimensions(result, axes) if _kept(keepdims) else result
 
 
-def _square_length(node: Node, wanted: DType | None) -> Node:
-    """x * x, of complex numbers the sum of the squared parts, a real number unless `wanted`."""
+def _square_length(node: Node) -> Node:
+    """x * x, of complex numbers the sum of the squared parts, a real number."""
     multiply = PRIMITIVES["multiply"]
     if node.dtype.kind != "c":
         return builder.elementwise(multiply, node, node)
     parts = (builder.part(node, name) for name in ("real", "imag"))
     squares = (builder.elementwise(multiply, part, part) for part in parts)
-    total = builder.elementwise(PRIMITIVES["add"], *squares)
-    return total if wanted is None else builder.cast(total, node.dtype)
+    return builder.elementwise(PRIMITIVES["add"], *squares)
 
 
 def _count_nonzero(a: object, axis: Axis = None, *, keepdims: object = False) -> Node:

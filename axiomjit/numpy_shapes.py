@@ -272,7 +272,7 @@ def index_node(node: Node, key: object) -> Node:
             maps.append(affine({}, _position(item, length)))
     seen = builder.view(node, tuple(maps), tuple(extents))
     # An element taken out is not a view in NumPy, unless the index has an ellipsis.
-    taken_out = node.shape and not extents and not ellipses
+    taken_out = not extents and not ellipses
     return builder.elementwise(COPY, seen) if taken_out else seen
 
 

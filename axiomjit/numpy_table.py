@@ -120,7 +120,7 @@ def _clip(
             "Passing `min` or `max` keyword argument when "
             "`a_min` and `a_max` are provided is forbidden."
         )
-    node = builder.as_node(a, "clip")
+    node = builder.strong(builder.as_node(a, "clip"))
     low, high = _bound(node, a_min, below=True), _bound(node, a_max, below=False)
     if low is not None and high is not None:
         return builder.elementwise(PRIMITIVES["clip"], node, low, high)

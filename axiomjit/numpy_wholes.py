@@ -33,9 +33,10 @@ Axis = int | None
 
 
 def _flat_along(node: Node, axis: Axis) -> tuple[Node, int]:
-    """The array and a dimension of it; flat where none is named."""
-    if axis is None:
-        return reshaped(node, (product(node.shape),)), 0
+    """The array and a dimension of it; flat where none is named or where it has none."""
+    if axis is None or not node.shape:
+        flat = reshaped(node, (product(node.shape),))
+        return flat, 0 if axis is None else normalize_axis_index(axis, 1)
     return node, normalize_axis_index(axis, len(node.shape))
 
 
@@ -60,7 +61,10 @@ def _sort_row(name: str, primitive: Primitive) -> Row:
         only_defaults(name, order=order, **options)
         if kind not in (None, "quicksort"):
             raise refuse(name, "kind", kind)
-        node, along = _flat_along(array_node(a, name), axis)
+        node = array_node(a, name)
+        if primitive is SORT and axis is not None:
+            normalize_axis_index(axis, len(node.shape))
+        node, along = _flat_along(node, axis)
         return wholes.in_order(primitive, node, along)
 
     return row

@@ -144,13 +144,16 @@ def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
     return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20, sign)
 
 
-def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) -> Primitive:
+def _elementary(
+    ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS, sign: str | None = None
+) -> Primitive:
     """A row of an elementary function, whose recipe lies in `axiomjit.runtime.vector_math`.
 
     The recipe is off by 1 unit in float32 and 2 in float64 at most, NumPy by 4.
     """
     name, operands = ufunc.__name__, ", ".join(f"{{{k}}}" for k in range(ufunc.nin))
-    return Primitive(name, ufunc.nin, ufunc, f"{name}({operands})", loops, weight=weight, ulps=5)
+    source = f"{name}({operands})"
+    return Primitive(name, ufunc.nin, ufunc, source, loops, weight=weight, sign=sign, ulps=5)
 
 
 _ROWS: Final = (
@@ -168,13 +171,27 @@ _ROWS: Final = (
     Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),
     Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS | COMPLEXES, weight=8, sign="/"),
     Primitive("reciprocal", 1, np.reciprocal, "reciprocal({0})", COMPLEXES, weight=16),
-    Primitive("power", 2, np.power, "power({0}, {1})", FLOATS | COMPLEXES, weight=80, sign="**"),
+    _elementary(np.power, 100, FLOATS | COMPLEXES, "**"),
     Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
     Primitive("absolute", 1, np.absolute, "absolute({0})"),
     Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS | COMPLEXES, weight=12),
     _elementary(np.exp, 20, FLOATS | COMPLEXES),
     _elementary(np.exp2, 18, FLOATS | COMPLEXES),
-    _elementary(np.log, 30, FLOATS | COMPLEXES),
+    _elementary(np.expm1, 28, FLOATS | COMPLEXES),
+    _elementary(np.log, 34, FLOATS | COMPLEXES),
+    _elementary(np.log2, 38, FLOATS | COMPLEXES),
+    _elementary(np.log10, 38, FLOATS | COMPLEXES),
+    _elementary(np.log1p, 42, FLOATS | COMPLEXES),
+    _elementary(np.cbrt, 44),
+    # where the operand and the logarithm cancel, NumPy's float32 is far off
+    *(_elementary(f, 70).replace(ulps=100) for f in (np.logaddexp, np.logaddexp2)),
+    _elementary(np.arcsin, 30),
+    _elementary(np.arccos, 30),
+    _elementary(np.arctan, 35),
+    _elementary(np.arctan2, 45),
+    _elementary(np.sinh, 30),
+    _elementary(np.cosh, 30),
+    _elementary(np.tanh, 40),
     Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
     Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
     Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
@@ -234,6 +251,13 @@ def _draw(method: str) -> Callable[..., np.ndarray]:
     return draw
 
 
+def _print(values: np.ndarray, text: np.ndarray) -> np.ndarray:
+    """The values, which are the same along the last iterator; the text lies along it alone."""
+    shown = text.reshape(-1, text.shape[-1])[:1].tobytes().decode()
+    print(f"{shown}{values[..., 0]}")
+    return values[..., 0]
+
+
 CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
 CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
 SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
@@ -244,8 +268,11 @@ ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, who
 UNIFORM: Final = Primitive("uniform", 1, _draw("random"), "", weight=4, whole=True)
 NORMAL: Final = Primitive("normal", 1, _draw("standard_normal"), "", weight=8, whole=True)
 """Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
+PRINT: Final = Primitive("print", 2, _print, "", chooser=(1, DTYPES["u1"]), whole=True)
+"""The first operand, printed with the text whose bytes the second one has."""
 WHOLES: Final[dict[str, Primitive]] = {
-    row.name: row for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL)
+    row.name: row
+    for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL, PRINT)
 }
 """Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
 as one."""

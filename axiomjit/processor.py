@@ -15,3 +15,20 @@ def divides_long_vectors() -> bool:
     except ImportError:  # nothing is compiled here
         return False
     return bool(binding.get_host_cpu_features().get("avx512dq"))
+
+
+@cache
+def vector_bytes() -> int:
+    """How long the vectors are that elementary functions are computed in.
+
+    With AVX-512 the long ones, also where LLVM prefers half of them: a polynomial is done in little
+    more than half the time.
+    """
+    try:
+        from llvmlite import binding
+    except ImportError:
+        return 16
+    features = binding.get_host_cpu_features()
+    if features.get("avx512dq"):
+        return 64
+    return 32 if features.get("avx2") else 16

@@ -33,6 +33,8 @@ def fits(node: Node, dtype: DType) -> bool:
     """
     if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | Size):
         return True
+    if node.dtype.kind not in "iu":
+        return True
     low, high = dtypes.bounds(dtype)
     if isinstance(node, Scalar):
         return bool(low <= node.value.item() <= high)

@@ -131,7 +131,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
 
     Args:
         value: An array with one dimension per axis, or a number, which fills the axes.
-        axes: Its axes; their lengths must be known unless a number fills them.
+        axes: Its axes, those of a named array when omitted; their lengths must be known unless a
+            number fills them.
         dtype: Element type; the value's own when omitted.
 
     Returns:
@@ -141,6 +142,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
         AxesError: an axis is listed twice, or the shape is not the lengths of the axes.
         GraphTypeError: the elements are nothing one can compute with.
     """
+    if axes is None and isinstance(value, Tensor | NamedArray):
+        axes = value.axes
     labels = make_axes(axes)
     array = _frozen_copy(value, dtype)
     if array.ndim == 0:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from axiomjit import builder
 from axiomjit.dims import Dim
-from axiomjit.dtypes import INT, UNSIGNED, DType
+from axiomjit.dtypes import INT, DType
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Held, Input, Node, Op, Scalar, base_of
 from axiomjit.index_maps import IndexMap, permutation
@@ -32,7 +32,7 @@ def _along(primitive: Primitive, node: Node, axis: int) -> Node:
     index = permutation([order.index(d) for d in range(rank)])
     extents = tuple(node.shape[d] for d in order)
     dtype: DType = INT if primitive is ARGSORT else node.dtype
-    found = note(Op(dtype, primitive, None, (_stored(node),), (index,), extents, rank))
+    found = note(Op(dtype, primitive, None, (stored(node),), (index,), extents, rank))
     return builder.transpose(found, [order.index(d) for d in range(rank)])
 
 
@@ -45,10 +45,10 @@ def choose(primitive: Primitive, node: Node, axes: Sequence[int]) -> Node:
     order = [*kept, *axes]
     index = permutation([order.index(d) for d in range(rank)])
     extents = tuple(node.shape[d] for d in order)
-    return note(Op(INT, primitive, None, (_stored(node),), (index,), extents, len(kept)))
+    return note(Op(INT, primitive, None, (stored(node),), (index,), extents, len(kept)))
 
 
-def _stored(node: Node) -> Node:
+def stored(node: Node) -> Node:
     """The node, or of what has no memory, a number that is repeated, a copy."""
     base = base_of(node)
     at_hand = isinstance(base, Op | Held) or (isinstance(base, Input) and not base.weak)
@@ -68,14 +68,14 @@ def gather(
     Raises:
         GraphTypeError: the positions are no integers.
     """
-    if positions.dtype.kind not in "biu" or positions.dtype == UNSIGNED:
+    if positions.dtype.kind not in "biu":
         raise GraphTypeError(
             f"take from {seen_type(values)} at {seen_type(positions)}",
             "positions that are no integers",
             "convert them with .astype(np.int64)",
             user_location(),
         )
-    operands = _stored(values), _stored(cast(positions, INT))
+    operands = stored(values), stored(cast(positions, INT))
     rank = len(extents) - 1
     return note(Op(values.dtype, TAKE, None, operands, maps, extents, rank))
 

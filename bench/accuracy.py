@@ -8,7 +8,7 @@ and the numbers at which something changes against mpmath. NumPy's own errors st
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,12 +30,37 @@ class Case(NamedTuple):
     spans: tuple[tuple[float, float], ...]
     """Intervals that are drawn from besides all bit patterns; of two operands one each."""
     arity: int = 1
+    cancels: bool = False
+    """Whether the result may be small against the operands, in whose units errors then count."""
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    return max(x, y) + mp.log1p(mp.exp(-abs(x - y)))
+
+
+def _logaddexp2(x: Any, y: Any) -> Any:
+    return max(x, y) + mp.log1p(mpf(2) ** -abs(x - y)) / mp.log(2)
 
 
 CASES: dict[str, Case] = {
     "exp": Case(mp.exp, ((-1, 1), (-745, 710), (-104, 89))),
     "exp2": Case(lambda x: mpf(2) ** x, ((-1, 1), (-1075, 1024), (-150, 128))),
+    "expm1": Case(mp.expm1, ((-1, 1), (-40, 40), (-1, 710))),
     "log": Case(mp.log, ((0.5, 2), (0, 10))),
+    "log2": Case(lambda x: mp.log(x, 2), ((0.5, 2), (0, 10))),
+    "log10": Case(mp.log10, ((0.5, 2), (0, 10))),
+    "log1p": Case(mp.log1p, ((-0.6, 1), (-1, 10))),
+    "cbrt": Case(lambda x: mp.sign(x) * mp.cbrt(abs(x)), ((-1, 1), (1, 8))),
+    "power": Case(mp.power, ((0.5, 2), (0, 30), (0.999, 1.001)), 2),
+    "logaddexp": Case(_logaddexp, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
+    "logaddexp2": Case(_logaddexp2, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
+    "arcsin": Case(mp.asin, ((-1, 1), (-0.6, 0.6))),
+    "arccos": Case(mp.acos, ((-1, 1), (-0.6, 0.6))),
+    "arctan": Case(mp.atan, ((-1, 1), (-4, 4))),
+    "arctan2": Case(mp.atan2, ((-1, 1), (-4, 4)), 2),
+    "sinh": Case(mp.sinh, ((-1, 1), (-711, 711), (-90, 90))),
+    "cosh": Case(mp.cosh, ((-1, 1), (-711, 711), (-90, 90))),
+    "tanh": Case(mp.tanh, ((-1, 1), (-20, 20))),
 }
 
 
@@ -45,14 +70,16 @@ def function_of(name: str) -> Callable[..., Any]:
     return compiled
 
 
-def ulps(got: Array, want: Array) -> Array:
-    """Distance from wider results in units of the last place of those; 0 beside no number."""
+def ulps(got: Array, want: Array, operands: Sequence[Array] = ()) -> Array:
+    """Distance from wider results in units of their last place, or that of larger operands.
+
+    It is 0 beside infinity and NaN: a number beyond the largest one may be rounded to it.
+    """
     info = np.finfo(got.dtype)
     with np.errstate(all="ignore"):
-        exponent = np.frexp(want)[1]
+        exponent = np.frexp(np.maximum.reduce([abs(want), *map(abs, operands)]))[1]
         unit = np.ldexp(want.dtype.type(1), np.maximum(exponent - 1, info.minexp) - info.nmant)
         distance = abs(got.astype(want.dtype) - want) / unit
-    # A number beyond the largest one may be rounded to it or to infinity.
     return np.where(np.isfinite(got) & np.isfinite(want), distance, 0)
 
 
@@ -106,11 +133,12 @@ def measure(name: str, code: str, chunks: Iterator[list[Array]]) -> Worst:
             wide = [values.astype(wider) for values in operands]
             want = reference(*wide) if reference else _by_mpmath(case, operands, wider)
             numpys = reference(*operands) if reference else got
-        errors = ulps(got, want)
+        beside = operands if case.cancels else ()
+        errors = ulps(got, want, beside)
         if code == "f8" and reference:
             errors = _settled(case, operands, got, errors)
         place = int(np.argmax(errors))
-        theirs = max(worst.numpys, float(ulps(numpys, want).max()))
+        theirs = max(worst.numpys, float(ulps(numpys, want, beside).max()))
         if errors[place] > worst.ours:
             at = tuple(float(values[place]) for values in operands)
             worst = Worst(float(errors[place]), at, theirs)
@@ -137,7 +165,8 @@ def _settled(case: Case, operands: list[Array], got: Array, errors: Array) -> Ar
     """The errors, the few largest of a chunk measured in mpmath."""
     few = np.argsort(errors)[-(WORST // 100) :]
     exact = _by_mpmath(case, [values[few] for values in operands], np.longdouble)
-    errors[few] = ulps(got[few], exact)
+    beside = [values[few] for values in operands] if case.cancels else []
+    errors[few] = ulps(got[few], exact, beside)
     return errors
 
 

@@ -6,11 +6,21 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from axiomjit.bench.markup import Markup, percent, tag
-from axiomjit.bench.plots import Axis, Point, legend, mark, plot, segment
-from axiomjit.bench.records import Case, Limits, Timing
+from axiomjit.bench.plots import Axis, Point, legend, mark, plot, segment, table
+from axiomjit.bench.records import OURS, Case, Limits, Timing
 from axiomjit.bench.scales import Bands, LogScale, log_scale
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest
-from axiomjit.bench.units import BINARY, COUNT, count, digits, seconds, share, short, shorten
+from axiomjit.bench.units import (
+    BINARY,
+    COUNT,
+    count,
+    digits,
+    memory,
+    seconds,
+    share,
+    short,
+    shorten,
+)
 from axiomjit.records import Record
 
 TALLEST: Final = 1e4
@@ -112,6 +122,32 @@ def _tip(point: Reach) -> str:
         f"{point.case.name}\n{count(point.speed, 'flop/s')} at {digits(point.intensity)} flop/byte"
         f"\n{seconds(point.time.median_s)} per call{bound}"
     )
+
+
+def work_table(contest: Contest) -> Markup:
+    """What each case computes and moves, by axiomjit's plan, and how fast that is done."""
+    rows = []
+    for case in contest.cases:
+        time, cost, run = contest.time(case), case.cost, case.run(OURS)
+        if time is None or cost is None or run is None:
+            continue
+        moved, peak = cost.bytes_read + cost.bytes_written, run.memory_peak_bytes
+        rows.append(
+            [
+                case.name,
+                count(cost.flops),
+                memory(moved),
+                digits(cost.flops / moved) if moved else "–",
+                count(cost.flops / time.median_s, "op/s"),
+                count(moved / time.median_s, "B/s"),
+                share(time.of_bound) if time.of_bound else "–",
+                memory(cost.temporary_bytes),
+                memory(peak) if peak is not None else "–",
+            ]
+        )
+    head = ["case", "operations", "moved", "per byte", "speed", "bandwidth", "of bound"]
+    head += ["temporary", "memory peak"]
+    return table(head, rows, "Operations and bytes by case")
 
 
 def bound_strip(contest: Contest) -> Markup | None:

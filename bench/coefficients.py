@@ -48,15 +48,77 @@ def _log1p_rest(f: Any) -> Any:
     return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
 
 
+def _inverse_root_of_cube(x: Any) -> Any:
+    return mp.cbrt(1 / x)
+
+
+def _log2_rest(z: Any) -> Any:
+    """(log2((1 + s) / (1 - s)) - 2 s / log(2) - 2 s**3 / (3 log(2))) / s**5 of z = s**2."""
+    s = mp.sqrt(z)
+    if z < TINY:
+        return 2 / (5 * mp.log(2))
+    return (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5 / mp.log(2)
+
+
+def _log2_slope(f: Any) -> Any:
+    """log2(1 + f) / f."""
+    return 1 / mp.log(2) if abs(f) < TINY else mp.log1p(f) / f / mp.log(2)
+
+
+def _arcsin_rest(z: Any) -> Any:
+    """(asin(s) / s - 1) / z of z = s**2."""
+    s = mp.sqrt(z)
+    return mpf(1) / 6 if z < TINY else (mp.asin(s) / s - 1) / z
+
+
+def _arctan_rest(z: Any) -> Any:
+    """(atan(s) / s - 1) / z of z = s**2."""
+    s = mp.sqrt(z)
+    return -mpf(1) / 3 if z < TINY else (mp.atan(s) / s - 1) / z
+
+
+def _sinh_rest(z: Any) -> Any:
+    """(sinh(s) / s - 1) / z of z = s**2."""
+    s = mp.sqrt(z)
+    return mpf(1) / 6 if z < TINY else (mp.sinh(s) / s - 1) / z
+
+
+def _tanh_rest(z: Any) -> Any:
+    """(tanh(s) / s - 1) / z of z = s**2."""
+    s = mp.sqrt(z)
+    return -mpf(1) / 3 if z < TINY else (mp.tanh(s) / s - 1) / z
+
+
+def _cosh_rest(z: Any) -> Any:
+    """(cosh(s) - 1) / z of z = s**2."""
+    return mpf(1) / 2 if z < TINY else 2 * mp.sinh(mp.sqrt(z) / 2) ** 2 / z
+
+
 TARGETS: dict[str, Target] = {
-    # counted relative to exp(r) - 1, for expm1 uses it as well
-    "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 5, "f8": 10}),
+    "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
+    "EXPM1": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 6, "f8": 10}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
     # sqrt(1/2) <= m <= sqrt(2): s = (m - 1) / (m + 1) up to 0.1716
     "LOG_BY_QUOTIENT": Target(
         _atanh_rest, (0, mpf("0.1716") ** 2), lambda z: z, {"f4": 3, "f8": 7}
     ),
+    "CBRT": Target(
+        _inverse_root_of_cube, (mpf("0.7071"), mpf("1.4143")), mp.cbrt, {"f4": 4, "f8": 7}
+    ),
+    # of powers; those of float32 are computed in float64
+    "LOG2": Target(_log2_rest, (0, mpf("0.1716") ** 2), lambda z: z**2, {"f8": 8}),
+    "LOG2_SHORT": Target(
+        _log2_slope, (mpf("-0.2929"), mpf("0.4143")), lambda f: 1 / _log2_slope(f), {"f8": 15}
+    ),
+    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 7}),
     "LOG": Target(_log1p_rest, (mpf("-0.2929"), mpf("0.4143")), lambda f: f**2, {"f4": 9}),
+    "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
+    "ARCTAN": Target(_arctan_rest, (0, 1), lambda z: z, {"f4": 9, "f8": 20}),
+    "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),
+    "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
+    "TANH_NEAR": Target(_tanh_rest, (0, mpf("0.55") ** 2), lambda z: z, {"f8": 11}),
+    "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
+    "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from axiomjit.bench.chart_ratios import ratio_bars
-from axiomjit.bench.chart_roofline import bound_strip, roofline
+from axiomjit.bench.chart_roofline import bound_strip, roofline, work_table
 from axiomjit.bench.chart_times import STAGES, compile_curves, size_curves, stage_time
 from axiomjit.bench.controls import controls, each
 from axiomjit.bench.markup import Markup, join, tag
@@ -105,7 +105,8 @@ def _machine(result: Result, contests: Mapping[int, Contest]) -> Section:
         if strip is None:
             return None
         roofs = roofline(contest, limits.get(contest.threads))
-        return join(roofs, tag("h3", "Share of the bound"), tag("p", shares), strip)
+        numbers = folded("The numbers", work_table(contest))
+        return join(roofs, tag("h3", "Share of the bound"), tag("p", shares), strip, numbers)
 
     plots = each(contests, draw, "No case has both a plan and a time.")
     return Section("machine", "Against the machine", join(tag("p", words), plots))

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from axiomjit.bench.markup import Markup, join, percent, tag
 from axiomjit.bench.page_frame import Section
 from axiomjit.bench.plots import folded, table
-from axiomjit.bench.records import OURS, Case, Result
+from axiomjit.bench.records import OURS, TIMEOUT, WRONG, Case, Result
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest, rivals
-from axiomjit.bench.units import count_threads, digits, pace
+from axiomjit.bench.units import count_things, count_threads, digits, pace
 
 WORDS = {WIN: "won", TIE: "level", LOSS: "lost"}
 
@@ -50,7 +50,7 @@ def cautions(result: Result) -> list[str]:
 
 
 def _absences(result: Result) -> Iterator[Markup]:
-    """Peers without any time, and cases that axiomjit does not run."""
+    """Peers without any time, cases that axiomjit does not run, results that are no use."""
     timed = (OURS, *rivals(result))
     for peer in result.peers:
         if peer.name not in timed:
@@ -60,6 +60,15 @@ def _absences(result: Result) -> Iterator[Markup]:
         count = f"{len(missing)} of {len(result.cases)} cases are not run by axiomjit"
         lines = [tag("li", f"{case.name}: {_why_not(case)}") for case in missing]
         yield folded(count, tag("ul", *lines, class_="small"))
+    wrong = [
+        tag("li", f"{case.name}, {run.peer}: {run.status}, {run.reason}")
+        for case in result.cases
+        for run in case.runs
+        if run.peer != OURS and run.status in (WRONG, TIMEOUT)
+    ]
+    if wrong:
+        count = f"{count_things(len(wrong), 'result')} of peers did not count"
+        yield folded(count, tag("ul", *wrong, class_="small"))
 
 
 def _is_run(case: Case) -> bool:

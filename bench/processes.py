@@ -31,6 +31,8 @@ SERIAL: Final = dict.fromkeys(
     ),
     "1",
 )
+UNSET: Final = ("AXIOMJIT_CHECK", "AXIOMJIT_DISABLE", "AXIOMJIT_FALLBACK")
+"""Variables that would have something else measured than what users run."""
 Answer = dict[str, Any]
 
 
@@ -51,12 +53,13 @@ class Worker:
         root = str(Path(axiomjit.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
         limits = SERIAL if serial else {}
+        kept = {name: value for name, value in os.environ.items() if name not in UNSET}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "axiomjit.bench.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path, **environment, **limits},
+            env={**kept, "PYTHONPATH": path, **environment, **limits},
         )
         self._waiting = selectors.DefaultSelector()
         assert self._process.stdout is not None

@@ -34,6 +34,10 @@ def table(result: Result) -> str:
     lines += _listed("peers without a time", _wrong(result), None)
     lines += ["", *_means(result)]
     lines.append(f"\n{result.wall_s:.0f} s, {result.cpu_s:.0f} s of processor time")
+    environment = result.environment
+    if environment.load_start > environment.cores / 2:
+        busy = f"load {environment.load_start:.1f} on {environment.cores} cores"
+        lines.append(f"the machine was busy before the run ({busy}): times are unreliable")
     return "\n".join(lines) + "\n"
 
 

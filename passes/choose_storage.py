@@ -169,8 +169,14 @@ def _library_of(op: Op) -> Library | None:
 
 
 def _labels(op: Op, operand: int) -> tuple[int, ...]:
-    """The iterators along which a whole operand runs: all, or of what is gathered its own."""
+    """The iterators along which a whole operand runs: all, or of what is gathered its own.
+
+    Iterators of neither operand, along which values repeat, are taken for those of the values.
+    """
     if len(op.operands) == 1:
         return tuple(range(len(op.extents)))
-    own = dict.fromkeys(k for function in op.maps[operand] for k, _ in function.terms)
-    return tuple(own if operand else own | {op.rank: None})
+    own, others = (
+        dict.fromkeys(k for function in op.maps[side] for k, _ in function.terms)
+        for side in (operand, 1 - operand)
+    )
+    return tuple(own if operand else own | {k: None for k in range(op.rank + 1) if k not in others})

@@ -97,7 +97,8 @@ def _number(number: Number) -> NumberSource:
 
 
 def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
-    loop = next((stmt for stmt in nest.body if isinstance(stmt, For)), None)
+    loops = (stmt for stmt in nest.body if isinstance(stmt, For) and stmt.kind == "map")
+    loop = next(loops, None)
     work = cost.flops + (cost.bytes_read + cost.bytes_written) // BYTES_PER_ADDITION
     return Launch(
         rendered.kernel,

@@ -23,7 +23,7 @@ def _simplify(node: Node) -> Node:
     if not isinstance(node, Op):
         return node
     operands = tuple(_undo(child) for child in node.operands)
-    if node.primitive.name == "absolute":
+    if node.primitive.name == "absolute" and operands[0].dtype.kind != "u":  # where -x wraps
         operands = tuple(_under(child, "negative") or child for child in operands)
     if operands == node.operands:
         return node

@@ -18,6 +18,7 @@ from axiomjit.passes.loop_ir import (
     rename,
     rewrite_body,
     statements,
+    walk,
 )
 
 
@@ -38,9 +39,14 @@ def split_regions(program: LoopProgram, scope: Scope) -> LoopProgram:
 def _split(nest: Nest) -> Nest:
     if not any(isinstance(stmt, Pick) for stmt in statements(nest)):
         return nest
-    body = _decided(nest.body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
-    split: Nest = nest.replace(body=_settled(_ranges(body)))
+    split: Nest = nest.replace(body=_parted(nest.body), combine=_parted(nest.combine))
     return split
+
+
+def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements without picks."""
+    known = _decided(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
+    return _settled(_ranges(known))
 
 
 def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) -> tuple[Stmt, ...]:
@@ -52,7 +58,7 @@ def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) ->
         parts = []
         for part in stmt.parts:
             verdicts = {b: verdict(b) for b in part.bounds}
-            if False not in verdicts.values():
+            if False not in verdicts.values() and not _is_nowhere(part.body):
                 parts.append(part.replace(bounds=tuple(b for b in verdicts if not verdicts[b])))
         return (stmt.replace(parts=tuple(parts)),)
 
@@ -75,14 +81,22 @@ def _cut(loop: For) -> list[For]:
         body = _decided(loop.body, lambda b: True if b.iterator == loop.iterator else None)
         return [loop.replace(body=_ranges(body))]
     cuts, ranks = _in_order([place for b in own for place in (b.low, b.high)], loop.extent)
+    starts = {**ranks, cuts[0]: 0}  # where there are no steps, the first place is also the last
     loops = []
     for k, span in enumerate(pairwise(cuts)):
 
         def verdict(b: Bound, k: int = k) -> bool | None:
-            return ranks[b.low] <= k < ranks[b.high] if b.iterator == loop.iterator else None
+            return starts[b.low] <= k < ranks[b.high] if b.iterator == loop.iterator else None
 
-        loops.append(loop.replace(body=_ranges(_decided(loop.body, verdict)), span=span))
+        inner = _decided(loop.body, verdict)
+        if not _is_nowhere(inner):
+            loops.append(loop.replace(body=_ranges(inner), span=span))
     return loops
+
+
+def _is_nowhere(body: tuple[Stmt, ...]) -> bool:
+    """Whether statements are in no region of a join: regions fill it, so they are never reached."""
+    return any(isinstance(stmt, Pick) and not stmt.parts for stmt in walk(body))
 
 
 def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]]:
@@ -112,7 +126,7 @@ def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         if isinstance(stmt, Pick):
             part = stmt.parts[0]
             assert not part.bounds, f"{stmt.name} is picked outside the loops of its bounds"
-            rest += reversed(part.body)
+            rest += reversed(_ranges(part.body))
             names = {old: part.value if new == stmt.name else new for old, new in names.items()}
             names[stmt.name] = part.value
         else:

@@ -66,6 +66,13 @@ def draw(method: str, operands: Sequence[np.ndarray], labels: Labels, out: np.nd
     out[...] = getattr(config.generator, method)(out.shape)
 
 
+def show(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
+    """The first operand, printed with the text whose bytes are the second one."""
+    values, text = operands
+    out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
+    print(f"{text.tobytes().decode()}{out}")
+
+
 def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> None:
     """Elements of the first operand by their positions along the label that `out` lacks.
 
@@ -75,6 +82,8 @@ def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> Non
     values, positions = operands
     along = labels[0].index(out.ndim)
     length = values.shape[along]
+    if out.size == 0 == length:
+        return
     if positions.size and not -length <= positions.min() <= positions.max() < length:
         wrong = positions[(positions < -length) | (positions >= length)].flat[0]
         raise PositionError(
@@ -113,6 +122,7 @@ LIBRARY: Final[dict[str, Function]] = {
     "take": take,
     "argmax": partial(choose, np.argmax),
     "argmin": partial(choose, np.argmin),
+    "print": show,
     "uniform": partial(draw, "random"),
     "normal": partial(draw, "standard_normal"),
 }

@@ -190,7 +190,19 @@ def _times(factor: float) -> Emitter:
     return _each(lambda a: a * a.constant(factor))
 
 
-_LN2 = 0.6931471805599453
+def _expm1(x: Number) -> Number:
+    re, im = x
+    two, half = re.constant(2.0), (im * im.constant(0.5)).library("sin")
+    real = re.library("expm1") * im.library("cos") - two * half * half
+    return real, re.library("exp") * im.library("sin")
+
+
+def _log1p(x: Number) -> Number:
+    re, im = x[0] + x[0].constant(1.0), x[1]
+    return re.library("hypot", im).library("log"), im.library("atan2", re)
+
+
+LN2, LOG10_OF_E = 0.6931471805599453, 0.4342944819032518
 COMPLEX: dict[str, Emitter] = {
     "add": _each(lambda a, b: a + b),
     "add_reassoc": _each(_reassociated),
@@ -213,8 +225,12 @@ COMPLEX: dict[str, Emitter] = {
     "clip": _to_number(_clip),
     "sqrt": library("csqrt"),
     "exp": library("cexp"),
-    "exp2": lambda b, args: library("cexp")(b, [_times(_LN2)(b, args)]),
+    "exp2": lambda b, args: library("cexp")(b, [_times(LN2)(b, args)]),
+    "expm1": _to_number(_expm1),
     "log": library("clog"),
+    "log2": lambda b, args: _times(1 / LN2)(b, [library("clog")(b, args)]),
+    "log10": lambda b, args: _times(LOG10_OF_E)(b, [library("clog")(b, args)]),
+    "log1p": _to_number(_log1p),
     "equal": _to_part(_equal),
     "not_equal": _to_part(lambda x, y: ~_equal(x, y)),
     **{

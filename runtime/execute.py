@@ -251,8 +251,10 @@ class _Interface:
     ) -> None:
         interface = dict(base.__array_interface__)
         address, read_only = interface["data"]
-        spread = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
-        shifted = (address + (offset if 0 not in shape else 0), read_only or spread or not writable)
+        empty = 0 in shape
+        repeats = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
+        protected = read_only or (repeats and not empty) or not writable
+        shifted = (address + (0 if empty else offset), protected)
         interface.update(data=shifted, shape=shape, strides=strides, typestr=kind)
         del interface["descr"]
         self.__array_interface__ = interface

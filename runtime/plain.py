@@ -262,7 +262,7 @@ def fmin(a: Any, b: Any) -> Any:
 
 # What NumPy's function of that name does to scalars of one dtype.
 NUMPYS: tuple[np.ufunc, ...] = (
-    *(np.sqrt, np.absolute, np.power, np.sign, np.floor, np.ceil, np.trunc, np.rint),
+    *(np.sqrt, np.absolute, np.sign, np.floor, np.ceil, np.trunc, np.rint),
     *(np.isnan, np.isinf, np.isfinite, np.signbit, np.copysign),
     *(np.floor_divide, np.remainder, np.fmod, np.left_shift, np.right_shift),
     # of complex numbers

@@ -11,7 +11,6 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from axiomjit.runtime.complex_power import power
 from axiomjit.runtime.complex_rules import COMPLEX, choose, joined
 from axiomjit.runtime.emission import Emitter, Real, Rules, call, method
 from axiomjit.runtime.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
@@ -276,7 +275,5 @@ NAMES: dict[str, Any] = {
     "copysign": make_binary("copysign", {"f": call("llvm.copysign")}),
     "left_shift": make_binary("left_shift", {"iu": _shift("shl")}),
     "right_shift": make_binary("right_shift", {"i": _shift("ashr"), "u": _shift("lshr")}),
-    # libm's pow, one scalar call per element
-    "power": make_binary("power", {"f": call("llvm.pow"), "c": power}),
 }
 NAMES.update((name, make_comparison(name, sign)) for name, sign in COMPARISONS.items())

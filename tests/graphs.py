@@ -95,7 +95,9 @@ def evaluated(graph: Graph, case: Case) -> tuple[np.ndarray, ...]:
 def quiet():
     """No warnings of NumPy, those of empty means and of dropped imaginary parts included."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "(Mean of empty|invalid value)", RuntimeWarning)
+        warnings.filterwarnings(
+            "ignore", "(Mean of empty|Degrees of freedom|invalid value)", RuntimeWarning
+        )
         warnings.filterwarnings("ignore", "Casting complex", ComplexWarning)
         yield
 

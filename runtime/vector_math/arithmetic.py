@@ -2,8 +2,8 @@
 
 A recipe is a function of an `Arithmetic` and of values. Values of every arithmetic have Python's
 operators: floats `+ - * /`, unary `-`, `abs` and comparisons, where only `!=` holds for NaN;
-truths `& | ^ ~`; integers, which wrap, `+ - & | ^ ~`, `<<`, `>>` (which keeps the sign) and
-comparisons. Beside a float a Python float stands for a constant of the same precision, beside
+truths `& | ^ ~`; integers, which wrap, `+ - & | ^ ~`, unary `-`, `<<`, `>>` (which keeps the sign)
+and comparisons. Beside a float a Python float stands for a constant of the same precision, beside
 an integer a Python int.
 """
 

@@ -4,11 +4,32 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.emission import call
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
+
+
+def of_lanes(element: Any, lanes: int) -> Any:
+    """The type of so many elements."""
+    return ir.VectorType(element, lanes) if lanes > 1 else element
+
+
+def _is_integer(kind: Any) -> bool:
+    return isinstance(getattr(kind, "element", kind), ir.IntType)
+
+
+def call(name: str, builder: Any, args: list[Any]) -> Any:
+    """A call of the LLVM intrinsic `name` on the operands' type."""
+    kind = args[0].type
+    vector = isinstance(kind, ir.VectorType)
+    lanes = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
+    full = f"{name}.{lanes}"
+    function = builder.module.globals.get(full)
+    if function is None:
+        function_type = ir.FunctionType(kind, [kind] * len(args))
+        function = ir.Function(builder.module, function_type, full)
+    return builder.call(function, args)
 
 
 class Lane:
@@ -25,7 +46,7 @@ class Lane:
         return value.value if isinstance(value, Lane) else ir.Constant(self.value.type, value)
 
     def _made(self, floats: str, integers: str, other: Any) -> "Lane":
-        name = integers if isinstance(self.value.type, ir.IntType) else floats
+        name = integers if _is_integer(self.value.type) else floats
         return Lane(self.builder, getattr(self.builder, name)(self.value, self.other(other)))
 
     def __add__(self, other: Any) -> "Lane":
@@ -47,10 +68,11 @@ class Lane:
         return Lane(self.builder, self.other(other)) - self
 
     def __neg__(self) -> "Lane":
-        return Lane(self.builder, self.builder.fneg(self.value))
+        name = "neg" if _is_integer(self.value.type) else "fneg"
+        return Lane(self.builder, getattr(self.builder, name)(self.value))
 
     def __abs__(self) -> "Lane":
-        return Lane(self.builder, call("llvm.fabs")(self.builder, [self.value]))
+        return Lane(self.builder, call("llvm.fabs", self.builder, [self.value]))
 
     def __and__(self, other: Any) -> "Lane":
         return self._made("", "and_", other)
@@ -72,7 +94,7 @@ class Lane:
 
     def _compared(self, sign: str, other: Any) -> "Lane":
         floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
-        name = "icmp_signed" if isinstance(self.value.type, ir.IntType) else floats
+        name = "icmp_signed" if _is_integer(self.value.type) else floats
         return Lane(self.builder, getattr(self.builder, name)(sign, self.value, self.other(other)))
 
     def __lt__(self, other: Any) -> "Lane":
@@ -97,9 +119,9 @@ class Lane:
 class Emitted(Arithmetic):
     """Arithmetic whose values are `Lane`s of one builder."""
 
-    def __init__(self, builder: Any, code: str) -> None:
-        """Arithmetic of a dtype at a place in a kernel."""
-        self.builder, self.code = builder, code
+    def __init__(self, builder: Any, code: str, lanes: int) -> None:
+        """Arithmetic of a dtype at a place in a kernel, on vectors of so many lanes."""
+        self.builder, self.code, self.lanes = builder, code, lanes
 
     def lane(self, value: Any) -> Lane:
         """A value of LLVM as one of recipes."""
@@ -107,14 +129,14 @@ class Emitted(Arithmetic):
 
     def constant(self, value: float) -> Lane:
         """A float."""
-        return Lane(self.builder, ir.Constant(FLOATS[self.code], value))
+        return Lane(self.builder, ir.Constant(of_lanes(FLOATS[self.code], self.lanes), value))
 
     def _operands(self, *operands: Any) -> list[Any]:
         like = next(operand for operand in operands if isinstance(operand, Lane))
         return [like.other(operand) for operand in operands]
 
     def _called(self, name: str, *operands: Any) -> Lane:
-        return Lane(self.builder, call(name)(self.builder, self._operands(*operands)))
+        return Lane(self.builder, call(name, self.builder, self._operands(*operands)))
 
     def fma(self, a: Value, b: Value, c: Value) -> Lane:
         """a * b + c, rounded once; one operand may be a Python float."""
@@ -139,27 +161,33 @@ class Emitted(Arithmetic):
 
     def bits(self, x: Value) -> Lane:
         """The bits of a float as a signed integer."""
-        return Lane(self.builder, self.builder.bitcast(x.value, INTEGERS[self.code]))
+        return Lane(
+            self.builder, self.builder.bitcast(x.value, of_lanes(INTEGERS[self.code], self.lanes))
+        )
 
     def number(self, bits: Value) -> Lane:
         """The float with these bits."""
-        return Lane(self.builder, self.builder.bitcast(bits.value, FLOATS[self.code]))
+        return Lane(
+            self.builder, self.builder.bitcast(bits.value, of_lanes(FLOATS[self.code], self.lanes))
+        )
 
     def to_float(self, whole: Value) -> Lane:
         """An integer as a float."""
-        return Lane(self.builder, self.builder.sitofp(whole.value, FLOATS[self.code]))
+        return Lane(
+            self.builder, self.builder.sitofp(whole.value, of_lanes(FLOATS[self.code], self.lanes))
+        )
 
     def narrowed(self, x: Value) -> Lane:
         """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
-        return Lane(self.builder, self.builder.fptrunc(x.value, FLOATS["f4"]))
+        return Lane(self.builder, self.builder.fptrunc(x.value, of_lanes(FLOATS["f4"], self.lanes)))
 
     @property
     def wide(self) -> "Emitted":
         """The arithmetic of float64."""
-        return Emitted(self.builder, "f8")
+        return Emitted(self.builder, "f8", self.lanes)
 
     def widened(self, x: Value) -> Lane:
         """A float of this arithmetic as a value of `wide`."""
         if self.code == "f8":
             return Lane(self.builder, x.value)
-        return Lane(self.builder, self.builder.fpext(x.value, FLOATS["f8"]))
+        return Lane(self.builder, self.builder.fpext(x.value, of_lanes(FLOATS["f8"], self.lanes)))

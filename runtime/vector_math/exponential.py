@@ -1,10 +1,10 @@
-"""exp and exp2: a power of two times a polynomial of what is left, as W. J. Cody and W. Waite do.
+"""exp, exp2, expm1: a power of two times a polynomial of what is left.
 
-"Software Manual for the Elementary Functions", 1980, chapter 6.
+W. J. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980, chapter 6.
 """
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import EXP, EXP2
+from axiomjit.runtime.vector_math.coefficients import EXP, EXP2, EXPM1
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
 REACH = {"f4": (-104.0, 89.0), "f8": (-746.0, 710.0)}
@@ -28,3 +28,26 @@ def exp2(m: Arithmetic, x: Value) -> Value:
     whole, exponent = m.nearest_whole(x, 1.0)
     r = x - whole
     return m.scaled(m.fma(r, m.polynomial(r, EXP2[m.code]), 1.0), exponent)
+
+
+SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
+"""Below the first exp(x) - 1 is -1."""
+
+
+def expm1(m: Arithmetic, x: Value) -> Value:
+    """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), in sums that lose nothing.
+
+    Half of everything is computed, for 2**k may be beyond the largest number.
+    """
+    high, low = LN2[m.code]
+    reduced = m.bounded(x, *SMALL[m.code])
+    whole, exponent = m.nearest_whole(reduced, LOG2_E)
+    first = m.fma(whole, -high, reduced)
+    r = m.fma(whole, -low, first)
+    rest = m.fma(r * r, m.polynomial(r, EXPM1[m.code]), m.fma(whole, -low, first - r))
+    scale = m.power_of_two(exponent - 1)
+    constant, linear = scale - 0.5, scale * r
+    total = constant + linear
+    lost = (constant - total) + linear
+    result = (total + m.fma(scale, rest, lost)) * 2.0
+    return m.select(abs(x) < 2.0 ** -(m.mantissa + 2), x, result)

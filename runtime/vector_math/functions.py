@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
 from axiomjit.runtime.vector_math.arithmetic import Value
-from axiomjit.runtime.vector_math.exponential import exp, exp2
-from axiomjit.runtime.vector_math.logarithm import log
+from axiomjit.runtime.vector_math.exponential import exp, exp2, expm1
+from axiomjit.runtime.vector_math.hyperbolic import cosh, sinh, tanh
+from axiomjit.runtime.vector_math.logarithm import log, log1p, log2, log10
+from axiomjit.runtime.vector_math.power import cbrt, power
+from axiomjit.runtime.vector_math.sums import logaddexp, logaddexp2
 
 Recipe = Callable[..., Value]
 """Of an arithmetic and one value per operand."""
@@ -12,5 +16,20 @@ Recipe = Callable[..., Value]
 RECIPES: dict[str, Recipe] = {
     "exp": exp,
     "exp2": exp2,
+    "expm1": expm1,
     "log": log,
+    "log2": log2,
+    "log10": log10,
+    "log1p": log1p,
+    "cbrt": cbrt,
+    "power": power,
+    "logaddexp": logaddexp,
+    "logaddexp2": logaddexp2,
+    "arcsin": arcsin,
+    "arccos": arccos,
+    "arctan": arctan,
+    "arctan2": arctan2,
+    "sinh": sinh,
+    "cosh": cosh,
+    "tanh": tanh,
 }

@@ -1,6 +1,10 @@
-"""The elementary functions as Numba intrinsics: one small function of the module for each.
+"""The elementary functions as Numba intrinsics, inlined or called as functions of vectors.
 
-It is inlined into the loops that call it before LLVM makes them vector loops.
+The first `INLINED` calls of a kernel are inlined, so that the vectoriser makes vector code of the
+recipe itself; that is fastest. Later ones keep compile time down: a loop calls a function of one
+number which says, by LLVM's vector function ABI, which function does a vector of them at once. The
+vectoriser calls that one, whose code stands in the module once; where single numbers are left the
+former calls it as well. Both forms have the same bits.
 """
 
 import inspect
@@ -8,35 +12,114 @@ from typing import Any
 
 from llvmlite import ir
 
+from axiomjit.processor import vector_bytes
+from axiomjit.runtime.complex_power import power as complex_power
 from axiomjit.runtime.emission import Emitter
 from axiomjit.runtime.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.vector_math.emitted import Emitted
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
+INLINED = 3
+PURE = ("nounwind", "willreturn", "memory(none)")
+LANE = ir.IntType(32)
+COUNT = "axiomjit.elementary"
+"""Metadata of a module that has one entry per call."""
 
-def _function(module: Any, name: str, kind: Any, recipe: Recipe, code: str) -> Any:
-    """The function of the module that a recipe becomes."""
-    function = ir.Function(module, kind, name)
+
+def _define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
+    """A function of the module, of `arity` values to one of the same type, and its builder."""
+    function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), name)
     function.linkage = "internal"
-    for attribute in ("alwaysinline", "nounwind"):
-        function.attributes.add(attribute)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    m = Emitted(builder, code)
+    for attribute in (*PURE, *attributes):
+        set.add(function.attributes, attribute)  # llvmlite's own check knows but older ones
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
+    """The function that becomes part of the loops that call it."""
+    function, builder = _define(module, name, kind, arity, "alwaysinline")
+    m = Emitted(builder, _code(kind), 1)
     builder.ret(recipe(m, *map(m.lane, function.args)).value)
     return function
 
 
+def _code(kind: Any) -> str:
+    return "f4" if isinstance(kind, ir.FloatType) else "f8"
+
+
+def _keep(module: Any, functions: list[Any]) -> None:
+    """Keep functions that nothing calls until loops are made vector loops."""
+    pointer = ir.IntType(8).as_pointer()
+    used = module.globals.get("llvm.compiler.used")
+    if used is None:
+        used = ir.GlobalVariable(module, ir.ArrayType(pointer, 0), "llvm.compiler.used")
+        used.linkage, used.section = "appending", "llvm.metadata"
+        used.initializer = ir.Constant(used.value_type, [])
+    kept = [*used.initializer.constant, *(function.bitcast(pointer) for function in functions)]
+    used.value_type = ir.ArrayType(pointer, len(kept))
+    used.initializer = ir.Constant(used.value_type, kept)
+
+
+def _shuffled(builder: Any, value: Any, places: list[int]) -> Any:
+    """The lanes of a vector at these places."""
+    mask = ir.Constant(ir.VectorType(LANE, len(places)), places)
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), mask)
+
+
+def _part(module: Any, whole: Any, kind: Any, lanes: int, name: str, arity: int) -> Any:
+    """The function of fewer lanes (1: of a number), which fills up and calls the whole one."""
+    size = len(whole.args[0].type)
+    variants = "v" * arity
+    vectors = sorted({size, size // 2})
+    mapping = ",".join(f"_ZGV_LLVM_N{n}{variants}_{name}({name}_x{n})" for n in vectors)
+    if lanes > 1:
+        function, builder = _define(module, name, ir.VectorType(kind, lanes), arity, "noinline")
+        given = function.args
+    else:
+        text = f'"vector-function-abi-variant"="{mapping}"'
+        function, builder = _define(module, name, kind, arity, "noinline", text)
+        empty = ir.Constant(ir.VectorType(kind, 1), ir.Undefined)
+        given = [builder.insert_element(empty, arg, LANE(0)) for arg in function.args]
+    full = [_shuffled(builder, arg, [k % lanes for k in range(size)]) for arg in given]
+    result = builder.call(whole, full)
+    if lanes > 1:
+        builder.ret(_shuffled(builder, result, list(range(lanes))))
+    else:
+        builder.ret(builder.extract_element(result, LANE(0)))
+    return function
+
+
+def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
+    """The function of single numbers; those of vectors that it names are full ones and halves.
+
+    In a loop that holds wider elements as well a vector is half full.
+    """
+    code = _code(kind)
+    lanes = vector_bytes() // int(code[1])
+    vector = ir.VectorType(kind, lanes)
+    whole, builder = _define(module, f"{name}_x{lanes}", vector, arity, "noinline")
+    m = Emitted(builder, code, lanes)
+    builder.ret(recipe(m, *map(m.lane, whole.args)).value)
+    half = _part(module, whole, kind, lanes // 2, f"{name}_x{lanes // 2}", arity)
+    _keep(module, [whole, half])
+    return _part(module, whole, kind, 1, name, arity)
+
+
 def emitter(name: str, recipe: Recipe) -> Emitter:
-    """Emission of a call of the module's function, which the first call defines."""
+    """Emission of a call of the module's function, which the first such call defines."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
-        kind = args[0].type
-        code = "f4" if isinstance(kind, ir.FloatType) else "f8"
-        full = f"axiomjit_{name}_{code}"
-        function_type = ir.FunctionType(kind, [kind] * len(args))
-        function = builder.module.globals.get(full)
+        module, kind = builder.module, args[0].type
+        count = module.namedmetadata.get(COUNT) or module.add_named_metadata(COUNT)
+        count.add(module.add_metadata([]))
+        define, form = _inlined, "inlined"
+        if len(count.operands) > INLINED:
+            define, form = _called, "called"
+        full = f"axiomjit_{name}_{_code(kind)}_{form}"
+        function = module.globals.get(full)
         if function is None:
-            function = _function(builder.module, full, function_type, recipe, code)
+            function = define(module, full, kind, recipe, len(args))
+        set.add(builder.function.attributes, f'"prefer-vector-width"="{8 * vector_bytes()}"')
         return builder.call(function, args)
 
     return emit
@@ -45,7 +128,8 @@ def emitter(name: str, recipe: Recipe) -> Emitter:
 def _intrinsic(name: str, recipe: Recipe) -> Any:
     operands = len(inspect.signature(recipe).parameters) - 1
     make = make_unary if operands == 1 else make_binary
-    return make(name, {"f": emitter(name, recipe)})
+    rules = {"f": emitter(name, recipe)}
+    return make(name, rules | {"c": complex_power} if name == "power" else rules)
 
 
 NAMES: dict[str, Any] = {name: _intrinsic(name, recipe) for name, recipe in RECIPES.items()}

@@ -1,11 +1,18 @@
-"""Logarithms: x = 2**k m with sqrt(1/2) <= m < sqrt(2), and a polynomial of m - 1 or of a quotient.
+"""Logarithms: x = 2**k m, sqrt(1/2) <= m < sqrt(2), and a polynomial of m - 1 or of a quotient.
 
 The latter is FreeBSD's e_log.c: with s = f / (2 + f), log(1 + f) = f - (f**2/2 - s (f**2/2 + R)).
 """
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import LOG, LOG_BY_QUOTIENT
-from axiomjit.runtime.vector_math.constants import INFINITY, LN2, NAN
+from axiomjit.runtime.vector_math.constants import (
+    INFINITY,
+    LN2,
+    LOG2_OF_E,
+    LOG10_OF_2,
+    LOG10_OF_E,
+    NAN,
+)
 
 
 def split_binary(m: Arithmetic, x: Value) -> tuple[Value, Value]:
@@ -24,22 +31,70 @@ def at_the_ends(m: Arithmetic, x: Value, result: Value) -> Value:
     return m.select((x > 0.0) & (x < INFINITY), result, limit)
 
 
+def parts(m: Arithmetic, mantissa: Value) -> tuple[Value, Value]:
+    """log(mantissa) as a sum: mantissa - 1, and what is left, below a quarter of it."""
+    f = mantissa - 1.0
+    square = f * f * 0.5
+    if m.code == "f4":
+        return f, m.fma(f * f * f, m.polynomial(f, LOG[m.code]), -square)
+    s = f / (f + 2.0)
+    z = s * s
+    rest = z * m.polynomial(z, LOG_BY_QUOTIENT[m.code])
+    return f, m.fma(s, square + rest, -square)
+
+
+def natural(m: Arithmetic, exponent: Value, f: Value, rest: Value) -> Value:
+    """exponent * log(2) + f + rest; the exponent is 0 or the largest of these."""
+    high, low = LN2[m.code]
+    whole = exponent * high
+    total = whole + f
+    lost = (whole - total) + f
+    return total + (m.fma(exponent, low, rest) + lost)
+
+
 def log(m: Arithmetic, x: Value) -> Value:
     """The natural logarithm."""
     exponent, mantissa = split_binary(m, x)
-    f = mantissa - 1.0
-    square = f * f * 0.5
-    high, low = LN2[m.code]
-    if m.code == "f8":
-        s = f / (f + 2.0)
-        z = s * s
-        rest = z * m.polynomial(z, LOG_BY_QUOTIENT[m.code])
-        less = square - m.fma(s, square + rest, exponent * low)
-        result = m.fma(exponent, high, f - less)
-    else:
-        cubic = f * f * f * m.polynomial(f, LOG[m.code])
-        whole = exponent * high
-        total = whole + f
-        lost = (whole - total) + f
-        result = total + (m.fma(exponent, low, cubic - square) + lost)
-    return at_the_ends(m, x, result)
+    return at_the_ends(m, x, natural(m, exponent, *parts(m, mantissa)))
+
+
+def log1p(m: Arithmetic, x: Value) -> Value:
+    """log(1 + x): what 1 + x loses is divided by it and added."""
+    total = x + 1.0
+    shadow = total - 1.0
+    lost = (1.0 - (total - shadow)) + (x - shadow)
+    bits = m.bits(total)
+    exponent = (bits - m.bits(m.constant(0.5**0.5))) >> m.mantissa
+    mantissa = m.number(bits - (exponent << m.mantissa))
+    f, rest = parts(m, mantissa)
+    # Half the inverse of 1 + x, roughly, since half of its exponent's power is a normal number.
+    inverse = m.fma(m.fma(f, 0.4, -0.5), f, 0.5)
+    rest = m.fma(lost * m.power_of_two(1 - exponent), inverse, rest)
+    result = at_the_ends(m, total, natural(m, m.to_float(exponent), f, rest))
+    return m.copysign(result, x)
+
+
+def _in_base(
+    m: Arithmetic, x: Value, of_two: tuple[float, float], of_e: tuple[float, float]
+) -> Value:
+    """The logarithm to a base, of which those of 2 and e are given as sums."""
+    exponent, mantissa = split_binary(m, x)
+    f, rest = parts(m, mantissa)
+    high = f + rest
+    low = (f - high) + rest
+    first = high * of_e[0]
+    second = m.fma(low, of_e[0], m.fma(high, of_e[1], m.fma(high, of_e[0], -first)))
+    whole = exponent * of_two[0]
+    total = whole + first
+    lost = (whole - total) + first
+    return at_the_ends(m, x, total + (m.fma(exponent, of_two[1], second) + lost))
+
+
+def log2(m: Arithmetic, x: Value) -> Value:
+    """The logarithm to base 2, exact for powers of 2."""
+    return _in_base(m, x, (1.0, 0.0), LOG2_OF_E[m.code])
+
+
+def log10(m: Arithmetic, x: Value) -> Value:
+    """The logarithm to base 10, exact for powers of 10."""
+    return _in_base(m, x, LOG10_OF_2[m.code], LOG10_OF_E[m.code])

@@ -1,7 +1,7 @@
 """Scales, units, markup and standings: what the plots of a report stand on."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axiomjit.bench import units
@@ -16,6 +16,7 @@ from tests.bench.samples import result
 POSITIVE = st.floats(1e-9, 1e12)
 
 
+@settings(deadline=None)
 @given(POSITIVE, st.floats(1.001, 1e12), st.integers(2, 9))
 def test_ticks_lie_on_the_axis_and_are_few(low, factor, most):
     scale = LogScale(low, low * factor)
@@ -38,6 +39,7 @@ def test_ticks_are_round(low, high, ticks):
     assert LogScale(low, high).ticks(7) == pytest.approx(ticks)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=True), max_size=5))
 def test_log_scale_has_room_whatever_the_values(values):
     scale = log_scale(value for value in values if not value > 1e300 and not 0 < value < 1e-300)

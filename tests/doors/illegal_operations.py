@@ -196,10 +196,10 @@ OVER_AXES = [
         lambda: aj.dot(X, aj.constant(np.ones(3), [W])),
     ),
     Row(
-        "products of bools",
-        lambda: aj.dot(X > 0, X > 0),
-        "product of bool | a sum of bool elements, which is not compiled | .astype(np.int64)",
-        lambda: aj.dot(aj.astype(X > 0, int), X > 0),
+        "product with a text",
+        lambda: aj.dot(X, "W"),
+        "dot of f8[H=2, W=3] and str | a str | constant(value, axes)",
+        lambda: aj.dot(X, 2),
     ),
     Row(
         "reduction of NumPy with options",

@@ -117,3 +117,24 @@ def test_random_tensors_take_lengths_late(seeded):
 def test_a_seed_is_a_number(seed, seeded):
     with pytest.raises(GraphValueError, match=r"config.seed = .*\n  seen: no such start"):
         seeded(seed)
+
+
+@pytest.mark.parametrize("where", ["kernels", "evaluator"])
+def test_printed_values(where, request, capsys):
+    if where == "evaluator":
+        request.getfixturevalue("evaluator")
+    p = aj.placeholder([W])
+    seen = aj.PrintOp(aj.broadcast(p, [N, W]) * 2, "twice")
+    comp = aj.transformers.make_transformer().computation([seen + 1, seen], p)
+    total, same = comp([1, 2, 3])
+    text = "twice: f8[N=2, W=3]\n[[2. 4. 6.]\n [2. 4. 6.]]\n"
+    assert capsys.readouterr().out == text
+    np.testing.assert_array_equal(total, [[3, 5, 7]] * 2)
+    np.testing.assert_array_equal(same, [[2, 4, 6]] * 2)
+    comp([0, 0, 0])
+    assert capsys.readouterr().out.startswith("twice: f8[N=2, W=3]\n[[0. 0. 0.]")
+    wide = aj.PrintOp(aj.broadcast(aj.constant([1, 2, 3], [W]), [N, W]))
+    np.testing.assert_array_equal(wide, [[1, 2, 3]] * 2)
+    assert capsys.readouterr().out == "i8[N=2, W=3]\n[[1 2 3]\n [1 2 3]]\n"
+    assert aj.PrintOp(3.5).eval().item() == 3.5
+    assert capsys.readouterr().out == "f8[]\n3.5\n"

@@ -68,7 +68,7 @@ REFUSED = {
     "svd": (np.linalg.svd, X, UnsupportedError),
     "fft": (lambda x: np.fft.fft(x), X, UnsupportedError),
     "sort": (lambda x: np.partition(x, 1), X, UnsupportedError),
-    "ufunc": (lambda x: np.arctan2(x, x), X, UnsupportedError),
+    "ufunc": (lambda x: np.nextafter(x, x), X, UnsupportedError),
     "accumulate": (lambda x: np.add.accumulate(x), X, UnsupportedError),
     "method": (lambda x: x.argpartition(1), X, UnsupportedAttributeError),
     "where-option": (lambda x: x.std(where=x > 1), X, UnsupportedError),

@@ -12,6 +12,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tests.guards import PAGE, SIDES, guard_pages, guarded
+from tests.passes.examples import NAMES
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect of Linux")
@@ -55,20 +56,27 @@ def test_what_the_executor_allocates_lies_at_the_page(side):
     assert np.isnan(array).all()
 
 
-def run(*arguments):
-    """A process of `tests.guard_runs`."""
-    command = [sys.executable, "-m", "tests.guard_runs", *map(str, arguments)]
+def run(module, *arguments):
+    """A process of its own."""
+    command = [sys.executable, "-m", module, *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
+def test_examples_touch_nothing_beside_their_buffers():
+    done = run("tests.guard_runs", "examples")
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr}"
+    assert done.stdout.count("example") == len(NAMES)
+
+
 def test_programs_touch_nothing_beside_their_buffers():
-    done = run(COUNT)
+    options = ("--programs", COUNT, "--compiled", COUNT, "--seed", 1, "--guard")
+    done = run("tests.campaign", *options)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr}"
     words = done.stdout.splitlines()[-1].split()
-    ran, longer, kernels = int(words[0]), int(words[2]), int(words[5])
-    assert ran == COUNT
-    assert longer > COUNT / 2
+    compiled, kernels, served = int(words[2]), int(words[4]), int(words[6])
+    assert compiled == COUNT
     assert kernels > COUNT / 2
+    assert served > COUNT / 8
 
 
 PLANTED = [
@@ -80,11 +88,11 @@ PLANTED = [
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("to", "source", "side", "buffer"), PLANTED)
 def test_planted_access_beside_a_buffer_faults(to, source, side, buffer):
-    done = run("planted", to, source, side)
+    done = run("tests.guard_runs", "planted", to, source, side)
     assert done.returncode == -signal.SIGSEGV, done
     assert "Segmentation fault" in done.stderr
     assert "execute.py" in done.stderr
 
 
 def test_planted_access_inside_does_not_fault():
-    assert run("planted", "i0", "8-i0", "after").returncode == 0
+    assert run("tests.guard_runs", "planted", "i0", "8-i0", "after").returncode == 0

@@ -27,7 +27,7 @@ comparison; reductions; dot; broadcast, axes_with_order, cast_axes; tensor_slice
 flatten, .T; flatten_at, unflatten; expand_dims, slice_along_axis;
 stack, concat_along_axis, one_hot; uniform, normal; assign, x[...] = y;
 sequential, doall, fill, set_item; softmax, cross_entropy_multi, cross_entropy_binary;
-cumsum, cumprod, sort, argsort, take, clip, where; convolution, pooling; transformers
+cumsum, cumprod, sort, argsort, take, clip, where; convolution, pooling; PrintOp; transformers
 """
 
 

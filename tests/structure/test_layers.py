@@ -43,7 +43,7 @@ MAY_IMPORT = {
     },
     "bench": {
         *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
-        *("axiomjit.commands", "axiomjit.runtime.schedule"),
+        *("axiomjit.commands", "axiomjit.runtime.schedule", "axiomjit.runtime.compile_source"),
     },
 }
 BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}

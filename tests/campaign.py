@@ -1,0 +1,135 @@
+"""Runs random programs in every way, and prints those that fail, made small, as tests.
+
+`python -m tests.campaign --programs N --compiled M --seed S --jobs J --guard`: N programs in the
+evaluator and in plain Python, M of them compiled as well, with `--guard` with every buffer against
+a protected page. The same seed gives the same programs; `--first K` starts at program K. Whoever
+starts this looks at the exit status: 1 if a program failed, negative if one killed the process.
+"""
+
+import argparse
+import faulthandler
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import NamedTuple
+from unittest.mock import patch
+
+from axiomjit.counters import stats
+from axiomjit.runtime import execute
+from tests.generator import check
+from tests.generator.draw import draw
+from tests.generator.report import written
+from tests.structure.sources import ROOT
+
+SHORTER, LONGER = {5: 9, 6: 5, 7: 8}, {5: 33, 6: 70, 7: 19}
+SERVES = 8
+"""Of so many programs, one is run in plain Python with other lengths as well."""
+
+
+class Result(NamedTuple):
+    """How many programs ran, compiled, with other lengths; and the failures as text."""
+
+    programs: int
+    compiled: int
+    served: int
+    failures: list
+
+
+def campaign(seed, first, count, compiled=0, guard=False, log=None):
+    """Run programs; of `count`, `compiled` are compiled too, spread evenly.
+
+    Args:
+        seed: the seed of all programs.
+        first: the number of the first program.
+        count: how many programs.
+        compiled: how many of them are compiled.
+        guard: whether these run against protected pages.
+        log: is told each program that is compiled, before it runs.
+    """
+    result = Result(count, compiled, 0, [])
+    served = 0
+    for k in range(count):
+        is_compiled = k * compiled // count != (k + 1) * compiled // count
+        program = draw(seed, first + k)
+        if log and is_compiled:
+            log(f"program {first + k}\n{program.as_test(f'seed_{seed}_{first + k}')}")
+        ways = [check.evaluate, check.interpret_small if k % 2 else check.interpret]
+        ways += [check.compile_all] * is_compiled + [check.guard_all] * (is_compiled and guard)
+        found = check.check(program, ways)
+        if found:
+            result.failures.append(written(seed, first + k, program, found, ways))
+        elif is_compiled or k % SERVES == 0:
+            other = served_by(program, is_compiled, guard)
+            served += other is True
+            if isinstance(other, check.Failure):
+                text = f"seed {seed}, program {first + k}\n{other}\n{program.as_test('it')}"
+                result.failures.append(text)
+    return result._replace(served=served)
+
+
+def served_by(program, compiled, guard):
+    """Whether the plan of a program serves other lengths."""
+    if not compiled:
+        return check.other_lengths(program, SHORTER, check.run_interpreted)
+    run = check.run_against_pages if guard else check.run_compiled
+    return check.other_lengths(program, LONGER, run)
+
+
+def in_processes(options):
+    """The output of as many processes as jobs, each with its share of the programs."""
+
+    def piece(k):
+        first, end = (options.programs * (k + j) // options.jobs for j in (0, 1))
+        start, stop = (options.compiled * (k + j) // options.jobs for j in (0, 1))
+        command = [sys.executable, "-m", "tests.campaign", "--programs", end - first]
+        command += ["--compiled", stop - start, "--seed", options.seed]
+        command += ["--first", options.first + first, *["--guard"] * options.guard]
+        return subprocess.run(list(map(str, command)), cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        return list(pool.map(piece, range(options.jobs)))
+
+
+def parsed():
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(prog="tests.campaign", description=__doc__)
+    for name, default in (("programs", 1000), ("compiled", 0), ("seed", 0), ("first", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--guard", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    options = parsed()
+    if options.jobs > 1:
+        done = in_processes(options)
+        for process in done:
+            last = process.stdout.splitlines()[-1:]
+            print(process.stdout[-20000:] if process.returncode else last[0])
+        return min(process.returncode for process in done) or max(p.returncode for p in done)
+    faulthandler.enable()
+    start = time.perf_counter()
+
+    def log(text):
+        print(text, flush=True)
+
+    chunks = patch.object(execute, "SERIAL_WORK", 0) if options.guard else nullcontext()
+    with chunks:  # everything in several chunks
+        result = campaign(
+            *(options.seed, options.first, options.programs, options.compiled, options.guard), log
+        )
+    for text in result.failures:
+        print(f"FAILED {text}")
+    print(
+        f"{result.programs} programs, {result.compiled} compiled, {stats()['compiles']} kernels, "
+        f"{result.served} with other lengths, {len(result.failures)} failures, "
+        f"{time.perf_counter() - start:.0f} s"
+    )
+    return int(bool(result.failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""Steps that need entire arrays: running folds, sorting, places of extremes, taking by position."""
+
+from axiomjit.numpy_wholes import FUNCTIONS, METHODS
+from tests.generator.programs import Step
+
+NAMES = [function.__name__ for function in FUNCTIONS]
+
+
+def whole(d, values):
+    """A function of entire arrays."""
+    name, k = d.pick(NAMES), values.any()
+    array = values.arrays[k]
+    axis = d.between(-array.ndim, array.ndim - 1) if array.ndim else 0
+    options = {} if d.chance(0.2) else {"axis": axis if d.chance(0.8) and array.ndim else None}
+    operands = (k,)
+    if name == "take":
+        positions = values.among(lambda a: a.dtype.kind in "iu" and a.ndim <= 2)
+        # NumPy does not ask the positions whether they stand for an array, if the values do not.
+        number = isinstance(values.values[k], int | float | complex)
+        if positions is None or number or d.chance(0.4):
+            n = array.size if options.get("axis") is None else array.shape[axis]
+            positions = d.between(-n, n - 1) if n else 0
+        operands = (k, positions)
+    elif name in ("cumsum", "cumprod") and d.chance(0.3):
+        codes = ("c8", "c16") if array.dtype.kind == "c" else ("i8", "i2", "f4", "f8", "c16")
+        options["dtype"] = d.pick(codes)
+    elif name in ("argmax", "argmin") and d.chance(0.3):
+        options["keepdims"] = True
+    form = f"np.{name}({{many}}{{options}})"
+    if name in METHODS and d.chance(0.3):
+        form = f"{{0}}.{name}({{1}}{{options}})" if name == "take" else f"{{0}}.{name}({{bare}})"
+    return Step(name, form, operands, tuple(options.items()))
