@@ -136,6 +136,13 @@ MERGED: Final = PACK.replace(name="merged")
 """The same where only merging needs it, and nobody the layout; `drop_packs` drops it."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
+SAVE: Final = Primitive("save", 1, np.array, "{0}")
+"""A copy of what is about to be written over, laid out as its operand."""
+MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
+"""A copy that somebody asked for: it is stored whoever reads it."""
+COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
+UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
+"""What a storage holds after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """One of its operands, by the region in which a point lies: what is padded or concatenated."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
@@ -181,6 +188,7 @@ _ROWS: Final = (
     CAST,
     COPY,
     *PACKS,
+    *(SAVE, MATERIALIZE, UPDATE),
     WHERE,
     JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),

@@ -17,7 +17,7 @@ from axiomjit.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph import Node, Op, Scalar, Size
 from axiomjit.index_maps import identity
 from axiomjit.origins import note, user_location, warn
-from axiomjit.primitives import CAST, COPY, IMAG, PACKS, REAL, WHERE, Primitive
+from axiomjit.primitives import CAST, COPIES, IMAG, REAL, WHERE, Primitive
 from axiomjit.seen import seen_call
 
 
@@ -70,7 +70,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     kinds = tuple(promotable(node) for node in operands)
     if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
         kinds = tuple(node.dtype for node in operands)
-    if primitive in (COPY, *PACKS):
+    if primitive in COPIES:
         return tuple(operands), operands[0].dtype
     if primitive in (REAL, IMAG):
         return tuple(operands), dtypes.part_dtype(operands[0].dtype)
