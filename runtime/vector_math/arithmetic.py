@@ -8,7 +8,7 @@ an integer a Python int.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 Value = Any
@@ -81,6 +81,19 @@ class Arithmetic(ABC):
     @abstractmethod
     def widened(self, x: Value) -> Value:
         """A float of this arithmetic as a value of `wide`."""
+
+    @abstractmethod
+    def beyond(
+        self, bound: float, x: Value, usual: Value, recipe: "Callable[[Arithmetic, Value], Value]"
+    ) -> Value:
+        """The recipe of x where |x| > bound, which is rare, else `usual`; both for NaN will do.
+
+        The recipe is a function of a module; time does not matter there.
+        """
+
+    @abstractmethod
+    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """An entry of the table with this name, inside a recipe of `beyond`."""
 
     def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
         """The sum of coefficients[k] * x**k, by Horner's rule."""

@@ -1,10 +1,13 @@
 """Recipes as LLVM code: each operation is one instruction that LLVM can make a vector one of."""
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 
+from axiomjit.runtime.vector_math import rare
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.definitions import call
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
@@ -17,19 +20,6 @@ def of_lanes(element: Any, lanes: int) -> Any:
 
 def _is_integer(kind: Any) -> bool:
     return isinstance(getattr(kind, "element", kind), ir.IntType)
-
-
-def call(name: str, builder: Any, args: list[Any]) -> Any:
-    """A call of the LLVM intrinsic `name` on the operands' type."""
-    kind = args[0].type
-    vector = isinstance(kind, ir.VectorType)
-    lanes = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
-    full = f"{name}.{lanes}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        function_type = ir.FunctionType(kind, [kind] * len(args))
-        function = ir.Function(builder.module, function_type, full)
-    return builder.call(function, args)
 
 
 class Lane:
@@ -180,6 +170,25 @@ class Emitted(Arithmetic):
     def narrowed(self, x: Value) -> Lane:
         """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
         return Lane(self.builder, self.builder.fptrunc(x.value, of_lanes(FLOATS["f4"], self.lanes)))
+
+    def beyond(
+        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
+    ) -> Lane:
+        """The recipe of x where |x| > bound, else `usual`."""
+
+        def slow(builder: Any, value: Any) -> Any:
+            return recipe(Emitted(builder, self.code, 1), Lane(builder, value)).value
+
+        name = f"axiomjit_{recipe.__name__.strip('_')}_{self.code}"
+        kind = FLOATS[self.code]
+        function = rare.beyond(self.builder.module, name, kind, self.lanes, bound, slow)
+        return self.lane(self.builder.call(function, [x.value, usual.value]))
+
+    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
+        """An entry of a table."""
+        where = rare.table(self.builder.module, f"axiomjit_{name}", FLOATS[self.code], table)
+        place = self.builder.gep(where, [index.value.type(0), index.value])
+        return self.lane(self.builder.load(place))
 
     @property
     def wide(self) -> "Emitted":

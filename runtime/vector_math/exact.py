@@ -4,6 +4,7 @@ Values are NumPy scalars or arrays. NumPy has every operation but fused multiply
 made here of exact ones.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,17 @@ class Exact(Arithmetic):
     def narrowed(self, x: Value) -> Value:
         """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
         return x.astype(np.float32)
+
+    def beyond(
+        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
+    ) -> Value:
+        """The recipe of x where |x| > bound, else `usual`."""
+        needed = abs(x) > bound
+        return self.select(needed, recipe(self, x), usual) if np.any(needed) else usual
+
+    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """An entry of a table; where nobody looks at it, any."""
+        return np.asarray(table, self.float_type)[np.clip(index, 0, len(table) - 1)]
 
     @property
     def wide(self) -> "Exact":

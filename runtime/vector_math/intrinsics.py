@@ -16,28 +16,19 @@ from axiomjit.processor import vector_bytes
 from axiomjit.runtime.complex_power import power as complex_power
 from axiomjit.runtime.emission import Emitter
 from axiomjit.runtime.value_intrinsics import make_binary, make_unary
+from axiomjit.runtime.vector_math.definitions import add_attributes, define, keep, variants
 from axiomjit.runtime.vector_math.emitted import Emitted
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
 INLINED = 3
-PURE = ("nounwind", "willreturn", "memory(none)")
 LANE = ir.IntType(32)
 COUNT = "axiomjit.elementary"
 """Metadata of a module that has one entry per call."""
 
 
-def _define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
-    """A function of the module, of `arity` values to one of the same type, and its builder."""
-    function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), name)
-    function.linkage = "internal"
-    for attribute in (*PURE, *attributes):
-        set.add(function.attributes, attribute)  # llvmlite's own check knows but older ones
-    return function, ir.IRBuilder(function.append_basic_block("entry"))
-
-
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
     """The function that becomes part of the loops that call it."""
-    function, builder = _define(module, name, kind, arity, "alwaysinline")
+    function, builder = define(module, name, kind, arity, "alwaysinline")
     m = Emitted(builder, _code(kind), 1)
     builder.ret(recipe(m, *map(m.lane, function.args)).value)
     return function
@@ -45,19 +36,6 @@ def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> A
 
 def _code(kind: Any) -> str:
     return "f4" if isinstance(kind, ir.FloatType) else "f8"
-
-
-def _keep(module: Any, functions: list[Any]) -> None:
-    """Keep functions that nothing calls until loops are made vector loops."""
-    pointer = ir.IntType(8).as_pointer()
-    used = module.globals.get("llvm.compiler.used")
-    if used is None:
-        used = ir.GlobalVariable(module, ir.ArrayType(pointer, 0), "llvm.compiler.used")
-        used.linkage, used.section = "appending", "llvm.metadata"
-        used.initializer = ir.Constant(used.value_type, [])
-    kept = [*used.initializer.constant, *(function.bitcast(pointer) for function in functions)]
-    used.value_type = ir.ArrayType(pointer, len(kept))
-    used.initializer = ir.Constant(used.value_type, kept)
 
 
 def _shuffled(builder: Any, value: Any, places: list[int]) -> Any:
@@ -69,15 +47,12 @@ def _shuffled(builder: Any, value: Any, places: list[int]) -> Any:
 def _part(module: Any, whole: Any, kind: Any, lanes: int, name: str, arity: int) -> Any:
     """The function of fewer lanes (1: of a number), which fills up and calls the whole one."""
     size = len(whole.args[0].type)
-    variants = "v" * arity
-    vectors = sorted({size, size // 2})
-    mapping = ",".join(f"_ZGV_LLVM_N{n}{variants}_{name}({name}_x{n})" for n in vectors)
     if lanes > 1:
-        function, builder = _define(module, name, ir.VectorType(kind, lanes), arity, "noinline")
+        function, builder = define(module, name, ir.VectorType(kind, lanes), arity, "noinline")
         given = function.args
     else:
-        text = f'"vector-function-abi-variant"="{mapping}"'
-        function, builder = _define(module, name, kind, arity, "noinline", text)
+        forms = variants(name, arity, {n: f"{name}_x{n}" for n in sorted({size, size // 2})})
+        function, builder = define(module, name, kind, arity, "noinline", forms)
         empty = ir.Constant(ir.VectorType(kind, 1), ir.Undefined)
         given = [builder.insert_element(empty, arg, LANE(0)) for arg in function.args]
     full = [_shuffled(builder, arg, [k % lanes for k in range(size)]) for arg in given]
@@ -97,11 +72,11 @@ def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> An
     code = _code(kind)
     lanes = vector_bytes() // int(code[1])
     vector = ir.VectorType(kind, lanes)
-    whole, builder = _define(module, f"{name}_x{lanes}", vector, arity, "noinline")
+    whole, builder = define(module, f"{name}_x{lanes}", vector, arity, "noinline")
     m = Emitted(builder, code, lanes)
     builder.ret(recipe(m, *map(m.lane, whole.args)).value)
     half = _part(module, whole, kind, lanes // 2, f"{name}_x{lanes // 2}", arity)
-    _keep(module, [whole, half])
+    keep(module, [whole, half])
     return _part(module, whole, kind, 1, name, arity)
 
 
@@ -119,7 +94,7 @@ def emitter(name: str, recipe: Recipe) -> Emitter:
         function = module.globals.get(full)
         if function is None:
             function = define(module, full, kind, recipe, len(args))
-        set.add(builder.function.attributes, f'"prefer-vector-width"="{8 * vector_bytes()}"')
+        add_attributes(builder.function, f'"prefer-vector-width"="{8 * vector_bytes()}"')
         return builder.call(function, args)
 
     return emit

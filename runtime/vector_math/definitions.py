@@ -1,0 +1,53 @@
+"""Functions of a kernel's module that are defined beside the kernel."""
+
+from typing import Any
+
+from llvmlite import ir
+
+PURE = ("nounwind", "willreturn", "memory(none)")
+
+
+def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
+    """A function of the module, of `arity` values to one of the same type, and its builder."""
+    function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), name)
+    function.linkage = "internal"
+    add_attributes(function, *PURE, *attributes)
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def add_attributes(function: Any, *attributes: str) -> None:
+    """Attributes that llvmlite's own check need not know."""
+    for attribute in attributes:
+        set.add(function.attributes, attribute)
+
+
+def variants(name: str, arity: int, forms: dict[int, str]) -> str:
+    """The attribute of a function that names its forms for vectors, by their lengths."""
+    mangled = (f"_ZGV_LLVM_N{n}{'v' * arity}_{name}({form})" for n, form in forms.items())
+    return f'"vector-function-abi-variant"="{",".join(mangled)}"'
+
+
+def keep(module: Any, functions: list[Any]) -> None:
+    """Keep functions that nothing calls until loops are made vector loops."""
+    pointer = ir.IntType(8).as_pointer()
+    used = module.globals.get("llvm.compiler.used")
+    if used is None:
+        used = ir.GlobalVariable(module, ir.ArrayType(pointer, 0), "llvm.compiler.used")
+        used.linkage, used.section = "appending", "llvm.metadata"
+        used.initializer = ir.Constant(used.value_type, [])
+    kept = [*used.initializer.constant, *(function.bitcast(pointer) for function in functions)]
+    used.value_type = ir.ArrayType(pointer, len(kept))
+    used.initializer = ir.Constant(used.value_type, kept)
+
+
+def call(name: str, builder: Any, args: list[Any]) -> Any:
+    """A call of the LLVM intrinsic `name` on the operands' type."""
+    kind = args[0].type
+    vector = isinstance(kind, ir.VectorType)
+    lanes = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
+    full = f"{name}.{lanes}"
+    function = builder.module.globals.get(full)
+    if function is None:
+        function_type = ir.FunctionType(kind, [kind] * len(args))
+        function = ir.Function(builder.module, function_type, full)
+    return builder.call(function, args)

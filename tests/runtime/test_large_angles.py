@@ -1,0 +1,63 @@
+"""sin, cos and tan of large numbers: the table of turns, the reduction, calls from vector loops."""
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from axiomjit.bench.accuracy import ulps
+from axiomjit.runtime.compile_source import compile_source
+from axiomjit.runtime.vector_math import turns
+from axiomjit.runtime.vector_math.circular import REACH
+from axiomjit.runtime.vector_math.plain import NAMES
+from tests.runtime.kernels import buffers, run_compiled, same_bits
+
+WORST = 6381956970095103 * 2.0**797
+"""The double that lies nearest to a multiple of pi / 2."""
+
+
+def numbers(code):
+    """Numbers of every size around the reach, among small ones, and those near multiples of pi."""
+    info = np.finfo(code)
+    sizes = np.ldexp(1.37, np.arange(30, info.maxexp - 1))
+    near = [float(mp.nint(mpf(2) ** k / mp.pi) * mp.pi) for k in range(20, info.maxexp, 7)]
+    ends = [REACH, np.nextafter(REACH, np.inf), float(info.max), -float(info.max)]
+    rest = [WORST] if code == "f8" else [np.float32(16367173 * 2.0**72)]
+    values = np.concatenate([sizes, -sizes, near, ends, rest, [0.5, -0.0, 1.0, np.inf, np.nan]])
+    return values.astype(code)
+
+
+def test_the_constant():
+    with mp.workprec(turns.SCALE + 64):
+        assert int(mp.floor(2 / mp.pi * mpf(2) ** turns.SCALE)) == turns.TWO_OVER_PI
+
+
+@pytest.mark.parametrize("row", [0, 1, 30, turns.LAST])
+def test_rows_of_the_table(row):
+    with mp.workprec(3000):
+        power = row * turns.STEP + turns.FIRST - 52
+        parts = turns.table()[row * turns.PARTS : (row + 1) * turns.PARTS]
+        left = mp.fmod(2 / mp.pi * mpf(2) ** power - mp.fsum(map(mpf, parts)), 4)
+        assert min(abs(left), abs(4 - left)) < mpf(2) ** -150
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_large_angles(name, code):
+    x = numbers(code)
+    parameters = buffers(code, code)
+    source = (
+        "def kernel(w, lo, hi):\n    a = buffer(w, 0)\n    o = buffer(w, 1)\n"
+        f"    for i in range(lo, hi):\n        store(o, i, {name}(load(a, i)))\n"
+    )
+    got = np.zeros_like(x)
+    kernel = compile_source(source, parameters)
+    assert "vector.body" in kernel.llvm
+    run_compiled(kernel, parameters, [x, got], 0, len(x))
+    with np.errstate(all="ignore"):
+        plain = np.array([NAMES[name](value) for value in x])
+        assert same_bits(got, plain)
+        with mp.workprec(1300):
+            want = [getattr(mp, name)(mpf(float(v))) if np.isfinite(v) else np.nan for v in x]
+            wider = np.array([np.longdouble(mp.nstr(mpf(v), 25)) for v in want])
+    assert np.isnan(got[-2:]).all()
+    assert ulps(got, wider).max() < {"f4": 0.6, "f8": 2.0}[code]
