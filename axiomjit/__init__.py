@@ -9,6 +9,7 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit import axis_numpy as axis_numpy
+from axiomjit import descriptions as descriptions
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
 from axiomjit.axis import Axis, make_axis
@@ -54,6 +55,15 @@ from axiomjit.axis_reductions import (
     tensor_size,
     variance,
 )
+from axiomjit.axis_state import (
+    assign,
+    doall,
+    fill,
+    materialize,
+    sequential,
+    set_item,
+    variable,
+)
 from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_role
 from axiomjit.axis_views import (
     expand_dims,
@@ -76,6 +86,7 @@ from axiomjit.axis_windows import (
 )
 from axiomjit.config import config
 from axiomjit.counters import stats
+from axiomjit.error_functions import erf, erfc
 from axiomjit.jit import jit
 from axiomjit.named_arrays import NamedArray
 from axiomjit.tensors import Tensor, constant, placeholder
@@ -94,6 +105,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "assign",
     "argsort",
     "astype",
     "axes_with_order",
@@ -105,6 +117,7 @@ __all__ = [
     "concat_along_axis",
     "config",
     "constant",
+    "doall",
     "convolution",
     "cross_entropy_binary",
     "cross_entropy_binary_inner",
@@ -112,7 +125,10 @@ __all__ = [
     "cumprod",
     "cumsum",
     "dot",
+    "erf",
+    "erfc",
     "expand_dims",
+    "fill",
     "flatten",
     "flatten_at",
     "jit",
@@ -121,6 +137,7 @@ __all__ = [
     "make_axis_class",
     "make_axis_role",
     "map_roles",
+    "materialize",
     "max",
     "mean",
     "min",
@@ -131,6 +148,8 @@ __all__ = [
     "pooling",
     "prod",
     "rename",
+    "sequential",
+    "set_item",
     "safelog",
     "sigmoid",
     "slice_along_axis",
@@ -144,6 +163,7 @@ __all__ = [
     "tensor_size",
     "tensor_slice",
     "unflatten",
+    "variable",
     "uniform",
     "variance",
     "where",

@@ -16,7 +16,7 @@ from axiomjit.arguments import ArgumentClass, Layouts, plain_array
 from axiomjit.config import config
 from axiomjit.dims import Dim, Guard, Scope, Symbol, bound, substitute
 from axiomjit.errors import FallbackWarning
-from axiomjit.evaluate_graph import evaluate_graph
+from axiomjit.evaluate_graph import run_in_numpy
 from axiomjit.graph import Graph, Held, Input, Node, Op, Size, post_order
 from axiomjit.index_maps import Affine
 from axiomjit.lowered import Lowered
@@ -61,9 +61,11 @@ class Evaluated:
         """Keep the graph and the lengths."""
         self._graph, self._lengths = graph, dict(lengths)
 
-    def run(self, arguments: Sequence[object]) -> list[Array]:
-        """The results for these arguments."""
-        return list(evaluate_graph(self._graph, arguments, self._lengths))
+    def run(
+        self, arguments: Sequence[object], given: Sequence[object] | None = None
+    ) -> list[Array]:
+        """The results for these arguments; as `BoundPlan.run`."""
+        return run_in_numpy(self._graph, arguments, self._lengths, given)
 
 
 Runnable = BoundPlan | Evaluated
@@ -121,7 +123,7 @@ def run_graph(
     arguments, constants or earlier results.
     """
     program, values, arrays, bound = _lowered_for(graph, arguments, lengths)
-    results = program.bind(values).run(arrays)
+    results = program.bind(values).run(arrays, arguments)
     owners = [a for a in arrays if isinstance(a, Array)]
     owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
     return tuple(
@@ -142,9 +144,19 @@ def _lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Program, dict[Symbol, int], list[object], Graph]:
     """The program of a graph for these arguments, its lengths, what it takes, and its graph."""
+    placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
+    key = (placed, tuple(layouts.items()))
+    program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
+    return program, values, arrays, placed
+
+
+def placed_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
+    """The graph over the lengths of its arguments' class, their layouts, lengths and arrays."""
     arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
     classes = ArgumentClass()
-    ordered = sorted(lengths.items(), key=lambda item: item[0].name)
+    ordered = sorted(lengths.items(), key=lambda item: (len(item[0].name), item[0].name))
     baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
     with bound(Scope(classes.values)):
         placed = _substituted(graph, baked)
@@ -153,10 +165,7 @@ def _lowered_for(
         argument = arrays[node.position]
         if isinstance(argument, Array):
             layouts[node.position] = classes.strides(argument, node.shape)
-    key = (placed, tuple(layouts.items()))
-    values = classes.values
-    program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
-    return program, values, arrays, placed
+    return placed, layouts, classes.values, arrays
 
 
 def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
@@ -188,7 +197,8 @@ def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
             case _:
                 new[node] = node
     inputs = tuple(new[node] for node in graph.inputs)
-    return Graph(inputs, tuple(new[node] for node in graph.outputs))  # type: ignore[arg-type]
+    outputs = tuple(new[node] for node in graph.outputs)
+    return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
 
 
 execution.install(run_graph)

@@ -10,7 +10,7 @@ import numpy as np
 
 from axiomjit.dims import Symbol, evaluate
 from axiomjit.dtypes import convert
-from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, is_view, post_order
+from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, Update, is_view, post_order
 from axiomjit.index_maps import IndexMap, shift
 
 Array = np.ndarray
@@ -28,6 +28,28 @@ def evaluate_graph(
     for node in post_order(graph.outputs):
         values[node] = _evaluate_node(node, values, arguments, lengths)
     return tuple(values[node] for node in graph.outputs)
+
+
+def run_in_numpy(
+    graph: Graph,
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+    given: Sequence[object] | None = None,
+) -> list[Array]:
+    """The results, after what the program writes was written into the arguments.
+
+    `given` are the arrays to write into where they are others than those that are read.
+    """
+    values = list(evaluate_graph(graph, arguments, lengths))
+    written = [(given or arguments)[position] for position in graph.writes]
+    held = [array for array in written if isinstance(array, Array)]
+    results = [
+        value.copy() if any(np.may_share_memory(value, array) for array in held) else value
+        for value in values[: len(graph.results)]
+    ]
+    for array, value in zip(held, values[len(results) :], strict=True):
+        array[...] = value
+    return results
 
 
 def _evaluate_node(
@@ -55,6 +77,11 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     if op.regions:
         return _join(op, operands, lengths)
+    if isinstance(op, Update):
+        changed = np.array(operands[0], order="K")
+        into, written = op.maps
+        read(changed, into, extents, lengths)[...] = read(operands[1], written, extents, lengths)
+        return changed
     reads = [
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.dims import Symbol
-from axiomjit.evaluate_graph import evaluate_graph
+from axiomjit.evaluate_graph import run_in_numpy
 from axiomjit.graph import Graph, Held, post_order
 
 Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndarray, ...]]
@@ -52,7 +52,7 @@ def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, in
 def run(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The outputs of a graph, as fresh arrays.
+    """The results of a graph, as fresh arrays; what it writes is written into the arguments.
 
     Args:
         graph: What to compute; inputs are numbered in the order of `arguments`.
@@ -74,6 +74,6 @@ def _evaluate(
     """The evaluator's outputs, copied where they are somebody else's memory."""
     taken = {id(argument) for argument in arguments}
     taken |= {id(node.array) for node in post_order(graph.outputs) if isinstance(node, Held)}
-    values = [np.asarray(v, order="C") for v in evaluate_graph(graph, arguments, lengths)]
+    values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]
     # Whatever has a base is a view; of whose memory is not worth finding out.
     return tuple(v.copy() if v.base is not None or id(v) in taken else v for v in values)

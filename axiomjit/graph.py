@@ -77,11 +77,15 @@ _interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDicti
 
 
 class Input(Node):
-    """The argument at a position; `is_weak` for a Python number."""
+    """The argument at a position; `is_weak` for a Python number.
+
+    In the doors `memory` is the storage that may be assigned to, told apart by identity.
+    """
 
     position: int
     extents: tuple[Dim, ...]
     is_weak: bool = False
+    memory: object = None
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -180,29 +184,60 @@ class Op(Node):
         return self.operands
 
 
+class Update(Op):
+    """The next version of a storage: the first operand, changed where the second is written.
+
+    The iteration space is that of the second operand. The first map says which element each of
+    its points replaces, no two the same; the value has the shape of the first operand (design
+    3.5). Lowered, it is written where the first operand lies.
+    """
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """That of the version before."""
+        return self.operands[0].shape
+
+
 def size(length: Dim) -> Size:
     """The node of a length."""
     return Size(INT, length)
 
 
 class Graph(Record):
-    """A program: what goes in, in order of arguments, and what comes out."""
+    """A program: what goes in, in order of arguments, and what comes out.
+
+    `writes` are positions of inputs that the program changes; the last outputs, one for each in
+    order, are what these hold in the end. They are written, not returned.
+    """
 
     inputs: tuple[Input, ...]
     outputs: tuple[Node, ...]
+    writes: tuple[int, ...] = ()
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The outputs that are returned."""
+        return self.outputs[: len(self.outputs) - len(self.writes)]
 
 
-def post_order(outputs: tuple[Node, ...]) -> Iterator[Node]:
-    """Every node once, operands before users; iterative, so that long chains do not recurse."""
+def post_order(
+    outputs: tuple[Node, ...],
+    children: Callable[[Node], tuple[Node, ...]] = lambda node: node.children,
+) -> Iterator[Node]:
+    """Every node once, operands before users; iterative, so that long chains do not recurse.
+
+    `children` may leave out operands that are not to be looked at.
+    """
     seen: set[Node] = set()
     stack: list[tuple[Node, int]] = [(node, 0) for node in reversed(outputs)]
     while stack:
         node, next_child = stack.pop()
         if node in seen:
             continue
-        if next_child < len(node.children):
+        below = children(node)
+        if next_child < len(below):
             stack.append((node, next_child + 1))
-            stack.append((node.children[next_child], 0))
+            stack.append((below[next_child], 0))
             continue
         seen.add(node)
         yield node
@@ -219,7 +254,7 @@ def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
                 rebuilt = node.replace(operands=operands)
         new[node] = rule(rebuilt)
     outputs = tuple(new[node] for node in graph.outputs)
-    return graph if outputs == graph.outputs else Graph(graph.inputs, outputs)
+    return graph if outputs == graph.outputs else Graph(graph.inputs, outputs, graph.writes)
 
 
 def users(graph: Graph) -> dict[Node, list[Op]]:
@@ -242,6 +277,13 @@ VIEWS: Final = ("view", "read_only", *PART_VIEWS)
 def is_view(node: Node) -> bool:
     """Whether a node only reads another one through a map."""
     return isinstance(node, Op) and node.fold is None and node.primitive.name in VIEWS
+
+
+def root_of(node: Node) -> Node:
+    """The first version of a storage."""
+    while isinstance(node, Update):
+        node = node.operands[0]
+    return node
 
 
 def base_of(node: Node) -> Node:

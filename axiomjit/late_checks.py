@@ -76,6 +76,13 @@ def require(
         _required[node] = (*before, requirement)
 
 
+def inherit(node: Node, source: Node) -> None:
+    """Let the value of a node need what that of another one and what is below it need."""
+    found = [r for part in post_order((source,)) for r in _required.get(part, ())]
+    if found:
+        _required[node] = tuple(dict.fromkeys((*_required.get(node, ()), *found)))
+
+
 def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
     """The length of each root of axes that is known."""
     lengths = {root.symbol: root.length for axis in axes for root in axis.roots}

@@ -60,5 +60,8 @@ def print_graph(graph: Graph) -> str:
             continue
         numbers[node] = len(numbers)
         lines.append(f"  %{numbers[node]} = {node_text(node, numbers)}: {type_text(node)}")
-    lines.append("  return " + ", ".join(f"%{numbers[node]}" for node in graph.outputs))
+    lines.append("  return " + ", ".join(f"%{numbers[node]}" for node in graph.results))
+    last = graph.outputs[len(graph.results) :]
+    for node, position in zip(last, graph.writes, strict=False):
+        lines.append(f"  write %{numbers[node]} to input {position}")
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from axiomjit.errors import GraphTypeError, UnsupportedError
 from axiomjit.graph import Node, Op, Scalar, Size
 from axiomjit.index_maps import identity
 from axiomjit.origins import note, user_location, warn
-from axiomjit.primitives import CAST, COPY, IMAG, PACKS, REAL, WHERE, Primitive
+from axiomjit.primitives import CAST, COPIES, IMAG, REAL, WHERE, Primitive
 from axiomjit.seen import seen_call
 
 
@@ -70,7 +70,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     kinds = tuple(promotable(node) for node in operands)
     if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
         kinds = tuple(node.dtype for node in operands)
-    if primitive in (COPY, *PACKS):
+    if primitive in COPIES:
         return tuple(operands), operands[0].dtype
     if primitive in (REAL, IMAG):
         return tuple(operands), dtypes.part_dtype(operands[0].dtype)
@@ -78,8 +78,8 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         result = dtypes.common(kinds[1:])
         loop: tuple[DType, ...] = (BOOL, result, result)
     else:
-        assert primitive.ufunc is not None, primitive
-        *loop_in, result = loop_of(primitive.ufunc, kinds)
+        assert primitive.loop is not None, primitive
+        *loop_in, result = loop_of(primitive.loop, kinds, primitive.name)
         loop = tuple(loop_in)
     for wanted in loop[-1:]:
         if dtypes.code(wanted) not in primitive.loops:
@@ -106,8 +106,10 @@ def check_fits(node: Node, dtype: DType) -> None:
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
 
 
-def loop_of(ufunc: np.ufunc, kinds: tuple[Promotable, ...]) -> tuple[DType, ...]:
-    """Operand and result dtypes of NumPy's loop for such operands.
+def loop_of(
+    ufunc: np.ufunc, kinds: tuple[Promotable, ...], name: str | None = None
+) -> tuple[DType, ...]:
+    """Operand and result dtypes of NumPy's loop for such operands; errors speak of `name`.
 
     Raises:
         GraphTypeError, UnsupportedError: no such loop.
@@ -115,4 +117,6 @@ def loop_of(ufunc: np.ufunc, kinds: tuple[Promotable, ...]) -> tuple[DType, ...]
     try:
         return dtypes.resolve(ufunc, kinds)
     except (GraphTypeError, UnsupportedError) as error:
-        raise type(error)(error.asked, error.seen, error.remedy, user_location()) from None
+        own, shown = ufunc.__name__, name or ufunc.__name__
+        asked, seen = (text.replace(own, shown) for text in (error.asked, error.seen))
+        raise type(error)(asked, seen, error.remedy, user_location()) from None

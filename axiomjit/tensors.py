@@ -17,14 +17,20 @@ from numpy.typing import ArrayLike, DTypeLike
 from axiomjit import builder, dtypes, execution
 from axiomjit.axes import Axes, AxesLike, make_axes
 from axiomjit.axis_operators import AxisOperand, operation
+from axiomjit.dense_layout import Layout
+from axiomjit.descriptions import TensorDescription
 from axiomjit.dims import Dim
 from axiomjit.dtypes import DType, code
+from axiomjit.effects import Memory, latest, with_versions
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
-from axiomjit.graph import Graph, Held, Input, Node, Scalar, post_order
+from axiomjit.graph import Held, Input, Node, Scalar, post_order
 from axiomjit.index_maps import IndexMap, permutation
-from axiomjit.late_checks import bound_lengths
+from axiomjit.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.named_arrays import NamedArray
+from axiomjit.node_descriptions import describe
 from axiomjit.origins import note, user_location
+from axiomjit.placed_arrays import check_layout, known_shape, placed
+from axiomjit.trace import Tracer
 
 Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
@@ -38,7 +44,7 @@ class Tensor(AxisOperand["Tensor"]):
     Made by `constant`, `placeholder` and the functions of tensors.
     """
 
-    __slots__ = ("__weakref__", "axes", "node", "serial", "used_axes")
+    __slots__ = ("__weakref__", "_node", "axes", "serial", "used_axes")
 
     def __init__(self, node: Node, axes: Axes, used_axes: Axes | None = None) -> None:
         """Label the dimensions of `node`.
@@ -49,15 +55,31 @@ class Tensor(AxisOperand["Tensor"]):
             used_axes: The roots of every axis that the node's value depends on; they live as
                 long as it.
         """
-        self.node: Final = node
+        self._node: Final = node
         self.axes: Final = axes
         self.serial: Final = next(_serials)  # orders the tensors of a set in every process alike
         self.used_axes: Final = axes.roots if used_axes is None else used_axes
 
     @property
+    def node(self) -> Node:
+        """What is computed; of a storage, or a view of one, what it holds after `x[...] = y`."""
+        now = latest(self._node)
+        if now is not self._node:
+            inherit(now, self._node)
+        return now
+
+    @property
     def dtype(self) -> DType:
         """The element type."""
-        return self.node.dtype
+        return self._node.dtype
+
+    @property
+    def tensor_description(self) -> TensorDescription:
+        """Axes, dtype and, where known, layout; whether one may assign to the tensor.
+
+        (Seed 002, "Basic Tensor Descriptions".)
+        """
+        return describe(self.node, self.axes, known_lengths(self.used_axes))
 
     @property
     def T(self) -> Tensor:
@@ -83,14 +105,14 @@ class Tensor(AxisOperand["Tensor"]):
         return conjugate if self.dtype.kind == "c" else self
 
     def eval(self) -> NamedArray:
-        """The values, of a tensor that depends on no placeholder.
+        """The values, of a tensor that depends on no placeholder; variables hold their first ones.
 
         Raises:
             AxesError: the length of an axis is unknown, or lengths do not fit.
             GraphValueError: it depends on placeholders.
         """
-        graph = Graph((), (self.node,))
-        given = [node for node in post_order(graph.outputs) if isinstance(node, Input)]
+        graph, variables = with_versions((self.node,), ())
+        given = [node for node in variables if starting_values(node) is None]
         if given:
             listed = ", ".join(f"{code(node.dtype)}{labels_of(node)}" for node in given)
             raise GraphValueError(
@@ -99,12 +121,16 @@ class Tensor(AxisOperand["Tensor"]):
                 "make_transformer().computation(x, *placeholders), called with their values",
                 user_location(),
             )
-        lengths = bound_lengths(graph.outputs, self.used_axes, repr(self))
-        (values,) = execution.run(graph, (), lengths)
+        lengths = bound_lengths((self.node,), self.used_axes, repr(self))
+        arrays = [starting_values(node) for node in variables]
+        (values,) = execution.run(graph, arrays, lengths)
         return NamedArray(values, self.axes)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.eval().values, dtype)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        operation("set_part")(self, key, value)
 
     def __repr__(self) -> str:
         return f"{code(self.dtype)}{self.axes}"
@@ -173,12 +199,16 @@ def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
     return array
 
 
-def placeholder(axes: AxesLike, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor whose values are given when a computation is called.
+def placeholder(
+    axes: AxesLike, dtype: DTypeLike | None = None, layout: Layout | str | None = None
+) -> Tensor:
+    """A tensor whose values are given when a computation is called; an l-tensor.
 
     Args:
         axes: Its axes; lengths may be assigned until the call.
         dtype: Element type, float64 when omitted.
+        layout: How arguments are to lie: "C", "F" or a Layout, its sizes at least the lengths;
+            others are copied. Omitted, each argument is read as it lies.
 
     Returns:
         A tensor with these axes (seed 001_dbff47214f01994e.txt, "Axis and axes").
@@ -186,13 +216,30 @@ def placeholder(axes: AxesLike, dtype: DTypeLike | None = None) -> Tensor:
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: elements of this type cannot be compiled.
+        GraphValueError: the layout does not fit the axes.
     """
+    return storage(axes, dtype, "a placeholder", Memory(layout))
+
+
+def storage(axes: AxesLike, dtype: DTypeLike | None, what: str, memory: Memory) -> Tensor:
+    """A placeholder or variable, as `what` says."""
     labels = make_axes(axes)
-    asked = f"a placeholder of dtype {dtype}"
+    asked = f"{what} of dtype {dtype}"
     native = dtypes.named(dtypes.FLOAT if dtype is None else dtype, asked, user_location())
-    node = note(Input(native, next(_positions), axis_extents(labels)))
+    check_layout(memory.layout, labels, f"{what} with axes {labels}")
+    node = note(Input(native, next(_positions), axis_extents(labels), memory=memory))
     _labels_of[node] = labels
     return Tensor(node, labels)
+
+
+def starting_values(node: Input) -> np.ndarray | None:
+    """The first values of a variable, laid out as it asks for; None of a placeholder."""
+    memory = node.memory
+    if not isinstance(memory, Memory) or memory.start is None:
+        return None
+    shape = known_shape(labels_of(node))
+    values = memory.start(shape)
+    return placed(np.asarray(values, node.dtype), memory.layout)
 
 
 def labels_of(node: Input) -> Axes:
@@ -218,6 +265,9 @@ def as_tensor(value: object, asked: str) -> Tensor:
     if isinstance(value, np.ndarray):
         kind = f"an array of shape {value.shape}, whose dimensions have no axes"
     remedy = "say which axes they are with constant(value, axes)"
+    if isinstance(value, Tracer):
+        kind = "an array that the compiled function was called with, which has no axes"
+        remedy = "call the function with NamedArray(value, axes)"
     raise GraphTypeError(asked, kind, remedy, user_location())
 
 

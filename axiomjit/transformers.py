@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from axiomjit import execution
 from axiomjit.axes import Axes
+from axiomjit.axis_arguments import apart, check_writable, checked_argument
 from axiomjit.dims import Symbol
-from axiomjit.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
-from axiomjit.graph import Graph, Input, Node, post_order, rewrite
+from axiomjit.effects import memory_of, root_of, with_versions
+from axiomjit.errors import GraphTypeError, GraphValueError
+from axiomjit.graph import Graph, Input, Node
 from axiomjit.late_checks import bound_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import origin, user_location
-from axiomjit.tensors import Tensor, labels_of, shown, used_axes
+from axiomjit.tensors import Tensor, labels_of, shown, starting_values, used_axes
 
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
 
 
 class Transformer:
-    """Makes computations; made by `make_transformer`."""
+    """Makes computations, which share the values of variables; made by `make_transformer`."""
+
+    def __init__(self) -> None:
+        """No variable has values yet."""
+        self._storages: Final = Storages()
 
     def computation(
         self, outputs: Outputs, *placeholders: Tensor, named: bool = False
@@ -38,7 +47,7 @@ class Transformer:
             GraphTypeError: an output is no tensor.
             GraphValueError: a placeholder is missing, listed twice, or no placeholder.
         """
-        return Computation(outputs, placeholders, named)
+        return Computation(outputs, placeholders, named, self._storages)
 
 
 def make_transformer() -> Transformer:
@@ -46,11 +55,34 @@ def make_transformer() -> Transformer:
     return Transformer()
 
 
+class Storages:
+    """The values of variables, made when they are first used."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.lock: Final = threading.RLock()
+        self._arrays: Final[WeakKeyDictionary[Input, np.ndarray]] = WeakKeyDictionary()
+
+    def array(self, node: Input) -> np.ndarray:
+        """The memory of a variable."""
+        with self.lock:
+            found = self._arrays.get(node)
+            if found is None:
+                found = starting_values(node)
+                assert found is not None, "placeholders get their values at each call"
+                self._arrays[node] = found
+        return found
+
+
 class Computation:
     """A function of arrays, one per placeholder; made by `Transformer.computation`."""
 
     def __init__(
-        self, outputs: Outputs, placeholders: tuple[Tensor, ...], named: bool = False
+        self,
+        outputs: Outputs,
+        placeholders: tuple[Tensor, ...],
+        named: bool = False,
+        storages: Storages | None = None,
     ) -> None:
         """See `Transformer.computation`."""
         self._outputs: Final = outputs
@@ -59,7 +91,9 @@ class Computation:
         self._placeholders: Final = placeholders
         inputs = _listed_inputs(placeholders)
         self._axes: Final = used_axes((*self._tensors, *placeholders), Axes())
-        self.graph: Final = _numbered_graph(self._tensors, inputs)
+        self._nodes: Final = tuple(tensor.node for tensor in self._tensors)
+        self.graph, self._variables = _program(self._nodes, inputs)
+        self._storages: Final = storages or Storages()
         self._lengths: dict[Symbol, int] | None = None
 
     def __call__(self, *arguments: object) -> Any:
@@ -79,7 +113,11 @@ class Computation:
             GraphValueError: the number of arguments, or the shape of one, is another.
         """
         arrays, lengths = self._bound(arguments)
-        values: tuple[np.ndarray | NamedArray, ...] = execution.run(self.graph, arrays, lengths)
+        shared = self._storages.lock if self._variables else nullcontext()
+        with shared:
+            found = execution.run(self.graph, arrays, lengths)
+        self._write_back(arguments, arrays)
+        values: tuple[np.ndarray | NamedArray, ...] = found
         if self._named:
             pairs = zip(values, self._tensors, strict=True)
             values = tuple(NamedArray(value, tensor.axes) for value, tensor in pairs)
@@ -109,14 +147,25 @@ class Computation:
             )
         if self._lengths is None:
             # Once: a length that is known never changes.
-            nodes = [tensor.node for tensor in self._tensors]
-            self._lengths = bound_lengths(nodes, self._axes, _listed(self._tensors))
+            self._lengths = bound_lengths(self._nodes, self._axes, _listed(self._tensors))
         lengths = self._lengths
         arrays = [
-            _checked_argument(k, tensor, value)
+            checked_argument(k, tensor, value)
             for k, (tensor, value) in enumerate(zip(self._placeholders, arguments, strict=True))
         ]
-        return arrays, lengths
+        written = [position for position in self.graph.writes if position < len(arrays)]
+        for position in written:
+            check_writable(position, self._placeholders[position], arguments[position])
+        arrays = apart(arrays, written)
+        return arrays + [self._storages.array(node) for node in self._variables], lengths
+
+    def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
+        """Copy what was written into the caller's arrays, where others were passed on."""
+        for position in self.graph.writes:
+            if position < len(arguments):
+                given = arguments[position]
+                if isinstance(given, np.ndarray) and arrays[position] is not given:
+                    given[...] = arrays[position]
 
 
 def _listed(items: Iterable[object]) -> str:
@@ -142,11 +191,11 @@ def _tensors(outputs: object) -> tuple[Tensor, ...]:
     return tensors
 
 
-def _numbered_graph(tensors: tuple[Tensor, ...], inputs: Sequence[Input]) -> Graph:
-    """The graph with inputs numbered in the order of the placeholders."""
-    graph = Graph((), tuple(tensor.node for tensor in tensors))
-    for node in post_order(graph.outputs):
-        if isinstance(node, Input) and node not in inputs:
+def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, tuple[Input, ...]]:
+    """The program with inputs in the order of the placeholders, and the variables after them."""
+    graph, variables = with_versions(nodes, inputs)
+    for node in variables:
+        if not _is_variable(node):
             missing = Tensor(node, labels_of(node))
             raise GraphValueError(
                 f"a computation with {len(inputs)} placeholders",
@@ -154,17 +203,19 @@ def _numbered_graph(tensors: tuple[Tensor, ...], inputs: Sequence[Input]) -> Gra
                 "list every placeholder that the outputs depend on",
                 user_location(),
             )
-    numbered: dict[Node, Input] = {node: node.replace(position=k) for k, node in enumerate(inputs)}
-    graph = rewrite(graph, lambda node: numbered.get(node, node))
-    return Graph(tuple(numbered.values()), graph.outputs)
+    return graph, variables
+
+
+def _is_variable(node: Input) -> bool:
+    return memory_of(node).start is not None
 
 
 def _listed_inputs(placeholders: tuple[Tensor, ...]) -> list[Input]:
     found: list[Input] = []
     for tensor in placeholders:
-        node = tensor.node if isinstance(tensor, Tensor) else None
-        if not isinstance(node, Input) or node in found:
-            again = "listed twice" if isinstance(node, Input) else "made otherwise"
+        node = root_of(tensor.node) if isinstance(tensor, Tensor) else None
+        if not isinstance(node, Input) or _is_variable(node) or node in found:
+            again = "listed twice" if node in found else "made otherwise"
             raise GraphValueError(
                 f"a computation with {shown((tensor,))} as a placeholder",
                 f"a {type(tensor).__name__} {again}",
@@ -177,42 +228,3 @@ def _listed_inputs(placeholders: tuple[Tensor, ...]) -> list[Input]:
 
 def _shown(value: object) -> str:
     return repr(value) if isinstance(value, Tensor) else str(value)
-
-
-def _ordered(asked: str, tensor: Tensor, value: object) -> object:
-    """The array of an argument with axes, in the order of the placeholder's."""
-    if isinstance(value, Tensor):
-        value = value.eval()
-    if not isinstance(value, NamedArray):
-        return value
-    if value.axes.is_not_equal_set(tensor.axes):
-        remedy = "pass an array with the axes of the placeholder, or np.asarray(x)"
-        raise AxesError(asked, f"the named array {value!r}", remedy, user_location())
-    return value.values.transpose([value.axes.index(axis) for axis in tensor.axes])
-
-
-def _checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray:
-    """The argument as an aligned array of the placeholder's dtype."""
-    asked = f"argument {position} for the placeholder {tensor!r}"
-    try:
-        array = np.asarray(_ordered(asked, tensor, value))
-    except ValueError as error:
-        if isinstance(error, AxiomError):
-            raise
-        raise GraphTypeError(asked, str(error), "pass an array", user_location()) from None
-    if not np.can_cast(array.dtype, tensor.dtype, "same_kind"):
-        raise GraphTypeError(
-            asked,
-            f"elements of dtype {array.dtype}",
-            f"convert with .astype(np.{tensor.dtype}), or give the placeholder another dtype",
-            user_location(),
-        )
-    shape = tuple(axis.length for axis in tensor.axes)
-    if array.shape != shape:
-        raise GraphValueError(
-            asked,
-            f"an array of shape {array.shape}",
-            f"pass an array of shape {shape}, one dimension per axis in this order",
-            user_location(),
-        )
-    return np.require(array, tensor.dtype, "A")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from axiomjit.complex_views import partition_fault
 from axiomjit.dtypes import CODES, INT, UNSIGNED, code
 from axiomjit.errors import VerifyError
-from axiomjit.graph import Graph, Input, Node, Op, post_order
-from axiomjit.primitives import JOIN
+from axiomjit.graph import Graph, Input, Node, Op, Update, is_view, post_order, root_of
+from axiomjit.index_maps import iterators_of
+from axiomjit.primitives import JOIN, UPDATE
 from axiomjit.print_graph import print_graph
 
 
@@ -20,10 +21,32 @@ def verify_graph(graph: Graph) -> None:
     """
     listed = set(graph.inputs)
     order = list(post_order(graph.outputs))
+    for fault in _write_faults(graph):
+        raise VerifyError("a legal graph", fault, f"report this as a defect\n{print_graph(graph)}")
     for index, node in enumerate(order):
         for fault in _faults(node, listed):
             lines = print_graph(Graph(graph.inputs, tuple(order[max(0, index - 5) : index + 6])))
             raise VerifyError("a legal graph", fault, f"report this as a defect\n{lines}")
+
+
+def _write_faults(graph: Graph) -> Iterator[str]:
+    """Inputs are changed where the graph says so, and only there."""
+    positions = {node.position for node in graph.inputs}
+    last = graph.outputs[len(graph.results) :]
+    if len(last) < len(graph.writes) or len(set(graph.writes)) < len(graph.writes):
+        yield f"inputs {graph.writes} are written by {len(last)} outputs"
+        return
+    for node, position in zip(last, graph.writes, strict=True):
+        root = root_of(node)
+        if position not in positions:
+            yield f"the absent input {position} is written"
+        elif not isinstance(root, Input) or root.position != position or root is node:
+            yield f"input {position} is written with another storage"
+    for node in post_order(graph.outputs):
+        root = root_of(node)
+        written = isinstance(root, Input) and root.position in graph.writes
+        if isinstance(node, Update) and not isinstance(root, Op) and not written:
+            yield f"an update of {root!r}, which the graph does not write"
 
 
 def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
@@ -56,7 +79,21 @@ def _op_faults(op: Op) -> Iterator[str]:
         for function in index:
             if any(not 0 <= k < len(op.extents) for k, _ in function.terms):
                 yield f"map {function} names an iterator beyond {len(op.extents)}"
+    if (primitive is UPDATE) != isinstance(op, Update):
+        yield f"{primitive} in a {type(op).__name__}"
+    if isinstance(op, Update):
+        yield from _update_faults(op)
     yield from _dtype_faults(op)
+
+
+def _update_faults(op: Update) -> Iterator[str]:
+    """Each point of the iteration space replaces an element of its own."""
+    if is_view(op.operands[0]) or op.dtype != op.operands[0].dtype:
+        yield f"an update of {op.operands[0]!r} as {op.dtype}"
+    walked = iterators_of(op.maps[0])
+    for k, extent in enumerate(op.extents):
+        if k not in walked and extent.constant not in (0, 1):
+            yield f"an update in which i{k} writes one element again"
 
 
 def _dtype_faults(op: Op) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.dims import Dim
-from axiomjit.graph import Graph, Node, Op, base_of, is_view, post_order, users
+from axiomjit.graph import Graph, Node, Op, Update, base_of, is_view, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
 from axiomjit.passes.view_ir import Library
-from axiomjit.primitives import PACKS
+from axiomjit.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""
@@ -18,15 +18,17 @@ SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
+STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
+"""Primitives whose values are stored whoever reads them."""
 
 
 def choose_storage(graph: Graph) -> dict[Node, Library | None]:
     """The ops that are l-tensors, each with the library function that computes it, or None.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a choice that holds every output (or what it views), every copy into C order, every
-    library call, each operand of one, each fold that is not finished in place by its only reader,
-    and each value that is too dear to repeat.
+    Gives: a choice that holds every output (or what it views), every copy that asks for it, every
+    version of a storage that is written, every library call, each operand of one, each fold
+    that is not finished in place by its only reader, and each value that is too dear to repeat.
     Keeps: the graph.
     """
     return _Choice(graph).stored()
@@ -43,6 +45,8 @@ class _Choice:
         # where a value is computed: the op in whose loops, and the map from the value to it
         self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
         self.cones = _cones(self.order)
+        # what a join selects, or what it selects computes in place
+        self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}
 
@@ -52,13 +56,16 @@ class _Choice:
             if is_view(op):
                 continue
             self.readers[op] = self._storing_readers(op)
+            if any(u.regions or u in self.selected for u in self.users[op]):
+                self.selected.add(op)
             if self._must_store(op):
                 self.chosen[op] = _library_of(op)
+                self.selected.discard(op)
         return self.chosen
 
     def _joins(self, fold: Op, reader: Op, index: IndexMap) -> bool:
         """Whether the reader finishes the fold, in one loop with what else it finishes."""
-        if any(user.regions for user in self.users[fold]) or not _finishes(reader, index):
+        if fold in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents
@@ -78,7 +85,9 @@ class _Choice:
         return found
 
     def _must_store(self, op: Op) -> bool:
-        if op in self.outputs or op.primitive in PACKS or _library_of(op) is not None:
+        if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
+            return True
+        if any(isinstance(user, Update) and user.operands[0] is op for user in self.users[op]):
             return True
         if any(_library_of(user) is not None for user in self.users[op]):
             return True
@@ -102,7 +111,8 @@ def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
     """For each op the ops that are computed with it; empty where they are too many for a kernel."""
     cones: dict[Op, frozenset[Op]] = {}
     for op in order:
-        below = [cones[child] for child in op.operands if isinstance(child, Op)]
+        apart = [c for c in op.operands if isinstance(c, Op) and c.primitive is not UPDATE]
+        below = [cones[child] for child in apart]
         cone = frozenset({op}).union(*below)
         cones[op] = cone if len(cone) <= LARGEST else frozenset()
     return cones

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from axiomjit.dims import Dim, dim
-from axiomjit.graph import Graph, Held, Input, Node, Op, is_view, rewrite
+from axiomjit.graph import Graph, Held, Input, Node, Op, Update, is_view, rewrite
 from axiomjit.index_maps import Affine, IndexMap, affine, compose, fixed
 from axiomjit.primitives import MERGED
 from axiomjit.quotients import exact_quotient
@@ -34,6 +34,8 @@ def _drop(node: Node, layouts: Layouts) -> Node:
         _source(child, index, node, layouts)
         for child, index in zip(node.operands, node.maps, strict=True)
     ]
+    if isinstance(node, Update):
+        reads[0] = (node.operands[0], node.maps[0])  # which is written, not read
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
         return node

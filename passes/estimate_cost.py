@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from axiomjit.dims import Dim, dim, product
 from axiomjit.passes.loop_ir import (
@@ -19,18 +20,23 @@ from axiomjit.passes.loop_ir import (
     Store,
 )
 from axiomjit.passes.plan_ir import Cost
+from axiomjit.passes.view_ir import Storage
 from axiomjit.primitives import WHOLES
+
+TEMPORARY: Final = ("temporary", "materialized")
+"""Roles of storages that are neither arguments nor results."""
 
 
 def estimate_cost(program: LoopProgram) -> tuple[Cost, ...]:
     """The cost of each step: every element counts once per buffer and step, operations each time.
 
     Needs: a legal loop program whose loops have no blocks.
-    Gives: one cost per step; temporaries count at the step that writes them.
+    Gives: one cost per step; temporaries count at the first step that writes them.
     Keeps: the program.
     """
+    written: set[Storage] = set()
     return tuple(
-        _library_cost(step) if isinstance(step, LibraryCall) else _nest_cost(step)
+        _library_cost(step) if isinstance(step, LibraryCall) else _nest_cost(step, written)
         for step in program.steps
     )
 
@@ -50,7 +56,7 @@ def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt,
                 yield from _each(part.body, {**loops, **spans})
 
 
-def _nest_cost(nest: Nest) -> Cost:
+def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
     read = written = flops = temporary = dim(0)
     loaded: set[object] = set()
     for stmt, loops in _each(nest.body, {}):
@@ -62,9 +68,10 @@ def _nest_cost(nest: Nest) -> Cost:
                     loaded.add(key)
                     read += _elements(index, loops) * buffer.dtype.itemsize
             case Store(buffer=buffer, index=index):
-                size = _elements(index, loops) * buffer.dtype.itemsize
-                written += size
-                temporary += size if buffer.role == "temporary" else 0
+                written += _elements(index, loops) * buffer.dtype.itemsize
+                if buffer.role in TEMPORARY and buffer not in known:
+                    temporary += product(buffer.shape) * buffer.dtype.itemsize
+                known.add(buffer)
             case Let(primitive=primitive):
                 flops += trips * primitive.weight
             case Fold():
@@ -78,7 +85,7 @@ def _library_cost(step: LibraryCall) -> Cost:
         read += product(view.shape) * view.dtype.itemsize
     size = product(step.target.shape)
     written = size * step.target.dtype.itemsize
-    temporary = written if step.target.role == "temporary" else dim(0)
+    temporary = written if step.target.role in TEMPORARY else dim(0)
     if step.function in WHOLES:
         flops = product(step.operands[0].shape) * WHOLES[step.function].weight
     else:

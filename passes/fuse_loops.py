@@ -62,14 +62,14 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 def _host(steps: list[Nest | LibraryCall], nest: Nest) -> tuple[int, Nest] | None:
     """The latest earlier nest that can take `nest` in, and what it becomes."""
-    needed = _reads(nest)
+    needed, changed = _reads(nest), _writes(nest)
     for k in reversed(range(len(steps))):
         step = steps[k]
         if isinstance(step, Nest):
             fused = _join(step, nest)
             if fused is not None:
                 return k, fused
-        if needed & _writes(step):
+        if needed & _writes(step) or changed & (_reads(step) | _writes(step)):
             return None
     return None
 
@@ -132,9 +132,21 @@ def _inner_loops(body: tuple[Stmt, ...]) -> int:
 
 
 def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
-    """Whether a buffer that is stored here is still loaded here."""
-    stored = {s.buffer for s in walk(body) if isinstance(s, Store)}
-    return any(isinstance(s, Load) and s.buffer in stored for s in walk(body))
+    """Whether a buffer that is stored here is still loaded here.
+
+    It may be loaded before, where every access is to the same element: one that is written over.
+    """
+    accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
+    stored: set[Storage] = set()
+    for access in accesses:
+        if isinstance(access, Store):
+            stored.add(access.buffer)
+        elif access.buffer in stored:
+            return True
+    places: dict[Storage, set[Index]] = {}
+    for access in accesses:
+        places.setdefault(access.buffer, set()).add(access.index)
+    return any(len(places[buffer]) > 1 for buffer in stored)
 
 
 def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -176,12 +176,16 @@ class LibraryCall(Record):
 
 
 class LoopProgram(Record):
-    """Steps in order; storages, numbers and results as in the view program."""
+    """Steps in order; storages, numbers and results as in the view program.
+
+    Storages that are `updated` are written by several steps, in their order, the others by one.
+    """
 
     storages: tuple[Storage, ...]
     numbers: tuple[Number, ...]
     steps: tuple[Nest | LibraryCall, ...]
     results: tuple[View, ...]
+    updated: frozenset[str] = frozenset()
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:

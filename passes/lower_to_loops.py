@@ -42,7 +42,7 @@ def lower_to_loops(program: ViewProgram) -> LoopProgram:
         for d in program.definitions
         if d.storage is not None
     )
-    return LoopProgram(program.storages, program.numbers, steps, program.results)
+    return LoopProgram(program.storages, program.numbers, steps, program.results, program.updated)
 
 
 class _Emitter:
@@ -63,10 +63,9 @@ class _Emitter:
         inner = self.open_body()
         value = self.define(definition, place, inner)
         assert definition.storage is not None
-        whole = View(
-            definition.storage, definition.storage.shape, dim(0), definition.storage.strides
-        )
-        index = self.index(whole, place)
+        storage = definition.storage
+        whole = View(storage, storage.shape, dim(0), storage.strides)
+        index = self.index(definition.target or whole, place)
         inner.append(Store(definition.storage, index, value))
         return Nest(self.loops("map", range(definition.rank), tuple(inner)))
 

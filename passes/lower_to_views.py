@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from axiomjit.dense_layout import ordered_strides
 from axiomjit.dims import Dim, dim, magnitude
@@ -15,12 +15,15 @@ from axiomjit.graph import (
     Op,
     Scalar,
     Size,
+    Update,
     base_of,
     is_view,
     post_order,
+    root_of,
 )
 from axiomjit.index_maps import IndexMap
 from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.order_writes import order_writes
 from axiomjit.passes.view_ir import (
     Definition,
     Library,
@@ -31,19 +34,20 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import IMAG_VIEW, PACKS, READ_ONLY, TAKE, VIEW
+from axiomjit.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, TAKE, VIEW
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 
 
 def lower_to_views(graph: Graph, layouts: Layouts) -> ViewProgram:
-    """Give storage to what must be stored, in C order, and turn every read into strides.
+    """Give storage to what must be stored, and turn every read into strides.
 
     `layouts` holds the strides (elements) of each array argument by position. Outputs, operands
     and results of library calls, folds that others broadcast, and values too dear to compute
-    twice are stored; everything else is an r-tensor.
+    twice are stored; everything else is an r-tensor. A version of a storage is written where the
+    one before lies.
 
-    Needs: a legal graph in which only outputs are views.
+    Needs: a legal graph in which only outputs are views, and versions are read before the next one.
     Gives: a legal view program with one result per output.
     Keeps: the value of every output; outputs that are views stay views.
     """
@@ -72,21 +76,49 @@ class _Lowering:
         self.values: dict[Node, str] = {}
         self.definitions: list[Definition] = []
         self.orders: dict[Node, tuple[int, ...]] = {}
+        self.versions: dict[Node, int] = {}
+        self.shown = {root_of(base_of(node)) for node in graph.outputs}
 
     def program(self) -> ViewProgram:
         """Lower all nodes in order."""
-        for node in post_order(self.graph.outputs):
-            if isinstance(node, Op):
+        for node in self._nodes():
+            if isinstance(node, Update):
+                self._update(node)
+            elif isinstance(node, Op):
                 if not is_view(node):
-                    self._define(node, node in self.graph.outputs)
+                    self._define(node)
             else:
                 self._leaf(node)
-        results = tuple(self._shown(node) for node in self.graph.outputs)
+        results = tuple(self._shown(node) for node in self.graph.results)
         return ViewProgram(
-            tuple(self.storages.values()),
+            tuple(dict.fromkeys(self.storages.values())),
             tuple(self.numbers.values()),
             tuple(self.definitions),
             results,
+        )
+
+    def _nodes(self) -> Iterator[Node]:
+        """All nodes, operands before users, and readers of a version before the next one."""
+        if any(isinstance(node, Update) for node in self.stored):
+            order = order_writes(self.graph, self.stored)
+            assert not order.late, "versions with later readers are saved before"
+            return post_order((*order.ops, *self.graph.outputs))
+        return post_order(self.graph.outputs)
+
+    def _update(self, op: Update) -> None:
+        """Write the next version of a storage over the one before."""
+        old, value = op.operands
+        storage = self.storages[old]
+        self.versions[op] = self.versions.get(old, 0) + 1
+        operand = self._operand(value, op.maps[1], op)
+        name = self.values[op] = f"r{len(self.values)}"
+        self.storages[op], self.orders[op] = storage, self.orders[old]
+        target = _view(self._whole(op), op.maps[0], op.extents)
+        self.definitions.append(
+            Definition(
+                *(name, op.dtype, VIEW, None, (operand,), op.extents, op.rank, storage),
+                target=target,
+            )
         )
 
     def _leaf(self, node: Node) -> None:
@@ -105,11 +137,12 @@ class _Lowering:
             assert isinstance(node, Input | Scalar | Size)
             self.numbers[node] = Number(f"c{len(self.numbers)}", node.dtype, node)
 
-    def _define(self, op: Op, is_output: bool) -> None:
+    def _define(self, op: Op) -> None:
         self.orders[op] = self._order(op)
         storage = None
         if op in self.stored:
-            role = "result" if is_output or self._viewed(op) else "temporary"
+            kept = "materialized" if op.primitive is MATERIALIZE else "temporary"
+            role = "result" if op in self.shown else kept
             storage = self._storage(op, role)
         operands = tuple(
             self._operand(child, index, op)
@@ -148,10 +181,6 @@ class _Lowering:
                 found.add(kept)
         return found.pop() if len(found) == 1 else plain
 
-    def _viewed(self, op: Op) -> bool:
-        """Whether an output is a view of this op."""
-        return any(is_view(out) and base_of(out) is op for out in self.graph.outputs)
-
     def _storage(self, op: Node, role: str) -> Storage:
         letter = "o" if role == "result" else "t"
         order = self.orders.get(op, tuple(range(len(op.shape))))
@@ -162,7 +191,7 @@ class _Lowering:
         if child in self.numbers:
             return self.numbers[child]
         if child in self.storages:
-            return _view(_whole(self.storages[child]), index, op.extents)
+            return _view(self._whole(child), index, op.extents)
         return Value(self.values[child], index)
 
     def _shown(self, node: Node) -> View:
@@ -170,7 +199,7 @@ class _Lowering:
         if not is_view(node):
             if node in self.numbers:
                 self._copy_number(node)
-            return _whole(self.storages[node])
+            return self._whole(node)
         assert isinstance(node, Op)
         below = self._shown(node.operands[0])
         if node.primitive.name in PART_VIEWS:
@@ -178,6 +207,12 @@ class _Lowering:
         writable = below.writable and node.primitive is not READ_ONLY
         seen: View = _view(below, node.maps[0], node.shape).replace(writable=writable)
         return seen
+
+    def _whole(self, node: Node) -> View:
+        """All of the storage of a node, with its own strides, as it is then."""
+        storage = self.storages[node]
+        version = self.versions.get(node, 0)
+        return View(storage, storage.shape, dim(0), storage.strides, version=version)
 
     def _copy_number(self, node: Node) -> None:
         """A number that is returned as it is gets a storage of no dimensions."""
@@ -189,11 +224,6 @@ class _Lowering:
         self.values[node] = name
         operands = (self.numbers[node],)
         self.definitions.append(Definition(name, node.dtype, VIEW, None, operands, (), 0, storage))
-
-
-def _whole(storage: Storage) -> View:
-    """All of a storage, with its own strides."""
-    return View(storage, storage.shape, dim(0), storage.strides)
 
 
 def _parts(view: View, part: Op) -> View:

@@ -19,12 +19,16 @@ from axiomjit.passes.plan_ir import (
     Release,
     Step,
     Window,
+    WriteBack,
 )
 from axiomjit.passes.render_source import Rendered, render_source
 from axiomjit.passes.view_ir import Number, Storage, View
 
 BYTES_PER_ADDITION: Final = 8
 """Bytes of memory traffic that take as long as one addition."""
+
+SCRATCH: Final = ("temporary", "materialized", "partial")
+"""Roles of storages that are given back after their last reader."""
 
 
 def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
@@ -34,7 +38,7 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
     half-written; a temporary is released after its last reader.
 
     Needs: a legal loop program of blocked nests, one cost per step.
-    Gives: a plan with one window per result.
+    Gives: a plan with one window per result, and a write-back for each argument that changes.
     Keeps: the order of steps.
     """
     rendered = {
@@ -53,11 +57,10 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
             steps.append(_call(step))
         else:
             steps.append(_launch(step, rendered[k], costs[k]))
-        steps += [
-            Release(s.name)
-            for s in allocated
-            if s.role in ("temporary", "partial") and last[s.name] == k
-        ]
+        steps += [Release(s.name) for s in allocated if s.role in SCRATCH and last[s.name] == k]
+    for storage in program.storages:
+        if storage.name in program.updated and isinstance(storage.origin, Input):
+            steps.append(WriteBack(storage.name, storage.origin.position))
     results = tuple(map(_window, program.results))
     return Plan(tuple(_buffer(s) for s in storages), tuple(steps), results)
 

@@ -20,6 +20,7 @@ from axiomjit.passes.lower_to_views import lower_to_views
 from axiomjit.passes.make_plan import make_plan
 from axiomjit.passes.order_loops import order_loops
 from axiomjit.passes.plan_ir import Cost, Plan
+from axiomjit.passes.save_versions import save_versions
 from axiomjit.passes.simplify_algebra import simplify_algebra
 from axiomjit.passes.split_regions import split_regions
 from axiomjit.passes.strip_mine import strip_mine
@@ -30,7 +31,7 @@ from axiomjit.passes.view_ir import ViewProgram
 from axiomjit.records import Record
 from axiomjit.verify_graph import verify_graph
 
-GRAPH_PASSES: Final = (compose_views, drop_packs, simplify_algebra)
+GRAPH_PASSES: Final = (compose_views, drop_packs, simplify_algebra, save_versions)
 LOOP_PASSES: Final = (fuse_loops, order_loops, collapse_loops, tile_folds)
 PASSES: Final = (
     *GRAPH_PASSES,
@@ -67,6 +68,7 @@ def run_pipeline(graph: Graph, layouts: Mapping[int, tuple[Dim, ...]], scope: Sc
     simplified = _verified(compose_views(graph), verify_graph)
     simplified = _verified(drop_packs(simplified, layouts), verify_graph)
     simplified = _verified(simplify_algebra(simplified), verify_graph)
+    simplified = _verified(save_versions(simplified), verify_graph)
     views = _verified(lower_to_views(simplified, layouts), verify_views)
     loops = _verified(lower_to_loops(views), verify_loops)
     for loop_pass in LOOP_PASSES[:-1]:

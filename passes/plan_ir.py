@@ -87,7 +87,18 @@ class Release(Record):
     buffer: str
 
 
-Step = Allocate | Launch | Call | Release
+class WriteBack(Record):
+    """The memory of a buffer is the new value of the argument at a position.
+
+    Kernels have written it where the argument lies; an argument that was converted before gets
+    a copy of it.
+    """
+
+    buffer: str
+    position: int
+
+
+Step = Allocate | Launch | Call | Release | WriteBack
 
 
 class Plan(Record):

@@ -35,7 +35,8 @@ def _storage_text(storage: Storage) -> str:
 def view_text(view: View) -> str:
     """A view, e.g. `a0 at 0 + (n1, 1)`, or `a0 at 1 + (2) in f8` of imaginary parts."""
     parts = "" if view.dtype == view.storage.dtype else f" in {code(view.dtype)}"
-    return f"{view.storage.name} at {view.offset} + ({_list(view.strides)}){parts}"
+    version = f"'{view.version}" if view.version else ""
+    return f"{view.storage.name}{version} at {view.offset} + ({_list(view.strides)}){parts}"
 
 
 def _operand_text(operand: Operand) -> str:
@@ -50,6 +51,8 @@ def _operand_text(operand: Operand) -> str:
 
 def _definition_text(definition: Definition) -> str:
     target = definition.name if definition.storage is None else definition.storage.name
+    if definition.target is not None:
+        target = f"({view_text(definition.target)})"
     kind = "r-tensor" if definition.storage is None else "l-tensor"
     operands = [_operand_text(o) for o in definition.operands]
     for k, region in enumerate(definition.regions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axiomjit.graph import Graph, Node, Op, rewrite
+from axiomjit.graph import Graph, Node, Op, Update, rewrite
 from axiomjit.index_maps import identity
 
 
@@ -23,6 +23,8 @@ def _simplify(node: Node) -> Node:
     if not isinstance(node, Op):
         return node
     operands = tuple(_undo(child) for child in node.operands)
+    if isinstance(node, Update):
+        operands = (node.operands[0], *operands[1:])  # the first is written, not read
     if node.primitive.name == "absolute" and operands[0].dtype.kind != "u":  # where -x wraps
         operands = tuple(_under(child, "negative") or child for child in operands)
     if operands == node.operands:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from axiomjit.complex_views import partition_fault
 from axiomjit.errors import VerifyError
@@ -31,23 +31,59 @@ def _faults(program: ViewProgram) -> Iterator[str]:
             yield f"storage {storage.name} has no layout"
         if storage.tensor.read_only:
             yield f"storage {storage.name} is no l-tensor"
-    filled = {s.name for s in program.storages if s.role in ("argument", "held")}
+    versions = {s.name: 0 for s in program.storages if s.role in ("argument", "held")}
     known: dict[str, int] = {}
+    cones: dict[str, set[tuple[str, int]]] = {}
     for definition in program.definitions:
-        yield from _definition_faults(definition, program, filled, known)
+        yield from _definition_faults(definition, program, versions, known)
         known[definition.name] = definition.rank
+        read = cones[definition.name] = _read(definition, cones)
         if definition.storage is not None:
-            if definition.storage.role not in ("result", "temporary"):
-                yield f"{definition.name} writes to {definition.storage.role} storage"
-            filled.add(definition.storage.name)
+            yield from _version_faults(definition.name, read, versions)
+            yield from _write_faults(definition, versions)
+            versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
     for view in program.results:
-        if view.storage.name not in filled:
+        if view.storage.name not in versions:
             yield f"result {view.storage.name} is never computed"
+        yield from _version_faults("the result", {(view.storage.name, view.version)}, versions)
         yield from _view_faults("the result", view)
 
 
+def _read(definition: Definition, cones: dict[str, set[tuple[str, int]]]) -> set[tuple[str, int]]:
+    """Which versions of storages are read where a definition is computed."""
+    read: set[tuple[str, int]] = set()
+    for operand in definition.operands:
+        if isinstance(operand, View):
+            read.add((operand.storage.name, operand.version))
+        elif isinstance(operand, Value):
+            read |= cones.get(operand.name, set())
+    return read
+
+
+def _version_faults(
+    reader: str, read: set[tuple[str, int]], versions: dict[str, int]
+) -> Iterator[str]:
+    for name, version in sorted(read):
+        if name in versions and versions[name] != version:
+            yield f"{reader} reads version {version} of {name}, which has {versions[name]}"
+
+
+def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[str]:
+    """A storage is written once, or its versions in order by who says so."""
+    storage, target = definition.storage, definition.target
+    assert storage is not None
+    if storage.role == "held" or (storage.role == "argument" and target is None):
+        yield f"{definition.name} writes to {storage.role} storage"
+    elif target is None and storage.name in versions:
+        yield f"{definition.name} writes {storage.name} again"
+    elif target is not None:
+        if target.storage is not storage or versions.get(storage.name, -1) + 1 != target.version:
+            yield f"{definition.name} writes version {target.version} of {target.storage.name}"
+        yield from _view_faults(definition.name, target)
+
+
 def _definition_faults(
-    definition: Definition, program: ViewProgram, filled: set[str], known: dict[str, int]
+    definition: Definition, program: ViewProgram, filled: Collection[str], known: dict[str, int]
 ) -> Iterator[str]:
     for operand in definition.operands:
         match operand:

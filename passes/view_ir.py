@@ -20,9 +20,11 @@ from axiomjit.view_descriptions import BasicTensorDescription, SimpleTensorViewD
 
 
 class Storage(Record):
-    """Memory: a description with a layout, whose `role` is argument, held, result or temporary.
+    """Memory: a description with a layout.
 
-    Strides count elements. `origin` is the node that an argument or held array stands for.
+    Its `role` is argument, held, result, temporary (stored only where that helps) or materialized
+    (a temporary that somebody asked for). Strides count elements. `origin` is the node that an
+    argument or held array stands for.
     """
 
     name: str
@@ -67,11 +69,12 @@ class View(Record):
 
     The shape is that of the reading op, or of the result. A result that is not `writable` is
     handed out read-only. A view of the real or imaginary parts has their dtype, and counts in
-    elements of it.
+    elements of it. `version` counts how often the storage was written before it is seen.
     """
 
     storage: Storage
     tensor: SimpleTensorViewDescription
+    version: int
 
     def __init__(
         self,
@@ -81,11 +84,12 @@ class View(Record):
         strides: tuple[Dim, ...],
         writable: bool = True,
         dtype: DType | None = None,
+        version: int = 0,
     ) -> None:
         """A view of `storage`, with its dtype unless another one is given."""
         layout = Layout(strides, offset)
         tensor = SimpleTensorViewDescription(storage.tensor, shape, layout, not writable, dtype)
-        super().__init__(storage, tensor)
+        super().__init__(storage, tensor, version)
 
     @property
     def dtype(self) -> DType:
@@ -150,6 +154,8 @@ class Definition(Record):
     """One op of the program; with a storage it is computed into it, without it is an r-tensor.
 
     `library` computes it instead of loops, where there is one. A join has a region per operand.
+    With a `target` it writes the next version of a storage that has one already, at the places
+    that the target sees.
     """
 
     name: str
@@ -162,6 +168,7 @@ class Definition(Record):
     storage: Storage | None = None
     library: Library | None = None
     regions: tuple[Region, ...] = ()
+    target: View | None = None
 
 
 class ViewProgram(Record):
@@ -171,3 +178,8 @@ class ViewProgram(Record):
     numbers: tuple[Number, ...]
     definitions: tuple[Definition, ...]
     results: tuple[View, ...]
+
+    @property
+    def updated(self) -> frozenset[str]:
+        """The names of storages with several versions."""
+        return frozenset(d.target.storage.name for d in self.definitions if d.target is not None)

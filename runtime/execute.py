@@ -21,6 +21,7 @@ from axiomjit.passes.plan_ir import (
     Plan,
     Release,
     Window,
+    WriteBack,
 )
 from axiomjit.runtime import memory
 from axiomjit.runtime.call_library import LIBRARY
@@ -53,6 +54,7 @@ class BoundPlan:
         self._inputs = [b for b in plan.buffers if b.role in ("argument", "held")]
         buffers = {buffer.name: buffer for buffer in plan.buffers}
         self._actions: list[Action] = []
+        self._written: list[WriteBack] = []
         for step in plan.steps:
             match step:
                 case Allocate():
@@ -63,10 +65,17 @@ class BoundPlan:
                     self._actions.append(_call(step, buffers, lengths))
                 case Release():
                     self._actions.append(_release(step.buffer))
+                case WriteBack():
+                    self._written.append(step)
         self._results = [Seen(window, buffers, lengths) for window in plan.results]
 
-    def run(self, arguments: Sequence[object]) -> list[Array]:
-        """The results for these arguments (arrays of the bound lengths, or numbers)."""
+    def run(
+        self, arguments: Sequence[object], given: Sequence[object] | None = None
+    ) -> list[Array]:
+        """The results for these arguments (arrays of the bound lengths, or numbers).
+
+        `given` are the arguments before they were converted: what the plan writes is copied back.
+        """
         arrays: Arrays = {}
         for buffer in self._inputs:
             held = buffer.array
@@ -78,6 +87,10 @@ class BoundPlan:
             arrays[buffer.name] = held
         for action in self._actions:
             action(arrays, arguments)
+        for step in self._written:
+            owner = (given or arguments)[step.position]
+            if isinstance(owner, Array) and owner is not arrays[step.buffer]:
+                owner[...] = arrays[step.buffer]
         return [seen.of(arrays) for seen in self._results]
 
 

@@ -12,14 +12,27 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from axiomjit.arguments import classify, plain_argument, take_apart
+from axiomjit.axes import Axes
 from axiomjit.config import config
 from axiomjit.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.driver import placed_graph
+from axiomjit.effects import with_versions
 from axiomjit.evaluate_graph import evaluate_graph
 from axiomjit.graph import Graph, Op, post_order
+from axiomjit.late_checks import known_lengths
 from axiomjit.passes.estimate_cost import estimate_cost
 from axiomjit.passes.loop_ir import LoopProgram, Nest, statements
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
-from axiomjit.passes.plan_ir import Allocate, Call, Launch, NumberSource, Plan, Release, Window
+from axiomjit.passes.plan_ir import (
+    Allocate,
+    Call,
+    Launch,
+    NumberSource,
+    Plan,
+    Release,
+    Window,
+    WriteBack,
+)
 from axiomjit.passes.print_loops import print_loops
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import ViewProgram
@@ -28,8 +41,9 @@ from axiomjit.print_graph import print_graph
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.execute import Seen
 from axiomjit.runtime.kernel_cache import KernelCache
-from axiomjit.runtime.memory import allocate
+from axiomjit.runtime.memory import allocate, span
 from axiomjit.runtime.plain import run_plain
+from axiomjit.tensors import starting_values, used_axes
 from axiomjit.trace import trace
 
 
@@ -141,6 +155,30 @@ def run_plain_case(case: Case, plan: Plan, chunks: int = 1) -> tuple[np.ndarray,
     return case.returned(run_plan_plain(plan, case.arguments, case.values, chunks))
 
 
+def stored(outputs, placeholders=(), arguments=()) -> Case:
+    """The case of an axis program that may assign; what it assigns to is returned, too.
+
+    The values of variables are arguments after those of the placeholders.
+    """
+    inputs = [tensor.node for tensor in placeholders]
+    graph, variables = with_versions([tensor.node for tensor in outputs], inputs)
+    arrays = [*arguments, *map(starting_values, variables)]
+    lengths = known_lengths(used_axes((*outputs, *placeholders), Axes()))
+    placed, layouts, values, plain = placed_graph(graph, arrays, lengths)
+    placed = placed.replace(outputs=(*placed.outputs, *placed.outputs[len(placed.results) :]))
+    leaves = tuple((k, None) for k in range(len(placed.results)))
+    return Case(placed, layouts, Scope(values), tuple(plain), None, leaves)
+
+
+def kept(array: np.ndarray) -> np.ndarray:
+    """A copy of an array with its strides."""
+    low, high = span(array.shape, array.strides, array.itemsize)
+    memory = np.zeros((high - low) // array.itemsize, array.dtype)
+    copy = np.ndarray(array.shape, array.dtype, memory, -low, array.strides)
+    copy[...] = array
+    return copy
+
+
 def lowered(case: Case) -> Stages:
     """The stages of a case, verified after each pass."""
     with checked():
@@ -194,8 +232,10 @@ def _result(window: Window) -> str:
     return f"  return {_window_text(window)}"
 
 
-def _step_text(step: Allocate | Launch | Call | Release) -> str:
+def _step_text(step: Allocate | Launch | Call | Release | WriteBack) -> str:
     match step:
+        case WriteBack():
+            return f"  write back {step.buffer} to argument {step.position}"
         case Allocate() | Release():
             return f"  {type(step).__name__.lower()} {step.buffer}"
         case Call():
@@ -243,6 +283,9 @@ def run_plan_plain(
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     arrays = {b.name: b.array for b in plan.buffers if b.role == "held"}
     arrays |= {b.name: arguments[b.position] for b in plan.buffers if b.role == "argument"}
+    for step in plan.steps:
+        if isinstance(step, WriteBack):  # a case is run several times
+            arrays[step.buffer] = kept(arrays[step.buffer])
 
     def seen(window) -> np.ndarray:
         return Seen(window, buffers, lengths).of(arrays)

@@ -14,9 +14,10 @@ from axiomjit.index_maps import affine, identity
 from axiomjit.passes import pipeline
 from axiomjit.passes.loop_ir import For, Index, Load, Nest, Store, rewrite_body
 from axiomjit.passes.plan_ir import Launch
-from axiomjit.primitives import COPY, SUM
+from axiomjit.primitives import COPY, SAVE, SUM
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
+from tests.passes.stored import given, swapped
 
 PASSES = {function.__name__: function for function in pipeline.PASSES}
 
@@ -65,6 +66,7 @@ ILLEGAL = {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "drop_packs": in_ops(lambda op: op.replace(maps=())),
     "simplify_algebra": in_ops(lambda op: op.replace(fold=SUM)),
+    "save_versions": in_ops(lambda op: op.replace(fold=SUM)),
     "lower_to_views": lambda program: program.replace(definitions=program.definitions[1:]),
     "lower_to_loops": without(Load),
     "fuse_loops": without(Store),
@@ -180,6 +182,15 @@ def one_tile_for_all(program):
     )(program)
 
 
+def saved_backwards(op):
+    """What is saved comes in another order."""
+    if op.primitive is not SAVE:
+        return op
+    first, *rest = op.maps[0]
+    backwards = affine({k: -c for k, c in first.terms}, op.extents[0] - 1)
+    return op.replace(maps=((backwards, *rest),))
+
+
 def unsigned(op):
     """Negation forgotten."""
     if op.primitive.name != "negative":
@@ -191,6 +202,7 @@ WRONG = {
     "compose_views": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "drop_packs": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "simplify_algebra": (in_ops(unsigned), lambda x: -x * 2.0, [numbers(9)]),
+    "save_versions": (in_ops(saved_backwards), swapped, []),
     "lower_to_views": (
         lambda program: program.replace(results=program.results[::-1]),
         lambda x: (x + 1.0, x - 1.0),
@@ -213,10 +225,17 @@ def test_every_pass_has_a_wrong_variant():
     assert set(ILLEGAL) == set(PASSES) - {"make_plan"}
 
 
+def case_and_meaning(function, arguments):
+    """The case of a NumPy function and what it gives; without arguments the function makes one."""
+    if arguments:
+        return follow(function, *arguments), in_numpy(function, arguments)
+    case = function()
+    return case, evaluated(case.graph, case)
+
+
 def means_the_same(function, arguments) -> bool:
     """Whether plan and simplified graph of a function give what NumPy gives."""
-    case = follow(function, *arguments)
-    want = in_numpy(function, arguments)
+    case, want = case_and_meaning(function, arguments)
     with small_forms():
         stages = lowered(case)
     results = [evaluated(stages.simplified, case)]
@@ -235,3 +254,24 @@ def test_wrong_but_legal_results_change_the_meaning(name):
     assert means_the_same(function, arguments)
     with replaced(name, spoil):
         assert not means_the_same(function, arguments)
+
+
+def written_before_it_is_read(program):
+    """Definitions in an order in which a version is written over too early."""
+    rest = [d for d in program.definitions if d.target is None]
+    return program.replace(
+        definitions=(*(d for d in program.definitions if d.target is not None), *rest)
+    )
+
+
+FORGETFUL = {
+    "save_versions": in_ops(lambda op: op.operands[0] if op.primitive is SAVE else op),
+    "lower_to_views": written_before_it_is_read,
+    "lower_to_loops": lambda program: program.replace(updated=frozenset()),
+}
+
+
+@pytest.mark.parametrize("name", FORGETFUL)
+def test_versions_that_are_lost_stop_the_pipeline(name):
+    with replaced(name, FORGETFUL[name]), pytest.raises((VerifyError, AssertionError), match="."):
+        lowered(given())

@@ -6,8 +6,8 @@ import pytest
 from axiomjit.dims import dim
 from axiomjit.dtypes import BOOL, FLOAT, SINGLE
 from axiomjit.errors import VerifyError
-from axiomjit.graph import Graph, Input, Op, Scalar
-from axiomjit.index_maps import identity, iterator
+from axiomjit.graph import Graph, Input, Op, Scalar, Update
+from axiomjit.index_maps import fixed, identity, iterator
 from axiomjit.passes.loop_ir import (
     Alloc,
     Block,
@@ -29,7 +29,17 @@ from axiomjit.passes.loop_ir import (
 from axiomjit.passes.verify_loops import verify_loops
 from axiomjit.passes.verify_views import verify_views
 from axiomjit.passes.view_ir import Definition, Library, Number, Storage, Value, View, ViewProgram
-from axiomjit.primitives import ACCUMULATORS, COPY, JOIN, PRIMITIVES, SORT, TAKE, VIEW, WHERE
+from axiomjit.primitives import (
+    ACCUMULATORS,
+    COPY,
+    JOIN,
+    PRIMITIVES,
+    SORT,
+    TAKE,
+    UPDATE,
+    VIEW,
+    WHERE,
+)
 from axiomjit.records import Record
 from axiomjit.verify_graph import verify_graph
 from axiomjit.view_descriptions import SimpleTensorViewDescription
@@ -60,6 +70,50 @@ def joined(spans):
     """X beside X, in these parts of the dimension."""
     regions = tuple(((dim(low), dim(high)),) for low, high in spans)
     return copied(primitive=JOIN, operands=(X, X), maps=FLAT * 2, regions=regions)
+
+
+def updated(**changes):
+    """A legal update of X with its own elements, with fields changed."""
+    fields = {
+        "dtype": FLOAT,
+        "primitive": UPDATE,
+        "fold": None,
+        "operands": (X, X),
+        "maps": FLAT * 2,
+        "extents": SIX,
+        "rank": 1,
+    }
+    return Update(**(fields | changes))
+
+
+def test_verify_graph_leaves_a_legal_update_alone():
+    assert verify_graph(Graph((X,), (updated(),), (0,))) is None
+
+
+SEEN = copied(primitive=VIEW)
+
+
+@pytest.mark.parametrize(
+    ("graph", "fault"),
+    [
+        (Graph((X,), (updated(),)), "an update of Input.* which the graph does not write"),
+        (Graph((X,), (), (0,)), r"inputs \(0,\) are written by 0 outputs"),
+        (Graph((X,), (updated(), updated()), (0, 0)), "are written by 2 outputs"),
+        (Graph((X,), (updated(),), (3,)), "the absent input 3 is written"),
+        (Graph((X,), (copied(),), (0,)), "input 0 is written with another storage"),
+        (Graph((X,), (X,), (0,)), "input 0 is written with another storage"),
+        (Graph((X,), (updated(maps=((iterator(1),), *FLAT)),), (0,)), "beyond 1"),
+        (Graph((X,), (updated(maps=((fixed(0),), *FLAT)),), (0,)), "i0 writes one element again"),
+        (Graph((X,), (updated(operands=(SEEN, X)),)), "an update of Op"),
+        (
+            Graph((X,), (copied(primitive=UPDATE, operands=(X, X), maps=FLAT * 2),)),
+            "update in a Op",
+        ),
+    ],
+)
+def test_verify_graph_finds_wrong_writes(graph, fault):
+    with pytest.raises(VerifyError, match=fault):
+        verify_graph(graph)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +180,42 @@ UNPLACED = A.tensor.replace(layout=None)
 FIXED = A.tensor.replace(read_only=True)
 ALOOF = SimpleTensorViewDescription(O.tensor, SIX)
 FOREIGN = SimpleTensorViewDescription(A.tensor, SIX, SHOWN.tensor.layout)
+
+
+def written(version=1, target=A, reads=0):
+    """A program that reads A and writes its next version."""
+    read = View(A, SIX, dim(0), ONE, version=reads)
+    place = View(target, SIX, dim(0), ONE, version=version)
+    step = DEFINED.replace(name="r1", operands=(read,), storage=A, target=place)
+    return VIEWS.replace(definitions=(DEFINED, step), results=(SHOWN, place))
+
+
+def test_verify_views_leaves_a_legal_write_alone():
+    assert verify_views(written()) is None
+
+
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        (written(version=2), "r1 writes version 2 of a0"),
+        (written(target=O), "r1 writes version 1 of o1"),
+        (written(reads=1), "r1 reads version 1 of a0, which has 0"),
+        (written().replace(results=(READ,)), "the result reads version 0 of a0, which has 1"),
+        (
+            VIEWS.replace(definitions=(DEFINED, DEFINED.replace(name="r1"))),
+            "r1 writes o1 again",
+        ),
+        (
+            written().replace(
+                definitions=(*written().definitions, DEFINED.replace(name="r2", storage=ABSENT))
+            ),
+            "r2 reads version 0 of a0, which has 1",
+        ),
+    ],
+)
+def test_verify_views_finds_lost_versions(program, fault):
+    with pytest.raises(VerifyError, match=fault):
+        verify_views(program)
 
 
 def with_definition(**changes):

@@ -1,0 +1,212 @@
+"""The axis-graph door: variables, writes into tensors with storage, and operations in an order.
+
+Placeholders and variables are l-tensors: they name a storage that can be assigned to. What is
+computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tensor again (seed
+002_775121c96dbaf306.txt, "Tensors").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from axiomjit import axis_operators, builder
+from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axis_pairing import matched
+from axiomjit.axis_slices import Key
+from axiomjit.dense_layout import Layout
+from axiomjit.effects import Fresh, Memory, Root, Steps, place_of, put_down, written
+from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.late_checks import inherit
+from axiomjit.origins import note, user_location
+from axiomjit.promotion import cast
+from axiomjit.tensors import (
+    Number,
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    labelled,
+    shown,
+    storage,
+    used_axes,
+)
+
+Start = ArrayLike | Callable[[Axes], ArrayLike]
+
+
+def variable(
+    axes: AxesLike,
+    dtype: DTypeLike | None = None,
+    initial_value: Start = 0,
+    layout: Layout | str | None = None,
+) -> Tensor:
+    """An l-tensor that keeps its values between the calls of all computations of a transformer.
+
+    Args:
+        axes: Its axes; lengths may be assigned until it is first used.
+        dtype: Element type, float64 when omitted.
+        initial_value: An array of its shape or a number, or a function that makes one of the
+            axes; converted once, by 'same_kind'.
+        layout: How it lies: "C" (when omitted), "F" or a Layout, its sizes at least the lengths.
+            What is between is never read or written.
+
+    Returns:
+        A tensor with these axes (seed 002_775121c96dbaf306.txt, "Tensors").
+
+    Raises:
+        AxesError: an axis is listed twice.
+        GraphTypeError: elements of this type cannot be compiled, or not converted.
+        GraphValueError: the layout does not fit the axes; when it is first used, the initial
+            value has another shape.
+    """
+    labels = make_axes(axes)
+    made = storage(labels, dtype, "a variable", Memory(layout, lambda shape: start(shape)))
+    asked = f"the initial value of the variable {made!r}"
+    given = initial_value if callable(initial_value) else _values(initial_value, made, asked)
+
+    def start(shape: tuple[int, ...]) -> np.ndarray:
+        array = _values(given(labels), made, asked) if callable(given) else given
+        if array.shape not in ((), shape):
+            remedy = f"give an array of shape {shape}, or a number"
+            raise GraphValueError(asked, f"an array of shape {array.shape}", remedy)
+        return np.broadcast_to(array, shape)
+
+    return made
+
+
+def _values(value: ArrayLike, tensor: Tensor, asked: str) -> np.ndarray:
+    """A copy of a value as an array of the tensor's dtype."""
+    try:
+        array = np.array(value)
+    except ValueError as error:
+        raise GraphTypeError(asked, str(error), "pass an array", user_location()) from None
+    _check_kind(array.dtype, tensor, asked)
+    return array.astype(tensor.dtype)
+
+
+def _check_kind(dtype: np.dtype[np.generic], tensor: Tensor, asked: str) -> None:
+    if not np.can_cast(dtype, tensor.dtype, "same_kind"):
+        raise GraphTypeError(
+            asked,
+            f"elements of dtype {dtype}",
+            f"give values that are {tensor.dtype}, or the storage another dtype",
+            user_location(),
+        )
+
+
+def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
+    """Write a value into a storage or a part of it, when a computation gets there.
+
+    Args:
+        lvalue: A placeholder or variable, or a view of one that shows each element once. The
+            array passed for a placeholder is written to.
+        rvalue: What to write, broadcast to the axes of `lvalue`; read before anything is written.
+
+    Returns:
+        A tensor with the axes and the new values of `lvalue`. A computation writes once however
+        often it uses this tensor (seed 002_775121c96dbaf306.txt, "Tensors").
+
+    Raises:
+        AxesError: the value has axes that `lvalue` has not.
+        GraphTypeError: `lvalue` is an r-tensor, or the value cannot be converted by 'same_kind'.
+    """
+    return _assigned(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}", False)[0]
+
+
+def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tuple[Tensor, Root]:
+    """The tensor of a write, and the storage that is written."""
+    target = as_tensor(lvalue, asked)
+    place = place_of(target.node)
+    if place is None:
+        raise GraphTypeError(
+            asked,
+            f"{target!r} is an r-tensor: it has values but no storage of its own",
+            "assign to a placeholder, a variable, materialize(x), or parts of these",
+            user_location(),
+        )
+    value = as_tensor(rvalue, asked)
+    axes = matched(target.axes, value.axes, asked)
+    if not target.axes.is_super_set(axes):
+        raise AxesError(
+            asked,
+            f"axes {value.axes} in {target.axes}",
+            "reduce or slice the value to axes of what is assigned to, or relabel with cast_axes",
+            user_location(),
+        )
+    if not value.node.weak or value.dtype.kind > target.dtype.kind:
+        _check_kind(value.dtype, target, asked)
+    node = cast(value.node, target.dtype)
+    source = axis_map(axes, target.axes)
+    effect = note(written(place, node, source, axis_extents(target.axes), put_down))
+    inherit(effect, target.node)
+    return labelled(effect, target.axes, target, value), place[0]
+
+
+def _set(target: Tensor, key: Key, value: Operand) -> None:
+    """What `target[key] = value` does."""
+    asked = f"a write of {shown((value,))} into {shown((target,))}"
+    part = target if key is Ellipsis else target[key]
+    effect, root = _assigned(part, value, asked, True)
+    put_down(root, effect.node)
+
+
+axis_operators.install(set_part=_set)
+
+
+def set_item(x: Tensor, item: Key, value: Operand) -> Tensor:
+    """`assign(x[item], value)`."""
+    return assign(x[item], value)
+
+
+def fill(x: Tensor, scalar: Number) -> Tensor:
+    """`assign(x, scalar)`."""
+    return assign(x, scalar)
+
+
+def sequential(ops: Iterable[Tensor]) -> Tensor:
+    """Operations one after the other: each reads what those before it have written.
+
+    Returns:
+        A tensor with the axes and the value of the last one.
+
+    Raises:
+        GraphTypeError: something listed is no tensor.
+        GraphValueError: nothing is listed.
+    """
+    return _in_order("sequential", ops)
+
+
+def doall(ops: Iterable[Tensor]) -> Tensor:
+    """All of the operations, in the order listed; as `sequential`."""
+    return _in_order("doall", ops)
+
+
+def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
+    tensors = tuple(ops)
+    if not tensors:
+        remedy = "list the operations to run"
+        raise GraphValueError(f"{name} of nothing", "an empty list", remedy, user_location())
+    steps = tuple(as_tensor(tensor, f"an operation of {name}") for tensor in tensors)
+    last = steps[-1]
+    node = note(Steps(last.dtype, tuple(step.node for step in steps)))
+    return Tensor(node, last.axes, used_axes(steps, last.axes))
+
+
+def materialize(x: Operand) -> Tensor:
+    """A copy that has storage, laid out as the loops that compute it walk.
+
+    What reads it loads it instead of computing it again.
+
+    Returns:
+        A tensor with the axes of x (seed 002_775121c96dbaf306.txt, "We can convert an r-tensor").
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    tensor = as_tensor(x, f"materialize of {shown((x,))}")
+    node = builder.strong(tensor.node)
+    return labelled(note(Fresh(node.dtype, node, Memory())), tensor.axes, tensor)

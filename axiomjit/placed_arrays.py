@@ -1,0 +1,116 @@
+"""Arrays that lie as a layout asks for, with padding between their elements."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+
+import numpy as np
+
+from axiomjit.axes import Axes
+from axiomjit.dense_layout import Layout, Length, column_major_strides, row_major_strides
+from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.origins import user_location
+from axiomjit.view_descriptions import BasicTensorDescription
+
+Wish = Layout | str | None
+"""A layout, "C" or "F", or nothing asked for."""
+
+
+def known_shape(axes: Axes) -> tuple[int, ...]:
+    """The lengths of axes.
+
+    Raises:
+        AxesError: one is not known.
+    """
+    shape = tuple(axis.length for axis in axes if axis.length is not None)
+    if len(shape) < len(axes):
+        raise AxesError(
+            f"memory for axes {axes}",
+            "an unknown length",
+            "assign axis.length before the call",
+            user_location(),
+        )
+    return shape
+
+
+def check_layout(wish: Wish, axes: Axes, asked: str) -> None:
+    """Refuse a layout that does not fit axes, as far as their lengths are known.
+
+    Raises:
+        GraphTypeError: it is neither a Layout nor "C" or "F".
+        GraphValueError: other dimensions, sizes below the lengths, elements that share a place,
+            or a place before the first one.
+    """
+    if wish in (None, "C", "F"):
+        return
+    if not isinstance(wish, Layout):
+        remedy = 'give "C", "F" or a Layout from axiomjit.descriptions'
+        raise GraphTypeError(asked, f"layout={wish!r}", remedy, user_location())
+    lengths: list[Length] = [a.dim if a.length is None else a.length for a in axes]
+    BasicTensorDescription(lengths, "f8", False, wish)
+    sizes = wish.sizes if wish.sizes is not None else lengths
+    if all(isinstance(n, int) for n in (*sizes, *wish.strides, wish.offset)):
+        _check_places(wish, numbers(sizes), asked)
+
+
+def numbers(lengths: Iterable[Length]) -> list[int]:
+    """Lengths that are known, as integers."""
+    return [operator.index(length) for length in lengths]
+
+
+def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
+    """Each element has a place of its own, none before the start of memory."""
+    strides = numbers(layout.strides)
+    reach = 1
+    for step, size in sorted(zip(map(abs, strides), sizes, strict=True)):
+        if size > 1 and step < reach:
+            seen = f"strides {layout.strides} for sizes {tuple(sizes)}, which share places"
+            remedy = "give each element a place of its own"
+            raise GraphValueError(asked, seen, remedy, user_location())
+        reach += step * max(size - 1, 0)
+    backwards = [min(s * (n - 1), 0) for s, n in zip(strides, sizes, strict=True)]
+    least = operator.index(layout.offset) + sum(backwards)
+    if least < 0 and 0 not in sizes:
+        seen = f"an element at place {least}"
+        raise GraphValueError(asked, seen, "give a larger offset", user_location())
+
+
+def layout_of(wish: Wish, lengths: tuple[Length, ...]) -> Layout | None:
+    """The layout that is asked for, of an array of these lengths."""
+    if wish == "C":
+        return Layout(row_major_strides(lengths))  # type: ignore[type-var]
+    if wish == "F":
+        return Layout(column_major_strides(lengths))  # type: ignore[type-var]
+    return wish if isinstance(wish, Layout) else None
+
+
+def placed(array: np.ndarray, wish: Wish) -> np.ndarray:
+    """A copy of an array in memory of its own that lies as asked for; dense in C order else.
+
+    Raises:
+        GraphValueError: the layout does not fit the shape.
+    """
+    layout = layout_of("C" if wish is None else wish, array.shape)
+    assert layout is not None
+    BasicTensorDescription(array.shape, array.dtype, False, layout)
+    sizes = numbers(array.shape if layout.sizes is None else layout.sizes)
+    _check_places(layout, sizes, f"an array of shape {array.shape}")
+    strides, offset = numbers(layout.strides), operator.index(layout.offset)
+    reach = sum(max(s * (n - 1), 0) for s, n in zip(strides, sizes, strict=True))
+    memory = np.zeros(offset + reach + 1 if array.size else 0, array.dtype)
+    size = array.itemsize
+    result = np.ndarray(
+        array.shape, array.dtype, memory, offset * size, [step * size for step in strides]
+    )
+    result[...] = array
+    return result
+
+
+def lies(array: np.ndarray, wish: Wish) -> bool:
+    """Whether an array lies as asked for, apart from what stands around it."""
+    layout = layout_of(wish, array.shape)
+    if layout is None:
+        return True
+    steps = zip(array.strides, numbers(layout.strides), array.shape, strict=True)
+    return all(n <= 1 or own == step * array.itemsize for own, step, n in steps)

@@ -1,0 +1,73 @@
+"""In which order stored values are computed, where they are written over earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from axiomjit.graph import Graph, Node, Op, Update, base_of, post_order
+from axiomjit.records import Record
+from axiomjit.stored_reads import reads_of
+
+
+class Order(Record):
+    """Stored ops in order; `late` are versions that would be read after they are written over."""
+
+    ops: tuple[Op, ...]
+    late: frozenset[Node]
+
+
+def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
+    """Put the stored ops in an order in which each version is read before the next is written.
+
+    Where no such order exists, a version that stands in the way is `late`, and the order is one
+    in which a copy of it is read. Without updates the order is that of the graph.
+
+    Needs: a legal graph in which only outputs are views, and which of its ops are stored.
+    Gives: every stored op once.
+    Keeps: operands before users.
+    """
+    units = [n for n in post_order(graph.outputs) if isinstance(n, Op) and n in stored]
+    successor = {n.operands[0]: n for n in units if isinstance(n, Update)}
+    if not successor:
+        return Order(tuple(units), frozenset())
+    before: dict[Op, set[Node]] = {}
+    readers: dict[Node, set[Op | None]] = {old: set() for old in successor}
+    for unit in units:
+        read = set(reads_of(unit, stored))
+        before[unit] = {n for n in (*read, *unit.operands) if n in stored and n is not unit}
+        for old in read & set(successor):
+            readers[old].add(unit)
+    for node in graph.outputs:
+        if base_of(node) in successor:
+            readers[base_of(node)].add(None)
+    return _scheduled(units, before, readers)
+
+
+def _scheduled(
+    units: list[Op], before: dict[Op, set[Node]], readers: dict[Node, set[Op | None]]
+) -> Order:
+    """Take the first op that may be next, again and again; where none may, save a version."""
+    done: set[Node | None] = set()
+    late: set[Node] = set()
+    order: list[Op] = []
+    rest = list(units)
+    while rest:
+        ready = [unit for unit in rest if before[unit] <= done]
+        free = next((unit for unit in ready if not _waits(unit, readers, done, late)), None)
+        if free is None:
+            # What is ready waits for readers that wait for it.
+            free = ready[0]
+            late.add(free.operands[0])
+        rest.remove(free)
+        order.append(free)
+        done.add(free)
+    return Order(tuple(order), frozenset(late))
+
+
+def _waits(
+    unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
+) -> bool:
+    """Whether others have yet to read what an update writes over."""
+    if not isinstance(unit, Update) or unit.operands[0] in late:
+        return False
+    return not readers[unit.operands[0]] - {unit} <= done

@@ -1,0 +1,103 @@
+"""Graph -> Graph: what is read after its storage was written again is saved before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from axiomjit.graph import Graph, Node, Op, Update, post_order, rewrite
+from axiomjit.index_maps import identity
+from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.order_writes import order_writes
+from axiomjit.primitives import SAVE
+from axiomjit.stored_reads import reads_of
+
+
+def save_versions(graph: Graph) -> Graph:
+    """Copy versions that have a later reader, and values that are read elsewhere while written.
+
+    A version of a storage that some reader cannot read before the next version is written (two
+    storages that are exchanged, an output that is no last version) is copied first. A value whose
+    elements depend on other elements of the storage it is written into is computed beside it.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a graph for whose writes there is an order, each where the version before lies.
+    Keeps: the value of every output.
+    """
+    if not any(isinstance(node, Update) for node in post_order(graph.outputs)):
+        return graph
+    while True:
+        graph = _apart(graph)
+        stored = choose_storage(graph)
+        changed = _beside(graph, stored)
+        if changed is graph:
+            late = order_writes(graph, stored).late
+            changed = _saved(graph, late) if late else graph
+        if changed is graph:
+            return graph
+        graph = changed
+
+
+def _apart(graph: Graph) -> Graph:
+    """The graph in which each version is followed by one: another one is written into a copy."""
+    followed: set[Node] = set()
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, Update) or node.operands[0] not in followed:
+            followed.update(node.operands[:1] if isinstance(node, Update) else ())
+            return node
+        apart: Node = node.replace(operands=(_saved_copy(node.operands[0]), node.operands[1]))
+        return apart
+
+    return rewrite(graph, rule)
+
+
+def _saved_copy(node: Node) -> Op:
+    rank = len(node.shape)
+    return Op(node.dtype, SAVE, None, (node,), (identity(rank),), node.shape, rank)
+
+
+def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
+    """The graph with each value apart that reads the storage at other elements than it writes."""
+    new: dict[Node, Node] = {}
+    for node in post_order(graph.outputs):
+        new[node] = node
+        if isinstance(node, Op):
+            new[node] = node.replace(operands=tuple(new[child] for child in node.operands))
+        rebuilt = new[node]
+        if isinstance(node, Update) and isinstance(rebuilt, Update) and _shifts(node, stored):
+            new[node] = rebuilt.replace(
+                operands=(rebuilt.operands[0], _copy(rebuilt)),
+                maps=(rebuilt.maps[0], identity(rebuilt.rank)),
+            )
+    outputs = tuple(new[node] for node in graph.outputs)
+    return graph if outputs == graph.outputs else Graph(graph.inputs, outputs, graph.writes)
+
+
+def _shifts(op: Update, stored: Collection[Node]) -> bool:
+    """Whether a value is read, where it is computed, from other elements than it is written to."""
+    places = reads_of(op, stored).get(op.operands[0], set())
+    return any(place != op.maps[0] for place in places)
+
+
+def _copy(op: Update) -> Node:
+    """The value of an update at each point of its iteration space, stored."""
+    value, index = op.operands[1], op.maps[1]
+    return Op(op.dtype, SAVE, None, (value,), (index,), op.extents, op.rank)
+
+
+def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
+    """The graph in which copies of some versions are read, except by what writes the next one."""
+    new: dict[Node, Node] = {}
+    copies: dict[Node, Node] = {}
+    for node in post_order(graph.outputs):
+        new[node] = node
+        if isinstance(node, Op):
+            operands = [copies.get(child, new[child]) for child in node.operands]
+            if isinstance(node, Update):
+                operands[0] = new[node.operands[0]]
+            new[node] = node.replace(operands=tuple(operands))
+        if node in late:
+            copies[node] = _saved_copy(new[node])
+    last = graph.outputs[len(graph.results) :]
+    results = tuple(copies.get(node, new[node]) for node in graph.results)
+    return Graph(graph.inputs, (*results, *(new[node] for node in last)), graph.writes)
