@@ -45,6 +45,8 @@ class _Choice:
         # where a value is computed: the op in whose loops, and the map from the value to it
         self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
         self.cones = _cones(self.order)
+        # what a join selects, or what it selects computes in place
+        self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}
 
@@ -54,13 +56,16 @@ class _Choice:
             if is_view(op):
                 continue
             self.readers[op] = self._storing_readers(op)
+            if any(u.regions or u in self.selected for u in self.users[op]):
+                self.selected.add(op)
             if self._must_store(op):
                 self.chosen[op] = _library_of(op)
+                self.selected.discard(op)
         return self.chosen
 
     def _joins(self, fold: Op, reader: Op, index: IndexMap) -> bool:
         """Whether the reader finishes the fold, in one loop with what else it finishes."""
-        if any(user.regions for user in self.users[fold]) or not _finishes(reader, index):
+        if fold in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents

@@ -77,6 +77,9 @@ def _cut(loop: For) -> list[For]:
     own = [b for b in bounds_of(loop.body) if b.iterator == loop.iterator]
     if not own:
         return [loop.replace(body=_ranges(loop.body))]
+    if loop.extent.constant == 0:  # it takes no step, so any part will do
+        body = _decided(loop.body, lambda b: True if b.iterator == loop.iterator else None)
+        return [loop.replace(body=_ranges(body))]
     cuts, ranks = _in_order([place for b in own for place in (b.low, b.high)], loop.extent)
     starts = {**ranks, cuts[0]: 0}  # where there are no steps, the first place is also the last
     loops = []

@@ -96,7 +96,7 @@ def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> Non
         return
     kept = (*labels[0][:along], *labels[1], *labels[0][along + 1 :])
     taken = np.take(values, positions, axis=along)
-    out[...] = taken.transpose([kept.index(k) for k in range(out.ndim)])
+    out[...] = _spread(taken, kept, out.ndim)
 
 
 def _gather(values: np.ndarray, positions: np.ndarray, labels: Labels, out: np.ndarray) -> None:

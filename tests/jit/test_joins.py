@@ -30,6 +30,7 @@ JOINED = {
         np.concatenate([x.sum(axis=0), y.max(axis=1)]),
         np.stack([x.mean(axis=0), y.min(axis=0)]) - x[:2],
         np.concatenate([x - x.mean(axis=0), y]).max(),
+        np.pad((np.pad(x, 1) * 2.0).sum(axis=0) * 2.0 + 1.0, (0, 1)),
     ),
     "stack": lambda x, y: (
         np.stack([x, x + 1.0], axis=1),
@@ -40,6 +41,8 @@ JOINED = {
         np.hstack([x[0], 1.0]),
         np.dstack([x, x]),
         np.column_stack([x[0], x[1], y.T]),
+        np.stack([x[:0], x[:0] * 2.0, x[3:]]),
+        np.stack([x[:, :0], x[:, 4:]], axis=1),
     ),
     "roll": lambda x, y: (
         np.roll(x, 1) - x,

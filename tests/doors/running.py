@@ -1,0 +1,32 @@
+"""What answers for the values of tensors: the evaluator, or plans with kernels in plain Python."""
+
+from contextlib import contextmanager
+
+from axiomjit import driver, execution
+from tests.graphs import checked, run_plan_plain
+
+
+@contextmanager
+def evaluated():
+    """Graphs are evaluated in NumPy: no pass runs."""
+    before = execution.install(None)
+    try:
+        yield
+    finally:
+        execution.install(before)
+
+
+@contextmanager
+def planned():
+    """Graphs go through all passes, verified, and kernels run in plain Python: none is compiled."""
+    before = execution.install(_run_plan)
+    try:
+        yield
+    finally:
+        execution.install(before)
+
+
+def _run_plan(graph, arguments, lengths):
+    with checked():
+        program, values, arrays, _ = driver._lowered_for(graph, arguments, lengths)
+    return run_plan_plain(program.stages.plan, arrays, values)
