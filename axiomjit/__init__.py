@@ -86,6 +86,7 @@ from axiomjit.axis_windows import (
 )
 from axiomjit.config import config
 from axiomjit.counters import stats
+from axiomjit.error_functions import erf, erfc
 from axiomjit.jit import jit
 from axiomjit.named_arrays import NamedArray
 from axiomjit.tensors import Tensor, constant, placeholder
@@ -124,6 +125,8 @@ __all__ = [
     "cumprod",
     "cumsum",
     "dot",
+    "erf",
+    "erfc",
     "expand_dims",
     "fill",
     "flatten",

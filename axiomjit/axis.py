@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import threading
 from collections.abc import Iterable
 from typing import Final, SupportsIndex
 from weakref import WeakValueDictionary
@@ -20,6 +21,8 @@ from axiomjit.origins import user_location
 from axiomjit.records import Record
 
 _numbers: Final = itertools.count()
+_lock: Final = threading.RLock()
+"""Held while the one axis of an offset, or the one merged of others, is looked up or made."""
 
 
 class Source(Record):
@@ -172,15 +175,16 @@ class Axis:
         primary, total = self.primary, self.dual_offset + _checked_offset(self, offset)
         if total == 0:
             return primary
-        if primary._duals is None:
-            primary._duals = WeakValueDictionary()
-        dual = primary._duals.get(total)
-        if dual is None:
-            source = Source(primary.dim, primary.roots, primary, total)
-            name = None if primary.name is None else f"{primary.name}{total:+d}"
-            kept = primary.docstring, primary.axis_class
-            dual = Axis(None, name, primary.roles, *kept, source=source)
-            primary._duals[total] = dual
+        with _lock:
+            if primary._duals is None:
+                primary._duals = WeakValueDictionary()
+            dual = primary._duals.get(total)
+            if dual is None:
+                source = Source(primary.dim, primary.roots, primary, total)
+                name = None if primary.name is None else f"{primary.name}{total:+d}"
+                kept = primary.docstring, primary.axis_class
+                dual = Axis(None, name, primary.roles, *kept, source=source)
+                primary._duals[total] = dual
         return dual
 
     def __add__(self, offset: int) -> Axis:
@@ -307,10 +311,11 @@ def merged_axis(axes: Iterable[Axis]) -> Axis:
     parts = tuple(axes)
     if len(parts) == 1:
         return parts[0]
-    axis = _merged.get(parts)
-    if axis is None:
-        roots = tuple(dict.fromkeys(root for part in parts for root in part.roots))
-        source = Source(product(tuple(part.dim for part in parts)), roots, parts=parts)
-        name = "*".join("?" if part.name is None else part.name for part in parts)
-        axis = _merged.setdefault(parts, Axis(None, name or None, source=source))
+    with _lock:
+        axis = _merged.get(parts)
+        if axis is None:
+            roots = tuple(dict.fromkeys(root for part in parts for root in part.roots))
+            source = Source(product(tuple(part.dim for part in parts)), roots, parts=parts)
+            name = "*".join("?" if part.name is None else part.name for part in parts)
+            axis = _merged[parts] = Axis(None, name or None, source=source)
     return axis

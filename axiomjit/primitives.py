@@ -11,6 +11,7 @@ float16 is computed in float32 and rounded after each operation, as NumPy does i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
@@ -62,7 +63,8 @@ class Primitive(Record):
     the loop around their calls packed. A `chooser` is an operand that says which value is taken,
     and its dtype. A `whole` operation needs entire operands: NumPy computes it, in a step of its
     own, from what the op's maps see of them, and `evaluate` takes that, dimension by iterator.
-    Results may lie up to `ulps` units in the last place from NumPy's, NumPy's own errors included.
+    What no ufunc means has the dtypes of the ufunc `like`. Results may lie up to `ulps` units in
+    the last place from NumPy's, NumPy's own errors included.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Primitive(Record):
     sign: str | None = None
     bools: str | None = None
     ulps: int = 0
+    like: np.ufunc | None = None
     chooser: tuple[int, DType] | None = None
     whole: bool = False
 
@@ -100,12 +103,17 @@ class Primitive(Record):
 
     @property
     def ufunc(self) -> np.ufunc | None:
-        """The ufunc whose loops decide this row's dtypes; None where a rule of its own does."""
+        """The ufunc that this row means; None where it means something else."""
         return self.evaluate if isinstance(self.evaluate, np.ufunc) else None
+
+    @property
+    def loop(self) -> np.ufunc | None:
+        """The ufunc whose loops decide this row's dtypes; None where a rule of its own does."""
+        return self.like or self.ufunc
 
     def written(self, operands: Sequence[str], codes: Sequence[str], result: str) -> str:
         """The operation on named operands of these dtypes, as generated source has it."""
-        if self.ufunc is None:
+        if self.loop is None:
             return self.source.format(*operands, dtype=cast_name(result))
         of_complex = codes[0] in COMPLEXES and self.name in CALLED
         if of_complex or len(set(codes)) > 1:  # the latter compares signed with unsigned integers
@@ -163,6 +171,17 @@ def _elementary(
     return Primitive(name, ufunc.nin, ufunc, source, loops, weight=weight, sign=sign, ulps=5)
 
 
+def _error_function(function: Callable[[float], float]) -> Primitive:
+    """A row of one of C's error functions, which NumPy does not have."""
+    name, each = function.__name__, np.frompyfunc(function, 1, 1)
+
+    def evaluate(x: np.ndarray) -> np.ndarray:
+        return np.asarray(each(np.asarray(x, np.float64))).astype(x.dtype)
+
+    source = f"{name}({{0}})"
+    return Primitive(name, 1, evaluate, source, FLOATS, weight=120, like=np.cbrt, ulps=3)
+
+
 _ROWS: Final = (
     VIEW,
     READ_ONLY,
@@ -193,6 +212,7 @@ _ROWS: Final = (
     _elementary(np.cbrt, 44),
     # where the operand and the logarithm cancel, NumPy's float32 is far off
     *(_elementary(f, 70).replace(ulps=100) for f in (np.logaddexp, np.logaddexp2)),
+    *(_error_function(f) for f in (math.erf, math.erfc)),
     _elementary(np.sin, 25),
     _elementary(np.cos, 25),
     _elementary(np.tan, 45),

@@ -78,8 +78,8 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
         result = dtypes.common(kinds[1:])
         loop: tuple[DType, ...] = (BOOL, result, result)
     else:
-        assert primitive.ufunc is not None, primitive
-        *loop_in, result = loop_of(primitive.ufunc, kinds)
+        assert primitive.loop is not None, primitive
+        *loop_in, result = loop_of(primitive.loop, kinds, primitive.name)
         loop = tuple(loop_in)
     for wanted in loop[-1:]:
         if dtypes.code(wanted) not in primitive.loops:
@@ -106,8 +106,10 @@ def check_fits(node: Node, dtype: DType) -> None:
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
 
 
-def loop_of(ufunc: np.ufunc, kinds: tuple[Promotable, ...]) -> tuple[DType, ...]:
-    """Operand and result dtypes of NumPy's loop for such operands.
+def loop_of(
+    ufunc: np.ufunc, kinds: tuple[Promotable, ...], name: str | None = None
+) -> tuple[DType, ...]:
+    """Operand and result dtypes of NumPy's loop for such operands; errors speak of `name`.
 
     Raises:
         GraphTypeError, UnsupportedError: no such loop.
@@ -115,4 +117,6 @@ def loop_of(ufunc: np.ufunc, kinds: tuple[Promotable, ...]) -> tuple[DType, ...]
     try:
         return dtypes.resolve(ufunc, kinds)
     except (GraphTypeError, UnsupportedError) as error:
-        raise type(error)(error.asked, error.seen, error.remedy, user_location()) from None
+        own, shown = ufunc.__name__, name or ufunc.__name__
+        asked, seen = (text.replace(own, shown) for text in (error.asked, error.seen))
+        raise type(error)(asked, seen, error.remedy, user_location()) from None

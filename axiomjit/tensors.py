@@ -30,6 +30,7 @@ from axiomjit.named_arrays import NamedArray
 from axiomjit.node_descriptions import describe
 from axiomjit.origins import note, user_location
 from axiomjit.placed_arrays import check_layout, known_shape, placed
+from axiomjit.trace import Tracer
 
 Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
@@ -264,6 +265,9 @@ def as_tensor(value: object, asked: str) -> Tensor:
     if isinstance(value, np.ndarray):
         kind = f"an array of shape {value.shape}, whose dimensions have no axes"
     remedy = "say which axes they are with constant(value, axes)"
+    if isinstance(value, Tracer):
+        kind = "an array that the compiled function was called with, which has no axes"
+        remedy = "call the function with NamedArray(value, axes)"
     raise GraphTypeError(asked, kind, remedy, user_location())
 
 

@@ -111,6 +111,23 @@ def _cosh_rest(z: Any) -> Any:
     return mpf(1) / 2 if z < TINY else 2 * mp.sinh(mp.sqrt(z) / 2) ** 2 / z
 
 
+def _erf_rest(z: Any) -> Any:
+    """erf(x) / x - 1 of z = x**2."""
+    x = mp.sqrt(z)
+    return (2 / mp.sqrt(mp.pi) if z < TINY else mp.erf(x) / x) - 1
+
+
+def _erfc_scaled(t: Any) -> Any:
+    """exp(x**2) erfc(x) (1 + 2 x) of t = (x - 4) / (x + 4)."""
+    x = 4 * (1 + t) / (1 - t)
+    return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
+
+
+def _erfc_rest(t: Any) -> Any:
+    """(The above - its value at 0) / t, that being held in two parts."""
+    return mp.diff(_erfc_scaled, 0) if abs(t) < TINY else (_erfc_scaled(t) - _erfc_scaled(0)) / t
+
+
 TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
     "EXPM1": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 6, "f8": 10}),
@@ -129,6 +146,8 @@ TARGETS: dict[str, Target] = {
     ),
     "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 7}),
     "LOG": Target(_log1p_rest, (mpf("-0.2929"), mpf("0.4143")), lambda f: f**2, {"f4": 9}),
+    "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
+    "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     "SIN": Target(_sin_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 6}),
     "COS": Target(_cos_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 7}),
     "SIN_SHORT": Target(_sin_rest, (0, mpf("1.5709") ** 2), lambda z: z, {"f8": 4}),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
 from axiomjit.runtime.vector_math.arithmetic import Value
 from axiomjit.runtime.vector_math.circular import cos, sin, tan
+from axiomjit.runtime.vector_math.error_function import erf, erfc
 from axiomjit.runtime.vector_math.exponential import exp, exp2, expm1
 from axiomjit.runtime.vector_math.hyperbolic import cosh, sinh, tanh
 from axiomjit.runtime.vector_math.logarithm import log, log1p, log2, log10
@@ -36,4 +37,6 @@ RECIPES: dict[str, Recipe] = {
     "sinh": sinh,
     "cosh": cosh,
     "tanh": tanh,
+    "erf": erf,
+    "erfc": erfc,
 }

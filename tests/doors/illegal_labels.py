@@ -213,4 +213,10 @@ COMPUTATIONS = [
         "argument y beside named arrays | an array of shape (2, 3) | NamedArray(value, axes)",
         lambda: aj.jit(lambda x, y: x + y)(aj.NamedArray(ONES, [H, W]), 2),
     ),
+    Row(
+        "array of a compiled function beside a tensor",
+        lambda: aj.jit(lambda x: x + X)(ONES),
+        "add of Tracer and f8[H=2, W=3] | an array that the compiled function | NamedArray(value",
+        lambda: aj.jit(lambda x: x + X)(aj.NamedArray(ONES, [H, W])),
+    ),
 ]

@@ -3,6 +3,7 @@
 import gc
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -315,3 +316,11 @@ def test_nothing_keeps_axes_alive():
     for _ in range(10):
         make_axes([make_axis(1), make_axis(2)])
     assert sum(isinstance(x, Axis | Axes) for x in gc.get_objects()) <= before
+
+
+def test_threads_get_the_same_axes():
+    axis, other = make_axis(3), make_axis(4)
+    with ThreadPoolExecutor(8) as pool:
+        duals = list(pool.map(lambda _: axis + 1, range(64)))
+        merged = list(pool.map(lambda _: merged_axis([axis, other]), range(64)))
+    assert len({*duals}) == len({*merged}) == 1

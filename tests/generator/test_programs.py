@@ -105,7 +105,7 @@ def test_a_wrong_rule_is_found_and_made_small(name):
 
     ways = (check.interpret,)
     with patch.object(Primitive, "written", written):
-        tried = (draw(0, index) for index in range(600))
+        tried = (draw(0, index) for index in range(2000))
         program, found = next((p, f) for p in tried if (f := check.check(p, ways)))
         small, how = smallest(program, found, ways)
     assert how.way == "plan"

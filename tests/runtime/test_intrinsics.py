@@ -49,13 +49,13 @@ NAMED = ("add_reassoc", "mul_reassoc")
 def has_loop(name, code):
     """Whether a kernel of the test holds this primitive."""
     row = PRIMITIVES[name]
-    return row.ufunc is not None and row.arity < 3 and code in row.loops
+    return row.loop is not None and row.arity < 3 and code in row.loops
 
 
 def written_row(name, code):
     """A primitive of x and y of a dtype as source, and the dtype of its result."""
     row = PRIMITIVES[name]
-    result = CODES[resolve(row.ufunc, (DTYPES[code],) * row.arity)[-1]]
+    result = CODES[resolve(row.loop, (DTYPES[code],) * row.arity)[-1]]
     return row.written(("x", "y")[: row.arity], (code,) * row.arity, result), result
 
 
@@ -140,7 +140,7 @@ def test_results_are_numpys(results):
     wrong = []
     for name in (n for n in PRIMITIVES if has_loop(n, code)):
         row = PRIMITIVES[name]
-        result, want = got[written_row(name, code)[0]], row.ufunc(*(x, y)[: row.arity])
+        result, want = got[written_row(name, code)[0]], row.evaluate(*(x, y)[: row.arity])
         if name in ("maximum", "minimum", "fmax", "fmin"):
             result, want = either_zero(result), either_zero(want)
         if not near(result, want, row.ulps):
