@@ -18,7 +18,9 @@ HEAD = '''"""Coefficients of polynomials, lowest power first. Written by bench/c
 
 Table = dict[str, tuple[float, ...]]
 """The coefficients per precision."""
+# fmt: off
 '''
+IN_A_LINE = 3
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 
@@ -190,7 +192,8 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
             lines.append(f'    "{code}": (')
-            lines += [f"        {value!r}," for value in values]
+            for start in range(0, len(values), IN_A_LINE):
+                lines.append(f"        {', '.join(map(repr, values[start : start + IN_A_LINE]))},")
             lines.append("    ),")
         lines.append("}")
     return "\n".join(lines) + "\n"
