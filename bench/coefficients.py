@@ -147,9 +147,9 @@ TARGETS: dict[str, Target] = {
     # of powers; those of float32 are computed in float64
     "LOG2": Target(_log2_rest, (0, mpf("0.1716") ** 2), lambda z: z**2, {"f8": 8}),
     "LOG2_SHORT": Target(
-        _log2_slope, (mpf("-0.2929"), mpf("0.4143")), lambda f: 1 / _log2_slope(f), {"f8": 15}
+        _log2_slope, (mpf("-0.2929"), mpf("0.4143")), lambda f: 1 / _log2_slope(f), {"f8": 13}
     ),
-    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 7}),
+    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
     "LOG": Target(_log1p_rest, (mpf("-0.2929"), mpf("0.4143")), lambda f: f**2, {"f4": 9}),
     "LOG2_CURVE": Target(
         lambda f: _log1p_curve(f) / mp.log(2), (mpf("-0.2929"), mpf("0.4143")), abs, {"f4": 10}
