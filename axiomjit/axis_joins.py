@@ -58,7 +58,8 @@ def pad(x: Operand, paddings: Sequence[Padding], axes: AxesLike = None) -> Tenso
     """
     asked = f"pad of {shown((x,))}"
     tensor = as_tensor(x, asked)
-    pairs = [padding_pair(padding, asked) for padding in paddings]
+    given = paddings if isinstance(paddings, Iterable) else [paddings]
+    pairs = [padding_pair(padding, asked) for padding in given]
     if len(pairs) != len(tensor.axes):
         raise AxesError(
             asked,

@@ -13,7 +13,7 @@ from axiomjit.axis_joins import related
 from axiomjit.axis_slices import checked_integer
 from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import FLOAT, HALF, SINGLE
-from axiomjit.errors import AxesError
+from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.graph import Node, Scalar
 from axiomjit.index_maps import iterator, permutation
 from axiomjit.origins import user_location
@@ -189,6 +189,9 @@ def pooling(
     if fold is None:
         seen = f"the operation {op!r}"
         raise AxesError(asked, seen, f"choose one of {', '.join(_FOLDS)}", user_location())
+    if not isinstance(windows, Mapping):
+        seen = f"windows of type {type(windows).__name__}"
+        raise GraphTypeError(asked, seen, "give a dictionary from axis to length", user_location())
     dims = [tensor.axes.index(axis) for axis in windows]
     lengths = {axis: _window(window, asked) for axis, window in windows.items()}
     slides = slides_over(lengths, strides, padding, dilation, asked)

@@ -29,16 +29,18 @@ INTERVALS: dict[str, tuple[float, float]] = {
     "power": (0.01, 10),
     "erf": (-3, 3),
     "erfc": (-3, 10),
-    **dict.fromkeys(("sin", "cos", "tan", "arctan", "arctan2"), (-100, 100)),
-    **dict.fromkeys(("arcsin", "arccos"), (-1, 1)),
-    **dict.fromkeys(("sinh", "cosh", "tanh"), (-10, 10)),
+    **dict.fromkeys(("sin", "cos", "tan"), (-10, 10)),
+    **dict.fromkeys(("arcsin", "arccos", "arctanh"), (-1, 1)),
+    **dict.fromkeys(("arctan", "arctan2", "sinh", "cosh", "arcsinh", "hypot"), (-10, 10)),
+    "tanh": (-5, 5),
+    "arccosh": (1, 100),
 }
 """Where operands lie; elsewhere from 0.01 to 1000."""
-ARITY = {"power": 2, "logaddexp": 2, "logaddexp2": 2, "arctan2": 2}
+ARITY = {"power": 2, "logaddexp": 2, "logaddexp2": 2, "arctan2": 2, "hypot": 2}
 NAMES = (
-    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "power"),
-    *("logaddexp", "logaddexp2", "erf", "erfc", "sin", "cos", "tan", "arcsin", "arccos"),
-    *("arctan", "arctan2", "sinh", "cosh", "tanh"),
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "power", "erf", "erfc"),
+    *("logaddexp", "logaddexp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot"),
 )
 
 

@@ -210,6 +210,7 @@ BOTH = aj.make_axis(3, roles=[TALL, WIDE])
         (lambda: aj.convolution(X, F), GraphTypeError, "constant"),
         (lambda: aj.pooling(X, {K: 2}), AxesError, r"the position of Axis\(K=4\)"),
         (lambda: aj.pooling(X, {H: 2}, "median"), AxesError, "'median'\n  instead: .* max, min"),
+        (lambda: aj.pooling(X, 2), GraphTypeError, "type int\n  instead: give a dictionary"),
         (lambda: aj.pooling(X, {H: 8}), AxesError, "a window of 8 over H=7"),
         (lambda: aj.pooling(X, {H: 0}), AxesError, "a window of 0 over H=7"),
         (

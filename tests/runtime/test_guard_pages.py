@@ -16,7 +16,7 @@ from tests.passes.examples import NAMES
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect of Linux")
-COUNT = 250
+COUNT = 200
 BASE = np.arange(60.0).reshape(3, 4, 5)
 LAYOUTS = {
     "dense": BASE,
