@@ -142,7 +142,7 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
 
 
 def power(base: Node, exponent: Node) -> Node:
-    """base ** exponent; NumPy's short forms for the exponents 2, 1, 0.5 and -1 of floats, and one for 3."""
+    """base ** exponent; of floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
     real = isinstance(exponent, Scalar) and exponent.dtype.kind != "c"
     if isinstance(exponent, Scalar) and exponent.weak and real and base.dtype.kind in "fc":
         value = exponent.value.item()
