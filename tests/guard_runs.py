@@ -1,7 +1,8 @@
 """Runs compiled examples with guard pages on either side, saying which before each.
 
 `python -m tests.guard_runs examples` runs the examples of the passes; `tests.campaign --guard` runs
-random programs. `python -m tests.guard_runs planted TO SOURCE SIDE` runs a kernel that copies
+random programs. `python -m tests.guard_runs padded` runs programs that write into padded storage,
+and `python -m tests.guard_runs planted TO SOURCE SIDE` runs a kernel that copies
 o0[TO] = a0[SOURCE]. Whoever starts this looks at the exit status.
 """
 
@@ -14,8 +15,10 @@ import numpy as np
 from axiomjit.passes.pipeline import run_pipeline
 from axiomjit.runtime import execute
 from axiomjit.runtime.execute import BoundPlan
-from tests.guards import SIDES, run_guarded
+from tests.graphs import evaluated
+from tests.guards import SIDES, around, guard_pages, guarded, run_guarded
 from tests.passes.examples import NAMES, example
+from tests.passes.stored import MAKERS
 from tests.planted import copying
 from tests.runtime.kernels import same_bits
 
@@ -38,8 +41,27 @@ def run_examples():
         run_both_sides(BoundPlan(run_pipeline(*case[:3]).plan, case.values), case.arguments)
 
 
+def run_padded():
+    """Run programs that write into storage with padding; the padding must stay as it was."""
+    for name in ("in_place", "parts"):
+        for side in SIDES:
+            case = MAKERS[name]()
+            plan = BoundPlan(run_pipeline(*case[:3]).plan, case.values)
+            placed = [guarded(array, side) for array in case.arguments]
+            print("padded" if side == "before" else "  and after", name, flush=True)
+            with guard_pages(side):
+                got = plan.run(placed)
+            for one, other in zip(got, evaluated(case.graph, case), strict=True):
+                np.testing.assert_allclose(one, other)
+            for array in placed:
+                assert np.isnan(around(array)).sum() == around(array).size - array.size
+
+
 def main(arguments):
     faulthandler.enable()
+    if arguments[0] == "padded":
+        run_padded()
+        return
     if arguments[0] == "planted":
         to, source, side = arguments[1:]
         plan = BoundPlan(copying(9, to, source), {})

@@ -58,6 +58,14 @@ def guarded(array, side):
     return placed
 
 
+def around(array):
+    """All elements between the lowest and the highest one of a guarded array."""
+    low, high = memory.span(array.shape, array.strides, array.itemsize)
+    first = array.__array_interface__["data"][0] + low
+    begin = first - ctypes.addressof(ctypes.c_char.from_buffer(array.base))
+    return np.ndarray((high - low) // array.itemsize, array.dtype, array.base, begin)
+
+
 @contextmanager
 def guard_pages(side):
     """What the executor allocates (results, temporaries, partials, words) is guarded."""

@@ -131,6 +131,15 @@ def distances_of(steps, count):
     return far
 
 
+def asks_one_operand(step, values):
+    """Whether a step may be a method of an array that NumPy makes of integers alone.
+
+    Those do not ask other operands whether they stand for arrays; functions do.
+    """
+    method = step.form.startswith("{0}.") or ".reduce(" in step.form
+    return method and len(step.uses()) > 1 and any(isinstance(v, int) for v in values)
+
+
 def draw(seed, index, most_steps=8):
     """The program of this number."""
     d = Draws(seed, index)
@@ -142,6 +151,8 @@ def draw(seed, index, most_steps=8):
         while len(steps) < wanted and tries < 6 * wanted:
             tries += 1
             step = d.pick(steps) if steps and d.chance(0.04) else d.pick(KINDS)(d, values)
+            if step and asks_one_operand(step, values.values):
+                continue
             fits = step and None not in distances_of([*steps, step], len(arguments))
             value = ran(step, values.values) if fits else None
             if value is not None and np.size(value) <= room:

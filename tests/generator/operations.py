@@ -191,10 +191,6 @@ def reduction(d, values):
         form = f"{{0}}.{name}({{bare}})"
     elif name in BY_UFUNC and "axis" in options and d.chance(0.2):
         form = f"np.{BY_UFUNC[name]}.reduce({{0}}{{options}})"
-    if "where" in options and any(isinstance(value, int) for value in values.values):
-        # What NumPy makes of integers alone is an array, whose methods do not ask their mask
-        # whether it stands for another; functions do.
-        form = f"np.{name}({{0}}{{options}})"
     return Step(name, form, (k,), tuple(options.items()))
 
 
