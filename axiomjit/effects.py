@@ -19,7 +19,7 @@ from axiomjit.dense_layout import Layout
 from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Input, Node, Op, Update, base_of, is_view, post_order
 from axiomjit.index_maps import IndexMap, compose, identity
-from axiomjit.primitives import MATERIALIZE, UPDATE, VIEW
+from axiomjit.primitives import MATERIALIZE, PRINT, UPDATE, VIEW
 
 _serials: Final = itertools.count()
 
@@ -224,6 +224,7 @@ class Versions:
         self.done: dict[Node, Node] = {}
         self.before: dict[Node, tuple[int, Node]] = {}
         self.others: Counter[Node] = Counter()
+        self.ran: list[Node] = []
 
     def value(self, node: Node) -> Node:
         """The node over versions: its effects happen, each once, then the rest is read."""
@@ -255,7 +256,9 @@ class Versions:
                 self.now[effect] = builder.elementwise(MATERIALIZE, value)
                 return self.now[effect]
             case Steps(steps=steps):
-                return [self.value(step) for step in steps][-1]
+                *others, last = (self.value(step) for step in steps)
+                self.ran += [node for node in others if _is_seen(node)]
+                return last
             case Later(before=before, root=root):
                 self.value(before)
                 self.before[effect] = self.others[root], self.now[root]
@@ -286,6 +289,11 @@ class Versions:
         return version if others == self.others[root] else self.now.get(root, root)
 
 
+def _is_seen(node: Node) -> bool:
+    """Whether somebody sees that a value is computed, also where nobody uses it."""
+    return any(isinstance(n, Op) and n.primitive is PRINT for n in post_order((node,)))
+
+
 def _inside(node: Node) -> tuple[Node, ...]:
     """The operands; an effect is looked at as a whole."""
     return () if isinstance(node, Effect) else node.children
@@ -312,10 +320,11 @@ def with_versions(
     """The program that computes outputs one after the other, and the variables it takes.
 
     Its inputs are the placeholders, then the variables, numbered; it writes those of either that
-    are assigned to.
+    are assigned to. What is printed in between are results before those of the outputs.
     """
     versions = Versions()
     results = [versions.value(node) for node in outputs]
+    results = [*versions.ran, *results]
     last = {root: node for root, node in versions.now.items() if isinstance(root, Input)}
     found = (n for n in post_order((*results, *last.values())) if isinstance(n, Input))
     variables = tuple(n for n in dict.fromkeys(found) if n not in placeholders)

@@ -123,7 +123,7 @@ class Tensor(AxisOperand["Tensor"]):
             )
         lengths = bound_lengths((self.node,), self.used_axes, repr(self))
         arrays = [starting_values(node) for node in variables]
-        (values,) = execution.run(graph, arrays, lengths)
+        *_, values = execution.run(graph, arrays, lengths)
         return NamedArray(values, self.axes)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:

@@ -117,7 +117,7 @@ class Computation:
         with shared:
             found = execution.run(self.graph, arrays, lengths)
         self._write_back(arguments, arrays)
-        values: tuple[np.ndarray | NamedArray, ...] = found
+        values: tuple[np.ndarray | NamedArray, ...] = found[len(found) - len(self._tensors) :]
         if self._named:
             pairs = zip(values, self._tensors, strict=True)
             values = tuple(NamedArray(value, tensor.axes) for value, tensor in pairs)

@@ -67,6 +67,10 @@ CASES: dict[str, Case] = {
     "sinh": Case(mp.sinh, ((-1, 1), (-711, 711), (-90, 90))),
     "cosh": Case(mp.cosh, ((-1, 1), (-711, 711), (-90, 90))),
     "tanh": Case(mp.tanh, ((-1, 1), (-20, 20))),
+    "arcsinh": Case(mp.asinh, ((-1, 1), (-10, 10))),
+    "arccosh": Case(mp.acosh, ((1, 1.1), (1, 10))),
+    "arctanh": Case(mp.atanh, ((-0.5, 0.5), (-1, 1))),
+    "hypot": Case(mp.hypot, ((-1, 1), (1, 2)), 2),
 }
 
 

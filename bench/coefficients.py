@@ -18,7 +18,9 @@ HEAD = '''"""Coefficients of polynomials, lowest power first. Written by bench/c
 
 Table = dict[str, tuple[float, ...]]
 """The coefficients per precision."""
+# fmt: off
 '''
+IN_A_LINE = 3
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 
@@ -100,6 +102,12 @@ def _sinh_rest(z: Any) -> Any:
     return mpf(1) / 6 if z < TINY else (mp.sinh(s) / s - 1) / z
 
 
+def _arctanh_rest(z: Any) -> Any:
+    """(atanh(s) / s - 1) / z of z = s**2."""
+    s = mp.sqrt(z)
+    return mpf(1) / 3 if z < TINY else (mp.atanh(s) / s - 1) / z
+
+
 def _tanh_rest(z: Any) -> Any:
     """(tanh(s) / s - 1) / z of z = s**2."""
     s = mp.sqrt(z)
@@ -153,6 +161,14 @@ TARGETS: dict[str, Target] = {
     "SIN_SHORT": Target(_sin_rest, (0, mpf("1.5709") ** 2), lambda z: z, {"f8": 4}),
     "TAN": Target(_tan_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 14}),
     "TAN_SHORT": Target(_tan_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 7}),
+    "LOG1P_SHORT": Target(
+        lambda f: _log2_slope(f) * mp.log(2),
+        (mpf("-0.2929"), mpf("0.4143")),
+        lambda f: 1 / _log2_slope(f),
+        {"f8": 11},
+    ),
+    # |s| up to tanh(0.587 log(2) / 2)
+    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
     "ARCTAN": Target(_arctan_rest, (0, 1), lambda z: z, {"f4": 9, "f8": 20}),
     "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),
@@ -176,7 +192,8 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
             lines.append(f'    "{code}": (')
-            lines += [f"        {value!r}," for value in values]
+            for start in range(0, len(values), IN_A_LINE):
+                lines.append(f"        {', '.join(map(repr, values[start : start + IN_A_LINE]))},")
             lines.append("    ),")
         lines.append("}")
     return "\n".join(lines) + "\n"

@@ -27,13 +27,19 @@ INTERVALS: dict[str, tuple[float, float]] = {
     "cbrt": (-1000, 1000),
     "log1p": (-0.9, 100),
     "power": (0.01, 10),
+    **dict.fromkeys(("sin", "cos", "tan"), (-10, 10)),
+    **dict.fromkeys(("arcsin", "arccos", "arctanh"), (-1, 1)),
+    **dict.fromkeys(("arctan", "arctan2", "sinh", "cosh", "arcsinh", "hypot"), (-10, 10)),
+    "tanh": (-5, 5),
+    "arccosh": (1, 100),
 }
 """Where operands lie; elsewhere from 0.01 to 1000."""
-ARITY = {"power": 2, "logaddexp": 2, "logaddexp2": 2}
+ARITY = {"power": 2, "logaddexp": 2, "logaddexp2": 2, "arctan2": 2, "hypot": 2}
 SCALAR: dict[str, Callable[..., Any]] = {"power": math.pow}
 NAMES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "power"),
-    *("logaddexp", "logaddexp2"),
+    *("logaddexp", "logaddexp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot"),
 )
 
 

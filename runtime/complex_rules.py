@@ -228,6 +228,11 @@ COMPLEX: dict[str, Emitter] = {
     "exp2": lambda b, args: library("cexp")(b, [_times(LN2)(b, args)]),
     "expm1": _to_number(_expm1),
     "log": library("clog"),
+    **{
+        "arc" * bool(arc) + name: library(f"c{arc}{name}")
+        for arc in ("", "a")
+        for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+    },
     "log2": lambda b, args: _times(1 / LN2)(b, [library("clog")(b, args)]),
     "log10": lambda b, args: _times(LOG10_OF_E)(b, [library("clog")(b, args)]),
     "log1p": _to_number(_log1p),

@@ -80,7 +80,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def widened(self, x: Value) -> Value:
-        """A float of this arithmetic as a value of `wide`."""
+        """A float of this arithmetic or of float32 as a value of `wide`."""
 
     @abstractmethod
     def beyond(

@@ -196,7 +196,6 @@ class Emitted(Arithmetic):
         return Emitted(self.builder, "f8", self.lanes)
 
     def widened(self, x: Value) -> Lane:
-        """A float of this arithmetic as a value of `wide`."""
-        if self.code == "f8":
-            return Lane(self.builder, x.value)
-        return Lane(self.builder, self.builder.fpext(x.value, of_lanes(FLOATS["f8"], self.lanes)))
+        """A float of this arithmetic or of float32 as a value of `wide`."""
+        wide = of_lanes(FLOATS["f8"], self.lanes)
+        return x if x.value.type == wide else self.lane(self.builder.fpext(x.value, wide))

@@ -159,5 +159,5 @@ class Exact(Arithmetic):
         return Exact("f8")
 
     def widened(self, x: Value) -> Value:
-        """A float of this arithmetic as a value of `wide`."""
+        """A float of this arithmetic or of float32 as a value of `wide`."""
         return x.astype(np.float64)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
+from axiomjit.runtime.vector_math.areas import arccosh, arcsinh, arctanh, hypot
 from axiomjit.runtime.vector_math.arithmetic import Value
 from axiomjit.runtime.vector_math.circular import cos, sin, tan
 from axiomjit.runtime.vector_math.error_function import erf, erfc
@@ -37,6 +38,10 @@ RECIPES: dict[str, Recipe] = {
     "sinh": sinh,
     "cosh": cosh,
     "tanh": tanh,
+    "arcsinh": arcsinh,
+    "arccosh": arccosh,
+    "arctanh": arctanh,
+    "hypot": hypot,
     "erf": erf,
     "erfc": erfc,
 }

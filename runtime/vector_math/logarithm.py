@@ -58,19 +58,29 @@ def log(m: Arithmetic, x: Value) -> Value:
     return at_the_ends(m, x, natural(m, exponent, *parts(m, mantissa)))
 
 
+def split_normal(m: Arithmetic, x: Value) -> tuple[Value, Value]:
+    """k as an integer, and m, of a positive number that is not below the normal ones."""
+    bits = m.bits(x)
+    exponent = (bits - m.bits(m.constant(0.5**0.5))) >> m.mantissa
+    return exponent, m.number(bits - (exponent << m.mantissa))
+
+
+def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value) -> Value:
+    """log(2**doublings * (total + lost)) of a positive total that is not below normal numbers."""
+    exponent, mantissa = split_normal(m, total)
+    f, rest = parts(m, mantissa)
+    # Half the inverse of the mantissa, roughly: half of its power of 2 is a normal number.
+    inverse = m.fma(m.fma(f, 0.4, -0.5), f, 0.5)
+    rest = m.fma(lost * m.power_of_two(1 - exponent), inverse, rest)
+    return natural(m, m.to_float(exponent) + doublings, f, rest)
+
+
 def log1p(m: Arithmetic, x: Value) -> Value:
     """log(1 + x): what 1 + x loses is divided by it and added."""
     total = x + 1.0
     shadow = total - 1.0
     lost = (1.0 - (total - shadow)) + (x - shadow)
-    bits = m.bits(total)
-    exponent = (bits - m.bits(m.constant(0.5**0.5))) >> m.mantissa
-    mantissa = m.number(bits - (exponent << m.mantissa))
-    f, rest = parts(m, mantissa)
-    # Half the inverse of 1 + x, roughly, since half of its exponent's power is a normal number.
-    inverse = m.fma(m.fma(f, 0.4, -0.5), f, 0.5)
-    rest = m.fma(lost * m.power_of_two(1 - exponent), inverse, rest)
-    result = at_the_ends(m, total, natural(m, m.to_float(exponent), f, rest))
+    result = at_the_ends(m, total, of_sum(m, total, lost, 0.0))
     return m.copysign(result, x)
 
 

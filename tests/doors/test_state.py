@@ -150,6 +150,35 @@ def test_an_operation_runs_once_in_a_computation():
     np.testing.assert_array_equal(twice(), START + 2)
 
 
+def test_what_prints_within_a_sequence_prints_in_its_order(capsys):
+    x = grid()
+    steps = [aj.PrintOp(x[0, 0], "first"), aj.assign(x, x + 1), aj.PrintOp(x[0, 0], "second"), x]
+    np.testing.assert_array_equal(run(aj.sequential(steps))(), START + 1)
+    assert capsys.readouterr().out.split() == ["first:", "f8[]", "0.0", "second:", "f8[]", "1.0"]
+
+
+def test_without_a_compiler_writes_mean_the_same(monkeypatch):
+    x, y = grid(), grid()
+    x[...] = x[::-1] * 2
+    step = run(aj.sequential([aj.assign(y, x), y + x]))
+    want = step()
+    monkeypatch.setattr(aj.config, "disable", True)
+    x, y = grid(), grid()
+    x[...] = x[::-1] * 2
+    step = run(aj.sequential([aj.assign(y, x), y + x]))
+    np.testing.assert_array_equal(step(), want)
+    np.testing.assert_array_equal(step(), START * 8)
+
+
+def test_nothing_is_written_where_the_user_traps_an_error():
+    x = grid()
+    transformer = make_transformer()
+    step = transformer.computation(aj.sequential([aj.assign(x, 5), aj.assign(x, 1 / (x - x))]))
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        step()
+    np.testing.assert_array_equal(transformer.computation(x)(), START)
+
+
 def test_a_placeholder_that_is_assigned_to_changes_the_argument():
     p, q = aj.placeholder([H, W]), aj.placeholder([H, W])
     step = run(aj.assign(p, p + q), p, q)
