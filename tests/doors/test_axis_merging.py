@@ -69,6 +69,19 @@ def test_lengths_may_come_later(in_numpy):
         np.testing.assert_array_equal(got, expected)
 
 
+def test_placeholders_have_merged_and_derived_axes(in_numpy):
+    h, w = aj.make_axis(name="h"), aj.make_axis(name="w")
+    x, flat = aj.placeholder([h, w]), aj.placeholder([[h, w]])
+    later = aj.placeholder(x[1:].axes)
+    outputs = [aj.unflatten(flat) + x, aj.flatten(x) - flat, later * x[1:], aj.dot(flat, flat)]
+    h.length, w.length = 3, 4
+    a = np.arange(12.0).reshape(3, 4)
+    want = [3 * a, -a.ravel(), -(a[1:] ** 2), 4 * (a * a).sum()]
+    got = run(outputs, (x, a), (flat, 2 * a.ravel()), (later, -a[1:]))
+    for values, expected in zip(got, want, strict=True):
+        np.testing.assert_array_equal(values, expected)
+
+
 def test_expand_dims_repeats_along_a_new_axis():
     for pos in (0, 3, -1, -4):
         wide = aj.expand_dims(X, N, pos)

@@ -74,6 +74,16 @@ def test_parts_are_compiled_as_views():
         np.testing.assert_array_equal(got, expected)
 
 
+def test_a_stencil_is_one_loop_without_temporaries(unchecked):
+    long = aj.make_axis(1000, "long")
+    x, a = aj.placeholder([long]), np.arange(1000.0) ** 2
+    curve = x[2:] - 2 * x[1:-1] + x[:-2]
+    stages = make_transformer().computation(curve, x).lower(a)
+    assert (stages.cost.kernels, stages.cost.temporary_bytes) == (1, 0)
+    assert stages.loops.count("for ") == 1
+    np.testing.assert_array_equal(run(curve, (x, a)), np.full(998, 2.0))
+
+
 def test_dictionaries_name_axes():
     part = X[{C: -1, H: slice(1, None)}]
     np.testing.assert_array_equal(run(part), A[1:, :, -1])
