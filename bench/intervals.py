@@ -1,4 +1,9 @@
-"""Medians and their bootstrap intervals."""
+"""Medians over processes and rounds, and their bootstrap intervals.
+
+What is measured comes from several processes, in each from several rounds. Rounds of one process
+share its memory and its place on the machine, so both are drawn: processes, then rounds of each
+process that was drawn. The estimate is the median of the medians of the processes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ from axiomjit.records import Record
 
 RESAMPLES: Final = 2000
 LEVEL: Final = 95.0
+Processes = Sequence[Sequence[float] | np.ndarray]
+"""The samples of each process, one per round."""
 
 
 class Interval(Record):
@@ -21,28 +28,37 @@ class Interval(Record):
     high: float
 
 
-def median_interval(samples: Sequence[float], seed: int = 0) -> Interval:
-    """The median of samples and its percentile bootstrap interval, samples drawn with return."""
-    values = np.asarray(samples, float)
-    return _interval(float(np.median(values)), np.median(values[_draws(len(values), seed)], axis=1))
-
-
-def ratio_interval(ours: Sequence[float], theirs: Sequence[float], seed: int = 0) -> Interval:
-    """The ratio of two medians, samples of the same round drawn together.
+def median_interval(processes: Processes, seed: int = 0) -> Interval:
+    """The median of the medians of processes, and its percentile bootstrap interval.
 
     Args:
-        ours: one sample per round.
+        processes: the samples of each, one per round.
+        seed: of the draws.
+    """
+    values = [np.asarray(samples, float) for samples in processes]
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, len(values), (RESAMPLES, len(values)))
+    medians = np.empty(chosen.shape)
+    for number, own in enumerate(values):
+        where = chosen == number
+        rounds = rng.integers(0, len(own), (int(where.sum()), len(own)))
+        medians[where] = np.median(own[rounds], axis=1)
+    middle = float(np.median([np.median(own) for own in values]))
+    return _interval(middle, np.median(medians, axis=1))
+
+
+def ratio_interval(ours: Processes, theirs: Processes, seed: int = 0) -> Interval:
+    """The same of ratios, each of two samples of one round, in which a slow phase cancels.
+
+    Args:
+        ours: the samples of each process.
         theirs: as many, of the same rounds.
         seed: of the draws.
     """
-    left, right = np.asarray(ours, float), np.asarray(theirs, float)
-    draws = _draws(len(left), seed)
-    ratios = np.median(left[draws], axis=1) / np.median(right[draws], axis=1)
-    return _interval(float(np.median(left) / np.median(right)), ratios)
-
-
-def _draws(count: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
+    return median_interval(
+        [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)],
+        seed,
+    )
 
 
 def _interval(median: float, resampled: np.ndarray) -> Interval:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from axiomjit.bench.intervals import median_interval, ratio_interval
+from axiomjit.bench.nursery import Fork, Nursery
 from axiomjit.bench.peers import PEERS
 from axiomjit.bench.processes import ANSWER_S, Lost, Worker
 from axiomjit.bench.records import (
@@ -33,12 +34,17 @@ from axiomjit.records import Record
 COMPILE_S: Final = 60.0
 """A peer that has no first result by then is reported so."""
 CHECK_EVERY: Final = 5
+SETTLED: Final = 1.15
+"""No further process where the interval of our ratio is that narrow, its ends divided."""
+PAIR: Final = (NUMPY, OURS)
 
 
 class Effort(Record):
     """How many rounds: at least and at most, how long they may take per peer, and when to stop.
 
     Rounds end early when the interval of our ratio to NumPy's is narrower than `precision`.
+    NumPy and axiomjit run in `processes`, at least and at most, `further` rounds in each but the
+    first.
     `serial` says that a second set of processes runs, pinned to one core, with warm disk caches.
     `limits_s` is spent on each limit of the machine, `imports` are the imports of each peer.
     """
@@ -50,10 +56,12 @@ class Effort(Record):
     serial: bool
     limits_s: float
     imports: int
+    processes: tuple[int, int]
+    further: int
 
 
-FULL: Final = Effort(9, 40, 0.3, 0.03, True, 0.4, 3)
-QUICK: Final = Effort(11, 15, 0.15, 0.05, False, 0.15, 1)
+FULL: Final = Effort(9, 20, 0.2, 0.03, True, 0.4, 3, (3, 7), 7)
+QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (3, 7), 7)
 
 
 class Setting(Record):
@@ -74,13 +82,14 @@ class Setting(Record):
 class Seen:
     """What one peer's worker has told of a case."""
 
-    __slots__ = ("first_s", "peak_bytes", "samples", "stop")
+    __slots__ = ("first_s", "peak_bytes", "processes", "stop")
 
     def __init__(self) -> None:
         """Nothing yet."""
         self.first_s = 0.0
         self.peak_bytes: int | None = None
-        self.samples: list[float] = []
+        self.processes: list[list[float]] = []
+        """The samples of each."""
         self.stop: tuple[str, str] | None = None  # status and reason
 
 
@@ -94,16 +103,15 @@ class Group:
         self.setting, self.workload, self.threads, self.stack = setting, workload, threads, stack
         self.serial = threads == 1
         self.seen: dict[str, Seen] = {}
-        self.workers: dict[str, Worker] = {}
+        self.workers: dict[str, Worker | Fork] = {}
         self.size, self.dtype = 0, ""
 
-    def start(self, peers: Iterable[str], folder: Path) -> None:
+    def start(self, peers: Iterable[str], fresh: Callable[[str], Worker | Fork]) -> None:
         """Start the workers; they import at the same time, before anything is timed."""
         for peer in peers:
-            own = folder / peer
-            own.mkdir(exist_ok=True)
-            worker = Worker(PEERS[peer].environment(str(own)), self.serial)
-            self.workers[peer] = self.stack.enter_context(worker)
+            worker = fresh(peer)
+            self.workers[peer] = worker
+            self.stack.push(worker)
             self.seen[peer] = Seen()
             planted = 2 if peer == OURS and self.workload.name == self.setting.planted else 1
             worker.send(
@@ -128,26 +136,54 @@ class Group:
         for peer in tuple(self.workers):
             self._of(peer, "steady")
 
-    def sample(self) -> None:
+    def sample(self, least: int, most: int) -> None:
         """Rounds in which every peer takes its turn, in an order drawn anew each time."""
         effort, order = self.setting.effort, random.Random(self.setting.seed)
         end = time.monotonic() + effort.budget_s * len(self.workers)
-        for number in range(1, effort.most + 1):
+        for seen in self.seen.values():
+            seen.processes.append([])
+        for number in range(1, most + 1):
             turns = list(self.workers)
             order.shuffle(turns)
             for peer in turns:
                 answer = self._of(peer, "sample")
                 if answer:
-                    self.seen[peer].samples.append(answer["sample_s"])
-            if number >= effort.least and (time.monotonic() > end or self._precise(number)):
+                    self.seen[peer].processes[-1].append(answer["sample_s"])
+            if number >= least and (time.monotonic() > end or self._precise(number)):
                 return
 
     def _precise(self, rounds: int) -> bool:
         ours, theirs = (self.seen.get(peer) for peer in (OURS, NUMPY))
-        if rounds % CHECK_EVERY or not ours or not theirs or len(ours.samples) < rounds:
+        if rounds % CHECK_EVERY or not ours or not theirs or len(ours.processes[-1]) < rounds:
             return False
-        found = ratio_interval(ours.samples, theirs.samples)
+        found = ratio_interval(ours.processes, theirs.processes)
         return found.high - found.low < self.setting.effort.precision * found.median
+
+    @property
+    def settled(self) -> bool:
+        """Whether further processes would tell little more of our ratio to NumPy."""
+        ours, theirs = (self.seen.get(peer) for peer in PAIR)
+        if not ours or not theirs or ours.stop or not ours.processes:
+            return True
+        least, most = self.setting.effort.processes
+        if not least <= len(ours.processes) < most:
+            return len(ours.processes) >= most
+        found = ratio_interval(ours.processes, theirs.processes)
+        return found.high < SETTLED * found.low
+
+    def again(self, nursery: Nursery) -> None:
+        """Add what further processes of NumPy and axiomjit tell, if it is not settled."""
+        if self.settled:
+            return
+        rounds = self.setting.effort.further
+        with ExitStack() as stack:
+            more = Group(self.setting, self.workload, self.threads, stack)
+            more.start(PAIR, lambda peer: nursery.worker(peer, self.serial))
+            more.compile()
+            more.sample(rounds, rounds)
+        self.seen[OURS].stop = more.seen[OURS].stop
+        for peer in PAIR:
+            self.seen[peer].processes += more.seen[peer].processes
 
     def look_inside(self) -> Cost | None:
         """Memory of each peer, and the cost of our plan."""
@@ -179,45 +215,110 @@ class Group:
         return None
 
 
-def measure_case(setting: Setting, workload: Workload) -> Case:
-    """Run a case with all peers.
+class Ongoing:
+    """A case while it is measured."""
 
-    The first group of workers has all threads and empty caches on disk, the second one core and
-    what the first left there.
+    def __init__(self, setting: Setting, workload: Workload) -> None:
+        """Run it with all peers.
+
+        The first group of workers has all threads and empty caches on disk, the second one core
+        and what the first left there.
+
+        Raises:
+            BenchError: NumPy itself does not run it.
+        """
+        self.setting, self.workload = setting, workload
+        effort, widest = setting.effort, setting.threads[-1]
+        with TemporaryDirectory(prefix="axiomjit-bench-") as name:
+            with ExitStack() as stack:
+                cold = Group(setting, workload, widest, stack)
+                cold.start(setting.imports_s, lambda peer: _fresh(peer, name, cold.serial))
+                cold.compile()
+                cold.sample(effort.least, effort.most)
+                self.cost = cold.look_inside()
+            self.groups = [cold]
+            if effort.serial:
+                able = [p for p, seen in cold.seen.items() if not seen.stop and PEERS[p].serial]
+                with ExitStack() as stack:
+                    warm = Group(setting, workload, 1, stack)
+                    warm.start(able, lambda peer: _fresh(peer, name, serial=True))
+                    warm.compile()
+                    if widest > 1:
+                        warm.sample(effort.least, effort.most)
+                self.groups.append(warm)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it needs no further process."""
+        return all(group.settled for group in self.groups)
+
+    def again(self, nursery: Nursery) -> None:
+        """Run NumPy and axiomjit in further processes, for each number of threads."""
+        for group in self.groups:
+            group.again(nursery)
+
+    def case(self) -> Case:
+        """What was found."""
+        cold, workload = self.groups[0], self.workload
+        peers = self.setting.imports_s
+        return Case(
+            name=workload.name,
+            group=workload.group,
+            text=workload.text,
+            series=workload.series,
+            size=cold.size,
+            dtype=cold.dtype,
+            cost=self.cost,
+            runs=tuple(_run(self.setting, peer, self.groups, self.cost) for peer in peers),
+        )
+
+
+def measure_cases(
+    setting: Setting, workloads: Iterable[Workload], done: Callable[[Case], Any]
+) -> tuple[Case, ...]:
+    """Measure case after case.
+
+    Further processes of a case run after those of the next cases have begun, so that a few seconds
+    in which the machine is busy are not all that is seen of a case.
+
+    Args:
+        setting: of the run.
+        workloads: the cases.
+        done: told each case when it is measured.
 
     Raises:
-        BenchError: NumPy itself does not run it.
+        BenchError: NumPy does not run a case.
     """
-    peers, widest = tuple(setting.imports_s), setting.threads[-1]
-    with TemporaryDirectory(prefix="axiomjit-bench-") as name:
-        folder = Path(name)
-        with ExitStack() as stack:
-            cold = Group(setting, workload, widest, stack)
-            cold.start(peers, folder)
-            cold.compile()
-            cold.sample()
-            cost = cold.look_inside()
-        groups = [cold]
-        if setting.effort.serial:
-            able = [p for p in peers if cold.seen[p].stop is None and PEERS[p].serial]
-            with ExitStack() as stack:
-                warm = Group(setting, workload, 1, stack)
-                warm.start(able, folder)
-                warm.compile()
-                if widest > 1:
-                    warm.sample()
-            groups.append(warm)
-    runs = tuple(_run(setting, peer, groups, cost) for peer in peers)
-    return Case(
-        name=workload.name,
-        group=workload.group,
-        text=workload.text,
-        series=workload.series,
-        size=cold.size,
-        dtype=cold.dtype,
-        cost=cost,
-        runs=runs,
-    )
+    cases: dict[str, Case] = {}
+    going: list[Ongoing] = []
+
+    def end() -> None:
+        for ongoing in tuple(going):
+            if ongoing.settled:
+                going.remove(ongoing)
+                cases[ongoing.workload.name] = ongoing.case()
+                done(cases[ongoing.workload.name])
+
+    names = []
+    with Nursery() as nursery:
+        for workload in workloads:
+            names.append(workload.name)
+            for ongoing in going:
+                ongoing.again(nursery)
+            going.append(Ongoing(setting, workload))
+            end()
+        while going:
+            for ongoing in going:
+                ongoing.again(nursery)
+            end()
+    return tuple(cases[name] for name in names)
+
+
+def _fresh(peer: str, folder: str, serial: bool) -> Worker:
+    """A new process, its caches on disk in a folder of the case."""
+    own = Path(folder) / peer
+    own.mkdir(exist_ok=True)
+    return Worker(PEERS[peer].environment(str(own)), serial)
 
 
 def _run(setting: Setting, peer: str, groups: Sequence[Group], cost: Cost | None) -> Run:
@@ -246,15 +347,16 @@ def _run(setting: Setting, peer: str, groups: Sequence[Group], cost: Cost | None
 
 def _timing(setting: Setting, group: Group, peer: str, cost: Cost | None) -> Timing | None:
     seen = group.seen.get(peer)
-    if seen is None or not seen.samples:
+    if seen is None or not seen.processes:
         return None
-    own = median_interval(seen.samples)
-    ratio = ratio_interval(seen.samples, group.seen[NUMPY].samples)
+    own = median_interval(seen.processes)
+    theirs = group.seen[NUMPY].processes[: len(seen.processes)]
+    ratio = ratio_interval(seen.processes, theirs)
     limits = next(limit for limit in setting.limits if limit.threads == group.threads)
     least_s = bound(cost, group.dtype, limits) if cost else None
     return Timing(
         threads=group.threads,
-        rounds=len(seen.samples),
+        rounds=sum(map(len, seen.processes)),
         median_s=own.median,
         low_s=own.low,
         high_s=own.high,
@@ -262,7 +364,8 @@ def _timing(setting: Setting, group: Group, peer: str, cost: Cost | None) -> Tim
         ratio_low=ratio.low,
         ratio_high=ratio.high,
         of_bound=least_s / own.median if least_s else None,
-        samples_s=tuple(float(f"{s:.4g}") for s in seen.samples),
+        samples_s=tuple(float(f"{s:.4g}") for one in seen.processes for s in one),
+        process_rounds=tuple(map(len, seen.processes)) if len(seen.processes) > 1 else (),
     )
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -60,6 +61,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**kept, "PYTHONPATH": path, **environment, **limits},
+            start_new_session=True,  # forks of it end with it
         )
         self._waiting = selectors.DefaultSelector()
         assert self._process.stdout is not None
@@ -105,9 +107,17 @@ class Worker:
         self.close()
         return Lost(late, "no answer" if late else f"ended with status {self._process.returncode}")
 
+    @property
+    def ended(self) -> bool:
+        """Whether it was closed, or ended before it answered."""
+        return self._process.returncode is not None
+
     def close(self) -> None:
         """End the process and wait for it."""
         self._waiting.close()
+        if self._process.returncode is None and hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

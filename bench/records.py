@@ -14,6 +14,7 @@ import types
 import typing
 from collections.abc import Mapping
 from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -111,9 +112,12 @@ class Timing(Record):
     """Steady state of one peer in one case, with so many threads (1: pinned to one core).
 
     A sample is the mean time of a call over about a millisecond of calls, one sample a round; all
-    peers take their turn in each of `rounds` rounds. `median_s` is the median of the samples,
-    `low_s` to `high_s` its 95 % bootstrap interval. `ratio` is this median divided by NumPy's of
-    the same rounds, with its interval from rounds drawn together; NumPy's own is 1. `of_bound` is
+    peers take their turn in each of `rounds` rounds. NumPy and axiomjit take turns in further
+    processes: `process_rounds` are the rounds of each, none where all are of one. `median_s` is
+    the median of the medians of the processes, `low_s` to `high_s` its 95 % bootstrap interval,
+    for which processes are drawn and rounds in each. `ratio` is the same of the times of each
+    round divided by NumPy's in that round (in files without `process_rounds`, that of the two
+    medians), with its interval; NumPy's own is 1. `of_bound` is
     the least time that the case's `cost` allows on this machine divided by `median_s` (1: as fast
     as memory or arithmetic allow; above 1 where caches beat the triad), None where axiomjit has no
     plan. `samples_s` may be left out of files that are kept.
@@ -129,6 +133,14 @@ class Timing(Record):
     ratio_high: float
     of_bound: float | None
     samples_s: tuple[float, ...] = ()
+    process_rounds: tuple[int, ...] = ()
+
+    @property
+    def processes(self) -> tuple[tuple[float, ...], ...]:
+        """The samples of each process, none where they are left out."""
+        ends = list(accumulate(self.process_rounds or (self.rounds,), initial=0))
+        cut = (self.samples_s[a:b] for a, b in pairwise(ends))
+        return tuple(cut) if self.samples_s else ()
 
 
 class Run(Record):
@@ -377,6 +389,8 @@ def _run_faults(run: Run) -> list[str]:
     for t in run.timings:
         if not t.low_s <= t.median_s <= t.high_s or not t.ratio_low <= t.ratio <= t.ratio_high:
             faults.append(f"an interval of {t.threads} threads without its median")
+        if t.process_rounds and sum(t.process_rounds) != t.rounds:
+            faults.append(f"{t.rounds} rounds, in its processes {sum(t.process_rounds)}")
         if run.at(t.threads) is not t:
             faults.append(f"{t.threads} threads twice")
     return faults

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from axiomjit.bench.environment import read_environment, read_load
-from axiomjit.bench.measure import FULL, QUICK, Setting, measure_case
+from axiomjit.bench.measure import FULL, QUICK, Setting, measure_cases
 from axiomjit.bench.peers import PEERS
 from axiomjit.bench.processes import Worker
 from axiomjit.bench.records import (
@@ -74,10 +74,7 @@ def run(
     limits = tuple(_limits(n, effort.limits_s) for n in threads)
     imports = {peer.name: peer.import_s or 0.0 for peer in known if peer.status == OK}
     setting = Setting(effort, seed, threads, limits, imports, planted)
-    cases = []
-    for workload in workloads:
-        cases.append(measure_case(setting, workload))
-        done(cases[-1])
+    cases = measure_cases(setting, workloads, done)
     return Result(
         environment=environment.replace(load_end=read_load()),
         quick=quick,
@@ -87,7 +84,7 @@ def run(
         threads=threads,
         limits=limits,
         peers=tuple(known),
-        cases=tuple(cases),
+        cases=cases,
     )
 
 

@@ -115,8 +115,9 @@ def _standing(case: Case, peer: str, threads: int) -> Standing | None:
         return None
     if peer == NUMPY:
         return Standing(peer, ours.ratio, ours.ratio_low, ours.ratio_high)
-    if ours.samples_s and len(ours.samples_s) == len(theirs.samples_s):
-        drawn = ratio_interval(ours.samples_s, theirs.samples_s)
+    pairs = list(zip(ours.processes, theirs.processes, strict=False))  # others have one process
+    if pairs and all(len(a) == len(b) for a, b in pairs):
+        drawn = ratio_interval([a for a, _ in pairs], [b for _, b in pairs])
         return Standing(peer, drawn.median, drawn.low, drawn.high)
     # A file kept without samples: the intervals of the two medians, as if independent.
     ratio = ours.median_s / theirs.median_s

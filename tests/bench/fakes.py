@@ -30,6 +30,7 @@ class FakeWorker:
     """What a peer answers to a request instead: an answer, or an exception."""
     started: list[tuple[str, bool]] = []
     drift = 1.0
+    ended = False
 
     def __init__(self, environment, serial):
         self.serial, self.peer, self.factor = serial, "", 1.0
@@ -54,6 +55,9 @@ class FakeWorker:
         if given is not None:
             return given
         return {
+            "load": {},
+            "fork": {},
+            "end": {},
             "prepare": {"size": 10**6, "dtype": "f8"},
             "first": {"first_s": 0.05 / (1 + self.serial)},
             "steady": {"call_s": self.factor},
@@ -84,6 +88,7 @@ def install(monkeypatch, slower=None, answers=None, seed=0):
     monkeypatch.setattr(FakeWorker, "started", [])
     monkeypatch.setattr("axiomjit.bench.measure.Worker", FakeWorker)
     monkeypatch.setattr("axiomjit.bench.run.Worker", FakeWorker)
+    monkeypatch.setattr("axiomjit.bench.nursery.Worker", FakeWorker)
     monkeypatch.setattr("axiomjit.bench.run.available_threads", lambda: 2)
     monkeypatch.setattr(
         "axiomjit.bench.run._probe", lambda name, times: Peer(name, OK, "", "1.0", 0.25)
