@@ -162,7 +162,7 @@ class Group:
     @property
     def settled(self) -> bool:
         """Whether further processes would tell little more of our ratio to NumPy."""
-        ours, theirs = (self.seen.get(peer) for peer in PAIR)
+        theirs, ours = (self.seen.get(peer) for peer in PAIR)
         if not ours or not theirs or ours.stop or not ours.processes:
             return True
         least, most = self.setting.effort.processes

@@ -3,7 +3,7 @@
 import pytest
 
 from axiomjit.bench.cases import find
-from axiomjit.bench.measure import bound
+from axiomjit.bench.measure import QUICK, bound
 from axiomjit.bench.peers import ALWAYS, chosen
 from axiomjit.bench.records import NUMPY, OURS, TIMEOUT, UNSUPPORTED, WRONG, Cost, to_text
 from axiomjit.bench.run import run
@@ -104,3 +104,40 @@ def test_which_peers(names, quick, expected):
 def test_unknown_peers_are_refused():
     with pytest.raises(BenchError, match="no peer of that name\n  instead: one of numpy, axiomjit"):
         chosen(["nunba"], False)
+
+
+def test_further_processes_are_of_numpy_and_axiomjit(monkeypatch):
+    install(monkeypatch)
+    result = run(find(["axpy"]), ("numpy", "axiomjit", "numexpr"), quick=True)
+    to_text(result)
+    ours, theirs, other = (result.cases[0].run(p).at(2) for p in (OURS, NUMPY, "numexpr"))
+    least, most = QUICK.processes
+    assert least <= len(ours.process_rounds) <= most
+    assert ours.process_rounds == theirs.process_rounds
+    assert ours.process_rounds[1:] == (QUICK.further,) * (len(ours.process_rounds) - 1)
+    assert [len(p) for p in ours.processes] == list(ours.process_rounds)
+    assert other.process_rounds == ()
+    assert [len(p) for p in other.processes] == [ours.process_rounds[0]]
+    assert ours.ratio_low < 0.5 < ours.ratio_high
+
+
+def test_processes_end_where_they_agree(monkeypatch):
+    install(monkeypatch)
+    monkeypatch.setattr(FakeWorker, "_sample", lambda self: self.factor)
+    ours = measured(ALWAYS, quick=True).run(OURS).at(2)
+    assert len(ours.process_rounds) == QUICK.processes[0]
+    assert (ours.ratio_low, ours.ratio_high) == pytest.approx((0.5, 0.5))
+
+
+def test_a_wrong_result_of_a_further_process_counts(monkeypatch):
+    install(monkeypatch)
+    answers = FakeWorker._answer
+
+    def late(self, do):
+        if (self.peer, do) == (OURS, "first") and len(FakeWorker.started) > 2:
+            return {"status": WRONG, "reason": "off by 1"}
+        return answers(self, do)
+
+    monkeypatch.setattr(FakeWorker, "_answer", late)
+    run = measured(ALWAYS, quick=True).run(OURS)
+    assert (run.status, run.reason) == (WRONG, "off by 1")

@@ -5,6 +5,7 @@ import pytest
 
 from axiomjit.bench.agreement import disagreement
 from axiomjit.bench.limits import PACKED, fma_source, peak_flops
+from axiomjit.bench.nursery import FORKS, Nursery
 from axiomjit.bench.processes import Lost, Worker
 from axiomjit.bench.records import MISSING, UNSUPPORTED
 from axiomjit.bench.worker import Session, Stop, serve
@@ -151,3 +152,32 @@ def test_the_peak_kernel_is_vector_code_or_says_so(monkeypatch):
 SCALAR = """define void @peak(i64 %turns, double %p, double* %out) {
   ret void
 }"""
+
+
+@pytest.mark.skipif(not FORKS, reason="processes are forked on Linux only")
+def test_forks_of_one_worker_are_processes_of_their_own():
+    asked = {"peer": "axiomjit", "case": "affine_10", "seed": 0, "pinned": True}
+    with Nursery() as nursery:
+        for _ in range(2):
+            with nursery.worker("axiomjit", serial=True) as fork:
+                assert fork.ask("prepare", **asked) == {"size": 10, "dtype": "f8"}
+                assert fork.ask("first")["first_s"] > 0
+        with nursery.worker("axiomjit", serial=True) as fork:
+            with pytest.raises(Lost, match="ended with status"):
+                fork.ask("no such thing")  # its parent ends with it
+        with nursery.worker("axiomjit", serial=True) as fork:  # of a new parent
+            assert fork.ask("prepare", **asked)["size"] == 10
+
+
+def test_time_without_a_core_does_not_count_on_one_thread(session, monkeypatch):
+    told = iter([1.0, 1.004])  # 4 ms without a core
+    monkeypatch.setattr("axiomjit.bench.worker.waiting_s", lambda: next(told))
+    monkeypatch.setattr("axiomjit.bench.worker.other_threads_s", lambda: 0.0)
+    clock = iter([5.0, 5.01])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    session.call = lambda: None
+    assert session._timed(1) == pytest.approx(0.006)
+    others, clock = iter([0.0, 0.005]), iter([5.0, 5.01])  # a second thread: all counts
+    monkeypatch.setattr("axiomjit.bench.worker.other_threads_s", lambda: next(others))
+    told = iter([1.0, 1.004])
+    assert session._timed(1) == pytest.approx(0.01)
