@@ -101,9 +101,8 @@ def test_a_real_process_answers_hangs_and_dies():
         told = worker.ask("prepare", peer="numpy", case="total_10", seed=0, pinned=True)
         assert told == {"size": 10, "dtype": "f8"}
         assert worker.ask("first")["first_s"] > 0
-        worker.send("steady")
         with pytest.raises(Lost, match="no answer") as lost:
-            worker.receive(limit_s=0.0)
+            worker.receive(limit_s=0.0)  # nothing was asked
         assert lost.value.late
     with Worker({}, serial=False) as worker:
         with pytest.raises(Lost, match="ended with status 1") as lost:
@@ -162,9 +161,9 @@ def test_forks_of_one_worker_are_processes_of_their_own():
             with nursery.worker("axiomjit", serial=True) as fork:
                 assert fork.ask("prepare", **asked) == {"size": 10, "dtype": "f8"}
                 assert fork.ask("first")["first_s"] > 0
-        with nursery.worker("axiomjit", serial=True) as fork:
-            with pytest.raises(Lost, match="ended with status"):
-                fork.ask("no such thing")  # its parent ends with it
+        lost = pytest.raises(Lost, match="ended with status")
+        with nursery.worker("axiomjit", serial=True) as fork, lost:
+            fork.ask("no such thing")  # its parent ends with it
         with nursery.worker("axiomjit", serial=True) as fork:  # of a new parent
             assert fork.ask("prepare", **asked)["size"] == 10
 
