@@ -142,7 +142,7 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
 
 
 def power(base: Node, exponent: Node) -> Node:
-    """base ** exponent; NumPy's short forms for the exponents 2, 1, 0.5 and -1 of floats."""
+    """base ** exponent; of floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
     real = isinstance(exponent, Scalar) and exponent.dtype.kind != "c"
     if isinstance(exponent, Scalar) and exponent.weak and real and base.dtype.kind in "fc":
         value = exponent.value.item()
@@ -156,6 +156,9 @@ def power(base: Node, exponent: Node) -> Node:
             return elementwise(PRIMITIVES["sqrt"], base)
         if value == -1:
             return reciprocal(base)
+        if value == 3 and base.dtype in (SINGLE, dtypes.FLOAT) and not base.weak:
+            wide = cast(base, dtypes.FLOAT)  # float64 rounds twice: 1.5 units, float32 is exact
+            return cast(elementwise(MULTIPLY, elementwise(MULTIPLY, wide, wide), wide), base.dtype)
     dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
     if dtype.kind in "iu":
         return _integer_power(base, exponent, dtype)

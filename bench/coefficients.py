@@ -50,6 +50,11 @@ def _log1p_rest(f: Any) -> Any:
     return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
 
 
+def _log1p_curve(f: Any) -> Any:
+    """(log(1 + f) - f) / f**2."""
+    return -mpf(1) / 2 if abs(f) < TINY else (mp.log1p(f) - f) / f**2
+
+
 def _inverse_root_of_cube(x: Any) -> Any:
     return mp.cbrt(1 / x)
 
@@ -150,10 +155,16 @@ TARGETS: dict[str, Target] = {
     # of powers; those of float32 are computed in float64
     "LOG2": Target(_log2_rest, (0, mpf("0.1716") ** 2), lambda z: z**2, {"f8": 8}),
     "LOG2_SHORT": Target(
-        _log2_slope, (mpf("-0.2929"), mpf("0.4143")), lambda f: 1 / _log2_slope(f), {"f8": 15}
+        _log2_slope, (mpf("-0.2929"), mpf("0.4143")), lambda f: 1 / _log2_slope(f), {"f8": 13}
     ),
-    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 7}),
+    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
     "LOG": Target(_log1p_rest, (mpf("-0.2929"), mpf("0.4143")), lambda f: f**2, {"f4": 9}),
+    "LOG2_CURVE": Target(
+        lambda f: _log1p_curve(f) / mp.log(2), (mpf("-0.2929"), mpf("0.4143")), abs, {"f4": 10}
+    ),
+    "LOG10_CURVE": Target(
+        lambda f: _log1p_curve(f) / mp.log(10), (mpf("-0.2929"), mpf("0.4143")), abs, {"f4": 10}
+    ),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     "SIN": Target(_sin_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 6}),

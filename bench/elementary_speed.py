@@ -27,6 +27,8 @@ INTERVALS: dict[str, tuple[float, float]] = {
     "cbrt": (-1000, 1000),
     "log1p": (-0.9, 100),
     "power": (0.01, 10),
+    "erf": (-3, 3),
+    "erfc": (-3, 10),
     **dict.fromkeys(("sin", "cos", "tan"), (-10, 10)),
     **dict.fromkeys(("arcsin", "arccos", "arctanh"), (-1, 1)),
     **dict.fromkeys(("arctan", "arctan2", "sinh", "cosh", "arcsinh", "hypot"), (-10, 10)),
@@ -35,9 +37,8 @@ INTERVALS: dict[str, tuple[float, float]] = {
 }
 """Where operands lie; elsewhere from 0.01 to 1000."""
 ARITY = {"power": 2, "logaddexp": 2, "logaddexp2": 2, "arctan2": 2, "hypot": 2}
-SCALAR: dict[str, Callable[..., Any]] = {"power": math.pow}
 NAMES = (
-    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "power"),
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "power", "erf", "erfc"),
     *("logaddexp", "logaddexp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
     *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot"),
 )
@@ -69,7 +70,7 @@ def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], N
 
 def plain_numba(name: str, arity: int) -> Callable[[list[Array], Array], None]:
     """A loop over Numba's own scalar function."""
-    scalar = SCALAR.get(name) or getattr(math, name, None) or getattr(np, name)
+    scalar = getattr(np, name, None) or getattr(math, name)
     if arity == 1:
         loop: Any = numba.njit(_unary(scalar))
     else:

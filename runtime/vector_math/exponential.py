@@ -48,6 +48,6 @@ def expm1(m: Arithmetic, x: Value) -> Value:
     scale = m.power_of_two(exponent - 1)
     constant, linear = scale - 0.5, scale * r
     total = constant + linear
-    lost = (constant - total) + linear
+    lost = ((constant - total) + linear) + ((scale - constant) - 0.5)
     result = (total + m.fma(scale, rest, lost)) * 2.0
     return m.select(abs(x) < 2.0 ** -(m.mantissa + 2), x, result)

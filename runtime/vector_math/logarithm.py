@@ -4,7 +4,13 @@ The latter is FreeBSD's e_log.c: with s = f / (2 + f), log(1 + f) = f - (f**2/2 
 """
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import LOG, LOG_BY_QUOTIENT
+from axiomjit.runtime.vector_math.coefficients import (
+    LOG,
+    LOG2_CURVE,
+    LOG10_CURVE,
+    LOG_BY_QUOTIENT,
+    Table,
+)
 from axiomjit.runtime.vector_math.constants import (
     INFINITY,
     LN2,
@@ -22,7 +28,7 @@ def split_binary(m: Arithmetic, x: Value) -> tuple[Value, Value]:
     bits = m.bits(m.select(low, x * 2.0**lift, x))
     exponent = (bits - m.bits(m.constant(0.5**0.5))) >> m.mantissa
     mantissa = m.number(bits - (exponent << m.mantissa))
-    return m.to_float(exponent - m.select(low, exponent * 0 + lift, exponent * 0)), mantissa
+    return m.to_float(m.select(low, exponent - lift, exponent)), mantissa
 
 
 def at_the_ends(m: Arithmetic, x: Value, result: Value) -> Value:
@@ -85,26 +91,37 @@ def log1p(m: Arithmetic, x: Value) -> Value:
 
 
 def _in_base(
-    m: Arithmetic, x: Value, of_two: tuple[float, float], of_e: tuple[float, float]
+    m: Arithmetic, x: Value, of_two: tuple[float, float], of_e: tuple[float, float], curve: Table
 ) -> Value:
-    """The logarithm to a base, of which those of 2 and e are given as sums."""
+    """The logarithm to a base, of which those of 2 and e are given as sums.
+
+    float32: log(1 + f) = c f + f**2 q(f), `curve` having q and c being that of e.
+    """
     exponent, mantissa = split_binary(m, x)
-    f, rest = parts(m, mantissa)
-    high = f + rest
-    low = (f - high) + rest
-    first = high * of_e[0]
-    second = m.fma(low, of_e[0], m.fma(high, of_e[1], m.fma(high, of_e[0], -first)))
-    whole = exponent * of_two[0]
+    if m.code == "f4":
+        f = mantissa - 1.0
+        first = f * of_e[0]
+        slope = m.fma(f, m.polynomial(f, curve[m.code]), of_e[1])
+        second = m.fma(f, slope, m.fma(f, of_e[0], -first))
+    else:
+        f, rest = parts(m, mantissa)
+        high = f + rest
+        low = (f - high) + rest
+        first = high * of_e[0]
+        second = m.fma(low, of_e[0], m.fma(high, of_e[1], m.fma(high, of_e[0], -first)))
+    whole = exponent if of_two[0] == 1.0 else exponent * of_two[0]
     total = whole + first
     lost = (whole - total) + first
-    return at_the_ends(m, x, total + (m.fma(exponent, of_two[1], second) + lost))
+    if of_two[1] != 0.0:
+        second = m.fma(exponent, of_two[1], second)
+    return at_the_ends(m, x, total + (second + lost))
 
 
 def log2(m: Arithmetic, x: Value) -> Value:
     """The logarithm to base 2, exact for powers of 2."""
-    return _in_base(m, x, (1.0, 0.0), LOG2_OF_E[m.code])
+    return _in_base(m, x, (1.0, 0.0), LOG2_OF_E[m.code], LOG2_CURVE)
 
 
 def log10(m: Arithmetic, x: Value) -> Value:
     """The logarithm to base 10, exact for powers of 10."""
-    return _in_base(m, x, LOG10_OF_2[m.code], LOG10_OF_E[m.code])
+    return _in_base(m, x, LOG10_OF_2[m.code], LOG10_OF_E[m.code], LOG10_CURVE)

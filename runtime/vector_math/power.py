@@ -61,34 +61,37 @@ def _log2_pair(m: Arithmetic, x: Value) -> tuple[Value, Value]:
     return total, (exponent - total) + result + result_low
 
 
-def _sized(m: Arithmetic, size: Value, y: Value) -> Value:
-    """size**y for numbers that are not negative, as float64; 1 is left to the caller."""
-    short = m.code == "f4"
-    w, size, y = m.wide, m.widened(size), m.widened(y)
-    if short:
-        exponent, mantissa = split_binary(w, size)
-        f = mantissa - 1.0
-        high = w.fma(f, w.polynomial(f, LOG2_SHORT["f8"]), exponent)
-        low = high * 0.0
-    else:
-        high, low = _log2_pair(w, size)
-    high = w.select(size == 0.0, -INFINITY, w.select(size < INFINITY, high, size))
+def _of_doubles(m: Arithmetic, size: Value, y: Value) -> Value:
+    """size**y for numbers that are not negative; 1 is left to the caller."""
+    high, low = _log2_pair(m, size)
+    high = m.select(size == 0.0, -INFINITY, m.select(size < INFINITY, high, size))
     product = y * high
-    inside = abs(product) < 1100.0
-    limited = w.bounded(product, -1100.0, 1100.0)
-    whole, exponent = w.nearest_whole(limited, 1.0)
-    r = limited - whole
-    if not short:
-        lost = w.fma(y, high, -product) + y * low
-        r = r + w.select(inside, lost, 0.0)
-    series = EXP2_SHORT["f8"] if short else EXP2["f8"]
-    return w.scaled(w.fma(r, w.polynomial(r, series), 1.0), exponent)
+    limited = m.bounded(product, -1100.0, 1100.0)
+    whole, exponent = m.nearest_whole(limited, 1.0)
+    lost = m.fma(y, high, -product) + y * low
+    r = (limited - whole) + m.select(abs(product) < 1100.0, lost, 0.0)
+    return m.scaled(m.fma(r, m.polynomial(r, EXP2["f8"]), 1.0), exponent)
+
+
+def _of_singles(m: Arithmetic, size: Value, y: Value) -> Value:
+    """`_of_doubles` of float32; the logarithm and the power are float64."""
+    exponent, mantissa = split_binary(m, size)
+    w = m.wide
+    f = m.widened(mantissa) - 1.0
+    logarithm = w.fma(f, w.polynomial(f, LOG2_SHORT["f8"]), m.widened(exponent))
+    product = w.bounded(m.widened(y) * logarithm, -200.0, 200.0)
+    whole, exponent = w.nearest_whole(product, 1.0)
+    r = product - whole
+    series = w.fma(r, w.polynomial(r, EXP2_SHORT["f8"]), 1.0)
+    result = m.narrowed(series * w.power_of_two(exponent))
+    infinite = size == INFINITY
+    limit = m.select((y < 0.0) ^ infinite, m.constant(INFINITY), 0.0)
+    return m.select(infinite | (size == 0.0), limit, m.select(size < INFINITY, result, NAN))
 
 
 def power(m: Arithmetic, x: Value, y: Value) -> Value:
     """x**y with the limits of C's pow."""
-    sized = _sized(m, abs(x), y)
-    result = m.narrowed(sized) if m.code == "f4" else sized
+    result = (_of_singles if m.code == "f4" else _of_doubles)(m, abs(x), y)
     whole = m.rint(y) == y
     half = y * 0.5
     odd = whole & (m.rint(half) != half)

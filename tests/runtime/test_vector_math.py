@@ -91,3 +91,13 @@ def test_error_functions_of_arrays_numbers_tensors_and_traced_arrays():
         axiomjit.erf(np.ones(2, "c8"))
     with pytest.raises(GraphTypeError, match="erf"):
         axiomjit.jit(axiomjit.erf)(np.ones(2, "c8"))
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_cubes_are_two_products(code):
+    x = np.append(RNG.normal(0, 10, 5000), [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e200])
+    with np.errstate(all="ignore"):
+        x = x.astype(code)
+        exact = x.astype(np.longdouble) ** 3
+        assert near(axiomjit.jit(lambda x: x**3)(x), exact.astype(code), 1)
+    assert "power" not in axiomjit.jit(lambda x: x**3).lower(x).source

@@ -1,0 +1,62 @@
+"""Later calls of elementary functions in a kernel are vector functions, with the same bits."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from axiomjit.runtime.compile_source import compile_source
+from axiomjit.runtime.plain import run_plain
+from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.runtime.vector_math.intrinsics import INLINED
+from tests.runtime.kernels import buffers, run_compiled, same_bits
+
+OF_ONE = [n for n, recipe in RECIPES.items() if len(inspect.signature(recipe).parameters) == 2]
+VALUES = [0.0, -0.0, 1.0, -1.0, 0.25, np.inf, -np.inf, np.nan, 1e-40, -3e-5, 700.0, 88.5, -20.0]
+
+
+def kernel_of(lines, codes):
+    """A kernel of one input and an output per line, and the parameters."""
+    source = "def kernel(w, lo, hi):\n    a = buffer(w, 0)\n"
+    source += "".join(f"    o{k} = buffer(w, {k + 1})\n" for k in range(len(lines)))
+    source += "    for i in range(lo, hi):\n        x = load(a, i)\n"
+    source += "".join(f"        store(o{k}, i, {line})\n" for k, line in enumerate(lines))
+    return source, buffers(*codes)
+
+
+def agree(lines, codes):
+    """Compiled and plain results have the same bits; the optimised LLVM IR."""
+    source, parameters = kernel_of(lines, codes)
+    x = np.append(VALUES, np.random.default_rng(2).normal(0, 3, 70)).astype(codes[0])
+    kernel = compile_source(source, parameters)
+    machine, plain = ([np.zeros(len(x), code) for code in codes[1:]] for _ in range(2))
+    assert run_compiled(kernel, parameters, [x, *machine], 0, len(x)) == 0
+    run_plain(source, parameters, [x, *plain], 0, len(x))
+    wrong = [n for n, m, p in zip(lines, machine, plain, strict=True) if not same_bits(m, p)]
+    assert not wrong
+    return kernel.llvm
+
+
+def called(llvm):
+    """Names of the vector functions that the loop of the kernel calls."""
+    body = llvm[llvm.index("vector.body:") :]
+    return set(re.findall(r"@axiomjit_(\w+)_called_x\d+", body[: body.index("br i1")]))
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_every_function_as_a_vector_function(code):
+    names = [*OF_ONE[: INLINED + 1], *OF_ONE]  # each is a later call, the first ones both
+    llvm = agree([f"{name}(x)" for name in names], [code] * (len(names) + 1))
+    assert {name.removesuffix(f"_{code}") for name in called(llvm)} == set(OF_ONE)
+
+
+def test_float32_beside_float64_fills_half_a_vector():
+    lines = ["exp(x)", "log(x)", "exp2(x)", "cbrt(x)", "f8(x)", "cbrt(f8(x))", "log(f8(x))"]
+    llvm = agree(lines, ["f4", *["f4"] * 4, *["f8"] * 3])
+    assert called(llvm) == {"cbrt_f4", "cbrt_f8", "log_f8"}
+
+
+def test_the_first_calls_are_inlined():
+    llvm = agree([f"{name}(x)" for name in OF_ONE[:INLINED]], ["f8"] * (INLINED + 1))
+    assert "axiomjit_" not in llvm
