@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from axiomjit.index_maps import Affine
 from axiomjit.lowered import Lowered
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.ranges import settled
+from axiomjit.records import Record
 from axiomjit.runtime.execute import BoundPlan
 
 Array = np.ndarray
@@ -114,52 +116,97 @@ class ProgramTable(Generic[AnyProgram]):
 _programs: Final[ProgramTable[Program]] = ProgramTable(256)
 
 
+class Ready(Record):
+    """What runs a graph for arguments of one exact layout, and the constants it takes with them."""
+
+    runnable: Runnable
+    constants: tuple[Array, ...]
+
+
+EXACT: Final = 64
+"""Layouts of arguments for which a ready plan is kept per graph."""
+_ready: Final[WeakKeyDictionary[Graph, dict[object, Ready]]] = WeakKeyDictionary()
+_ready_lock: Final = threading.Lock()
+
+
 def run_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Array, ...]:
     """Compile and run a graph whose lengths are symbols bound by the caller (axis graph doors).
 
-    Programs are kept per graph and class of arguments. Results never share memory with
-    arguments, constants or earlier results.
+    Programs are kept per class of arguments, constants being arguments too; ready plans as long
+    as the graph. Results never share memory with arguments, constants or earlier results.
     """
-    program, values, arrays, bound = _lowered_for(graph, arguments, lengths)
-    results = program.bind(values).run(arrays, arguments)
+    ready = _ready_for(graph, arguments, lengths)
+    plain = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
+    arrays = [*plain, *ready.constants]
+    results = ready.runnable.run(arrays, arguments)
     owners = [a for a in arrays if isinstance(a, Array)]
-    owners += [n.array for n in post_order(bound.outputs) if isinstance(n, Held)]
     return tuple(
         r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
         for r in results
     )
 
 
+def _ready_for(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Ready:
+    """A plan for arguments laid out like these."""
+    settings = config.bounds, config.disable, user_traps_errors()
+    key = (settings, frozenset(lengths.items()), *map(_layout, arguments))
+    with _ready_lock:
+        known = _ready.setdefault(graph, {})
+    ready = known.get(key)
+    if ready is None:
+        program, values, arrays = _lowered_for(graph, arguments, lengths)
+        constants = [a for a in arrays[len(arguments) :] if isinstance(a, Array)]
+        ready = Ready(program.bind(values), tuple(constants))
+        if len(known) >= EXACT:
+            known.clear()
+        known[key] = ready
+    return ready
+
+
+def _layout(argument: object) -> object:
+    if not isinstance(argument, Array):
+        return type(argument)
+    return argument.dtype, argument.shape, argument.strides, argument.flags.aligned
+
+
 def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
-    program, values, arrays, _ = _lowered_for(graph, arguments, lengths)
+    program, values, arrays = _lowered_for(graph, arguments, lengths)
     return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
 
 
 def _lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
-) -> tuple[Program, dict[Symbol, int], list[object], Graph]:
-    """The program of a graph for these arguments, its lengths, what it takes, and its graph."""
+) -> tuple[Program, dict[Symbol, int], list[object]]:
+    """The program of a graph for these arguments, its lengths, and what it takes."""
     placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
     key = (placed, tuple(layouts.items()))
     program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
-    return program, values, arrays, placed
+    return program, values, arrays
 
 
 def placed_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
-    """The graph over the lengths of its arguments' class, their layouts, lengths and arrays."""
+    """The graph over the lengths of its arguments' class, their layouts, lengths and arrays.
+
+    Its constants are arguments after the others, so that other ones need no other program.
+    """
     arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
+    constants: dict[Node, Input] = {}
+    for held in post_order(graph.outputs):
+        if isinstance(held, Held):
+            constants[held] = Input(held.dtype, len(arrays), held.extents)
+            arrays.append(held.array)
     classes = ArgumentClass()
     ordered = sorted(lengths.items(), key=lambda item: (len(item[0].name), item[0].name))
     baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
     with bound(Scope(classes.values)):
-        placed = _substituted(graph, baked)
+        placed = _substituted(graph, baked, constants)
     layouts: Layouts = {}
     for node in placed.inputs:
         argument = arrays[node.position]
@@ -168,8 +215,13 @@ def placed_graph(
     return placed, layouts, classes.values, arrays
 
 
-def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
-    """The graph with other lengths; which of two is smaller is decided by those at hand."""
+def _substituted(
+    graph: Graph, values: Mapping[Symbol, Dim], constants: Mapping[Node, Input]
+) -> Graph:
+    """The graph with other lengths, and with inputs for its constants.
+
+    Which of two lengths is smaller is decided by those at hand.
+    """
     new: dict[Node, Node] = {}
 
     def place(length: Dim) -> Dim:
@@ -181,7 +233,8 @@ def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
     for node in (*graph.inputs, *post_order(graph.outputs)):
         match node:
             case Input() | Held():
-                new[node] = node.replace(extents=tuple(map(place, node.extents)))
+                given = constants.get(node, node)
+                new[node] = given.replace(extents=tuple(map(place, node.extents)))
             case Size():
                 new[node] = node.replace(length=place(node.length))
             case Op():
@@ -196,7 +249,7 @@ def _substituted(graph: Graph, values: Mapping[Symbol, Dim]) -> Graph:
                 )
             case _:
                 new[node] = node
-    inputs = tuple(new[node] for node in graph.inputs)
+    inputs = tuple(new[node] for node in (*graph.inputs, *constants))
     outputs = tuple(new[node] for node in graph.outputs)
     return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
 

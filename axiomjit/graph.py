@@ -210,6 +210,8 @@ class Graph(Record):
     order, are what these hold in the end. They are written, not returned.
     """
 
+    __slots__ = ("__weakref__",)
+
     inputs: tuple[Input, ...]
     outputs: tuple[Node, ...]
     writes: tuple[int, ...] = ()

@@ -53,7 +53,7 @@ class Effort(Record):
 
 
 FULL: Final = Effort(9, 40, 0.3, 0.03, True, 0.4, 3)
-QUICK: Final = Effort(7, 11, 0.1, 0.05, False, 0.15, 1)
+QUICK: Final = Effort(11, 15, 0.15, 0.05, False, 0.15, 1)
 
 
 class Setting(Record):

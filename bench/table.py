@@ -37,7 +37,7 @@ def table(result: Result) -> str:
     environment = result.environment
     if environment.load_start > environment.cores / 2:
         busy = f"load {environment.load_start:.1f} on {environment.cores} cores"
-        lines.append(f"the machine was busy before the run ({busy}): times are unreliable")
+        lines.append(f"the machine was busy ({busy}): times and ratios are unreliable")
     return "\n".join(lines) + "\n"
 
 

@@ -45,6 +45,8 @@ SAMPLE_S: Final = 1e-3
 """Calls shorter than this are timed several at once."""
 WARM_BELOW_S: Final = 5e-3
 """Shorter calls are preceded by one that is not timed, after other peers used the caches."""
+TRIES: Final = 4
+"""Of a sample, as long as it is interrupted."""
 LARGE_BYTES: Final = 1 << 20
 Answer = dict[str, Any]
 
@@ -113,10 +115,15 @@ class Session:
         return {"call_s": self.call_s}
 
     def sample(self) -> Answer:
-        """One sample."""
+        """One sample; one in which the system took a core away is taken again, the best is kept."""
         if self.call_s < WARM_BELOW_S:
             self.call()
-        return {"sample_s": self._timed(self.repeat)}
+        tries: list[tuple[int, float]] = []
+        while len(tries) < TRIES and (not tries or tries[-1][0]):
+            before = interruptions()
+            sample_s = self._timed(self.repeat)
+            tries.append((interruptions() - before, sample_s))
+        return {"sample_s": min(tries)[1]}
 
     def memory(self) -> Answer:
         """How far resident memory grows during a warm call, None where Linux does not tell."""
@@ -157,6 +164,15 @@ class Session:
         taken = time.perf_counter() - started
         gc.enable()
         return taken / repeat
+
+
+def interruptions() -> int:
+    """How often the system gave a core of this process to another one, 0 where it does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def result_bytes(result: object) -> int:

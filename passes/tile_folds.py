@@ -54,15 +54,13 @@ def _tiled(stmt: Stmt) -> Stmt:
         return stmt
     if not _walks_across(stmt, folds[0]):
         return stmt
-    loaded = {s.buffer for s in walk(stmt.body) if isinstance(s, Load)}
     lane = stmt.iterator
     tiles = f"{lane}t"
     at = stmt.body.index(folds[0])
     before, after = stmt.body[:at], stmt.body[at + 1 :]
-    if any(isinstance(s, Store) and s.buffer in loaded for s in before):
-        return stmt  # what is before the fold is done twice, which writing over does not allow
     allocs = tuple(s for s in before if isinstance(s, Alloc))
     shared = tuple(s for s in before if not isinstance(s, Alloc))
+    repeated = tuple(s for s in shared if not isinstance(s, Store))
     block = Block(tiles, LANES)
 
     def lanes(body: tuple[Stmt, ...]) -> For:
@@ -70,7 +68,7 @@ def _tiled(stmt: Stmt) -> Stmt:
 
     def enter(inner: Stmt) -> tuple[Stmt, ...]:
         if isinstance(inner, For) and not any(isinstance(s, For) for s in inner.body):
-            return (inner.replace(body=(lanes((*shared, *inner.body)),)),)
+            return (inner.replace(body=(lanes((*repeated, *inner.body)),)),)
         return (inner,)
 
     fold = rewrite_body((folds[0],), enter)

@@ -28,5 +28,5 @@ def planned():
 
 def _run_plan(graph, arguments, lengths):
     with checked():
-        program, values, arrays, _ = driver._lowered_for(graph, arguments, lengths)
+        program, values, arrays = driver._lowered_for(graph, arguments, lengths)
     return run_plan_plain(program.stages.plan, arrays, values)

@@ -7,10 +7,11 @@ import pytest
 
 import axiomjit as aj
 from axiomjit import axis_functions as af
-from axiomjit import execution
+from axiomjit import driver, execution
 from axiomjit import tensors as t
 from axiomjit.axis import make_axis
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.passes.pipeline import run_pipeline as pipeline
 from axiomjit.print_graph import print_graph
 from axiomjit.transformers import make_transformer
 
@@ -267,3 +268,25 @@ def test_an_installed_runner_answers():
     finally:
         assert execution.install(before) is runner
     assert seen == [(1, {H.symbol: 2})]
+
+
+def test_other_constants_need_no_other_program(monkeypatch):
+    made = []
+    monkeypatch.setattr(driver, "run_pipeline", lambda *given: made.append(1) or pipeline(*given))
+    axis = make_axis(7, "seven")
+    for k in range(3):
+        x = t.constant(np.full(7, float(k)), [axis])
+        np.testing.assert_array_equal(run(x * 3 + 1)(), np.full(7, k * 3 + 1))
+    assert len(made) <= 1
+
+
+def test_ready_plans_go_with_their_graph():
+    x = t.placeholder([H])
+    comp = run(x + 1, x)
+    before = len(driver._ready)
+    for value in (np.ones(2), np.ones(4)[::2], np.ones(2)):
+        np.testing.assert_array_equal(comp(value), [2, 2])
+    assert len(driver._ready[comp.graph]) == 2
+    del comp
+    gc.collect()
+    assert len(driver._ready) <= before

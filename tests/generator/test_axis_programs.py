@@ -20,7 +20,7 @@ class Interpreted:
     def __init__(self, plan, lengths):
         self.plan, self.lengths = plan, lengths
 
-    def run(self, arguments):
+    def run(self, arguments, given=None):
         return list(run_plan_plain(self.plan, arguments, self.lengths, chunks=2))
 
 

@@ -57,6 +57,20 @@ def parts() -> Case:
     return stored([sequential(steps), x])
 
 
+def kept_apart() -> Case:
+    """A loop that could join an earlier one must not pass what reads the storage in between."""
+    a, b, x = _storages(3)
+    columns = total(x, x.axes[:1])
+    return stored([assign(a, b * 2), columns, assign(x, b + 1)])
+
+
+def beside_a_fold() -> Case:
+    """What is written over stands in one loop with a fold, and is still written once."""
+    (x,) = _storages(1)
+    row = variable(x.axes[1:], None, numbers(9))
+    return stored([assign(row, row * 2), total(x, x.axes[:1])])
+
+
 def given() -> Case:
     """A placeholder is written; its values before are an output, too."""
     h = make_axis(9, "H")
@@ -65,7 +79,8 @@ def given() -> Case:
 
 
 MAKERS: dict[str, Callable[[], Case]] = {
-    f.__name__: f for f in (in_place, exchanged, swapped, reversed_rows, parts, given)
+    f.__name__: f
+    for f in (in_place, exchanged, swapped, reversed_rows, parts, kept_apart, beside_a_fold, given)
 }
 
 

@@ -10,6 +10,7 @@ from axiomjit.primitives import PRIMITIVES
 from axiomjit.runtime.compile_source import compile_source
 from tests.graphs import follow, lowered, plain_division
 from tests.passes.examples import NAMES, example
+from tests.passes.stored import MAKERS
 
 N = 5000
 VECTOR_LOOPS = {
@@ -62,6 +63,13 @@ def test_golden_kernels_keep_their_vector_code(name):
     for kernel, loops in zip(kernels, VECTOR_LOOPS[name], strict=True):
         assert vector_loops(kernel) >= loops
         assert kernel.packed_instructions() > 0
+
+
+@pytest.mark.parametrize(("name", "loops"), [("in_place", 1), ("swapped", 1)])
+def test_kernels_that_write_over_what_they_read_are_vector_code(name, loops):
+    (kernel,) = compiled(MAKERS[name]())
+    assert vector_loops(kernel) >= loops
+    assert kernel.packed_instructions() > 0
 
 
 def test_the_count_of_vector_loops_sees_scalar_code():

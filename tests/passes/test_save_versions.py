@@ -1,5 +1,7 @@
 """What is read after its storage was written again is saved before, and nothing else."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,8 @@ SAVED = {
     "swapped": 1,
     "reversed_rows": 1,
     "parts": 0,
+    "kept_apart": 0,
+    "beside_a_fold": 0,
     "given": 1,  # an output that shows what was before
 }
 
@@ -66,6 +70,14 @@ def test_writes_mean_what_the_evaluator_says(name):
     with small_forms():
         plan = lowered(again).plan
     assert_same(run_plain_case(again, plan, chunks=3), want, name)
+
+
+def test_loops_fused_over_shifted_reads_would_be_wrong():
+    case = MAKERS["reversed_rows"]()
+    with patch("axiomjit.passes.fuse_loops._reads_other_place", lambda body: False):
+        got = run_plain_case(case, lowered(case).plan)
+    with pytest.raises(AssertionError, match="output"):
+        assert_same(got, evaluated(case.graph, case), "rows")
 
 
 def test_a_swap_is_one_loop_without_a_temporary():
