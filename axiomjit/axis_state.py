@@ -17,6 +17,7 @@ from axiomjit.axes import Axes, AxesLike, make_axes
 from axiomjit.axis_pairing import matched
 from axiomjit.axis_slices import Key
 from axiomjit.dense_layout import Layout
+from axiomjit.dtypes import FLOAT
 from axiomjit.effects import Fresh, Memory, Root, Steps, place_of, put_down, written
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.late_checks import inherit
@@ -29,6 +30,7 @@ from axiomjit.tensors import (
     as_tensor,
     axis_extents,
     axis_map,
+    constant,
     labelled,
     shown,
     storage,
@@ -76,6 +78,40 @@ def variable(
         return np.broadcast_to(array, shape)
 
     return made
+
+
+def persistent_tensor(
+    axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Start = 0
+) -> Tensor:
+    """`variable(axes, dtype, initial_value)`."""
+    return variable(axes, dtype, initial_value)
+
+
+def temporary(axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Number = 0) -> Tensor:
+    """An l-tensor that is made anew in every run of a computation, filled with a number.
+
+    Returns:
+        A tensor with these axes.
+
+    Raises:
+        AxesError: an axis is listed twice.
+        GraphTypeError: elements of this type cannot be compiled.
+    """
+    return materialize(constant(initial_value, axes, FLOAT if dtype is None else dtype))
+
+
+def value_of(x: Operand) -> Tensor:
+    """The value of x when it is first read in a run, whatever is written afterwards: a copy."""
+    return materialize(x)
+
+
+def as_op(x: Operand) -> Tensor:
+    """The operand as a tensor; a number has no axes, a tensor is itself.
+
+    Raises:
+        GraphTypeError: an array without axes, or of the wrong kind.
+    """
+    return as_tensor(x, f"as_op of {shown((x,))}")
 
 
 def _values(value: ArrayLike, tensor: Tensor, asked: str) -> np.ndarray:

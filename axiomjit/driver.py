@@ -18,7 +18,7 @@ from axiomjit.config import config
 from axiomjit.dims import Dim, Guard, Scope, Symbol, bound, substitute
 from axiomjit.errors import FallbackWarning
 from axiomjit.evaluate_graph import run_in_numpy
-from axiomjit.graph import Graph, Held, Input, Node, Op, Size, post_order
+from axiomjit.graph import Graph, Held, Input, Node, Op, Size, Update, post_order
 from axiomjit.index_maps import Affine
 from axiomjit.lowered import Lowered
 from axiomjit.passes.pipeline import Stages, run_pipeline
@@ -249,6 +249,8 @@ def _substituted(
                 )
             case _:
                 new[node] = node
+        if isinstance(node, Update):
+            new[node] = new[node].replace(whole=tuple(map(place, node.whole)))
     inputs = tuple(new[node] for node in (*graph.inputs, *constants))
     outputs = tuple(new[node] for node in graph.outputs)
     return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]

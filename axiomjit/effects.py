@@ -208,7 +208,8 @@ def update(
     old: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
 ) -> Update:
     """The next version of a storage."""
-    return Update(old.dtype, UPDATE, None, (old, value), (target, source), extents, len(extents))
+    parts = (old, value), (target, source), extents, len(extents)
+    return Update(old.dtype, UPDATE, None, *parts, whole=old.shape)
 
 
 class Versions:
@@ -256,9 +257,10 @@ class Versions:
                 self.now[effect] = builder.elementwise(MATERIALIZE, value)
                 return self.now[effect]
             case Steps(steps=steps):
-                *others, last = (self.value(step) for step in steps)
-                self.ran += [node for node in others if _is_seen(node)]
-                return last
+                values = [self.value(step) for step in steps]
+                others = zip(steps[:-1], values[:-1], strict=True)
+                self.ran += [value for step, value in others if _is_seen(step)]
+                return values[-1]
             case Later(before=before, root=root):
                 self.value(before)
                 self.before[effect] = self.others[root], self.now[root]
@@ -291,7 +293,8 @@ class Versions:
 
 def _is_seen(node: Node) -> bool:
     """Whether somebody sees that a value is computed, also where nobody uses it."""
-    return any(isinstance(n, Op) and n.primitive is PRINT for n in post_order((node,)))
+    own = post_order((node,), _inside)
+    return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
 
 def _inside(node: Node) -> tuple[Node, ...]:

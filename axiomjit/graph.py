@@ -188,14 +188,16 @@ class Update(Op):
     """The next version of a storage: the first operand, changed where the second is written.
 
     The iteration space is that of the second operand. The first map says which element each of
-    its points replaces, no two the same; the value has the shape of the first operand (design
-    3.5). Lowered, it is written where the first operand lies.
+    its points replaces, no two the same; the value has the shape of the first operand, `whole`
+    (design 3.5). Lowered, it is written where the first operand lies.
     """
+
+    whole: tuple[Dim, ...] = ()
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """That of the version before."""
-        return self.operands[0].shape
+        """That of the version before; kept, since chains of versions are long."""
+        return self.whole
 
 
 def size(length: Dim) -> Size:

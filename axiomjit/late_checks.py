@@ -13,7 +13,7 @@ from axiomjit.axes import Axes
 from axiomjit.axis import Axis
 from axiomjit.dims import SIGNS, Dim, Symbol, evaluate
 from axiomjit.errors import AxesError
-from axiomjit.graph import Node, post_order
+from axiomjit.graph import Node, is_view, post_order
 from axiomjit.origins import user_location
 from axiomjit.records import Record
 
@@ -77,8 +77,11 @@ def require(
 
 
 def inherit(node: Node, source: Node) -> None:
-    """Let the value of a node need what that of another one and what is below it need."""
-    found = [r for part in post_order((source,)) for r in _required.get(part, ())]
+    """Let the value of a node need what that of another one, and what that is a view of, needs."""
+    found = list(_required.get(source, ()))
+    while is_view(source):
+        (source,) = source.children
+        found += _required.get(source, ())
     if found:
         _required[node] = tuple(dict.fromkeys((*_required.get(node, ()), *found)))
 

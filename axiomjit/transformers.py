@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -16,7 +16,7 @@ from axiomjit.axis_arguments import apart, check_writable, checked_argument
 from axiomjit.dims import Symbol
 from axiomjit.effects import memory_of, root_of, with_versions
 from axiomjit.errors import GraphTypeError, GraphValueError
-from axiomjit.graph import Graph, Input, Node
+from axiomjit.graph import Graph, Input, Node, post_order
 from axiomjit.late_checks import bound_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import origin, user_location
@@ -32,15 +32,26 @@ class Transformer:
         """No variable has values yet."""
         self._storages: Final = Storages()
 
+    def close(self) -> None:
+        """Forget the values of variables; their computations start again with the first ones."""
+        self._storages.clear()
+
+    def __enter__(self) -> Transformer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def computation(
-        self, outputs: Outputs, *placeholders: Tensor, named: bool = False
+        self, outputs: Outputs, *placeholders: Tensor | str, named: bool = False
     ) -> Computation:
         """A function of arrays that computes tensors.
 
         Args:
             outputs: What to compute; its form is the form of the results.
             placeholders: Whose values the arguments of a call are, in this order; every
-                placeholder that the outputs depend on.
+                placeholder that the outputs depend on. The one word "all" lists those in the
+                order in which they were made.
             named: Whether results are named arrays.
 
         Raises:
@@ -63,6 +74,11 @@ class Storages:
         self.lock: Final = threading.RLock()
         self._arrays: Final[WeakKeyDictionary[Input, np.ndarray]] = WeakKeyDictionary()
 
+    def clear(self) -> None:
+        """Forget all values."""
+        with self.lock:
+            self._arrays.clear()
+
     def array(self, node: Input) -> np.ndarray:
         """The memory of a variable."""
         with self.lock:
@@ -80,7 +96,7 @@ class Computation:
     def __init__(
         self,
         outputs: Outputs,
-        placeholders: tuple[Tensor, ...],
+        placeholders: tuple[Tensor | str, ...],
         named: bool = False,
         storages: Storages | None = None,
     ) -> None:
@@ -88,20 +104,23 @@ class Computation:
         self._outputs: Final = outputs
         self._named: Final = named
         self._tensors: Final = _tensors(outputs)
-        self._placeholders: Final = placeholders
-        inputs = _listed_inputs(placeholders)
-        self._axes: Final = used_axes((*self._tensors, *placeholders), Axes())
         self._nodes: Final = tuple(tensor.node for tensor in self._tensors)
+        if placeholders == ("all",):
+            placeholders = _all_placeholders(self._nodes)
+        inputs = _listed_inputs(placeholders)
+        self._placeholders: Final = tuple(p for p in placeholders if isinstance(p, Tensor))
+        self._axes: Final = used_axes((*self._tensors, *self._placeholders), Axes())
         self.graph, self._variables = _program(self._nodes, inputs)
         self._storages: Final = storages or Storages()
         self._lengths: dict[Symbol, int] | None = None
 
-    def __call__(self, *arguments: object) -> Any:
+    def __call__(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
         """Compute the outputs.
 
         Args:
             arguments: One array per placeholder, with exactly its shape; a named array with its
                 axes in any order.
+            feed_dict: The same by placeholder, in place of all arguments.
 
         Returns:
             Fresh arrays, or named ones: one for a single output, a tuple for a list or tuple, a
@@ -112,6 +131,8 @@ class Computation:
             GraphTypeError: the elements of an argument cannot be cast.
             GraphValueError: the number of arguments, or the shape of one, is another.
         """
+        if feed_dict is not None:
+            arguments = self._fed(arguments, feed_dict)
         arrays, lengths = self._bound(arguments)
         shared = self._storages.lock if self._variables else nullcontext()
         with shared:
@@ -135,6 +156,22 @@ class Computation:
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """
         return execution.lower(self.graph, *self._bound(arguments))
+
+    def _fed(
+        self, arguments: tuple[object, ...], feed_dict: Mapping[Tensor, object]
+    ) -> tuple[object, ...]:
+        """The arguments in order."""
+        fed = {root_of(tensor.node): value for tensor, value in feed_dict.items()}
+        wanted = [root_of(tensor.node) for tensor in self._placeholders]
+        if arguments or fed.keys() != set(wanted):
+            given = f"{len(arguments)} arguments and " if arguments else ""
+            raise GraphValueError(
+                f"a call with {given}values for {_listed(feed_dict)}",
+                f"placeholders {_listed(self._placeholders)}",
+                "give each placeholder a value, all of them in feed_dict or none",
+                user_location(),
+            )
+        return tuple(fed[node] for node in wanted)
 
     def _bound(self, arguments: tuple[object, ...]) -> tuple[list[np.ndarray], dict[Symbol, int]]:
         """The arguments as arrays of the placeholders, and the length of each symbol."""
@@ -210,7 +247,13 @@ def _is_variable(node: Input) -> bool:
     return memory_of(node).start is not None
 
 
-def _listed_inputs(placeholders: tuple[Tensor, ...]) -> list[Input]:
+def _all_placeholders(nodes: tuple[Node, ...]) -> tuple[Tensor, ...]:
+    """The placeholders below these nodes, in the order in which they were made."""
+    found = [n for n in post_order(nodes) if isinstance(n, Input) and not _is_variable(n)]
+    return tuple(Tensor(n, labels_of(n)) for n in sorted(found, key=lambda n: n.position))
+
+
+def _listed_inputs(placeholders: Sequence[object]) -> list[Input]:
     found: list[Input] = []
     for tensor in placeholders:
         node = root_of(tensor.node) if isinstance(tensor, Tensor) else None

@@ -42,8 +42,9 @@ def _write_faults(graph: Graph) -> Iterator[str]:
             yield f"the absent input {position} is written"
         elif not isinstance(root, Input) or root.position != position or root is node:
             yield f"input {position} is written with another storage"
+    roots: dict[Node, Node] = {}
     for node in post_order(graph.outputs):
-        root = root_of(node)
+        root = roots[node] = roots[node.operands[0]] if isinstance(node, Update) else node
         written = isinstance(root, Input) and root.position in graph.writes
         if isinstance(node, Update) and not isinstance(root, Op) and not written:
             yield f"an update of {root!r}, which the graph does not write"
@@ -90,6 +91,8 @@ def _update_faults(op: Update) -> Iterator[str]:
     """Each point of the iteration space replaces an element of its own."""
     if is_view(op.operands[0]) or op.dtype != op.operands[0].dtype:
         yield f"an update of {op.operands[0]!r} as {op.dtype}"
+    if op.whole != op.operands[0].shape:
+        yield f"an update of {op.operands[0]!r} with another shape"
     walked = iterators_of(op.maps[0])
     for k, extent in enumerate(op.extents):
         if k not in walked and extent.constant not in (0, 1):

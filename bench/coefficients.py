@@ -83,6 +83,11 @@ def _cos_rest(z: Any) -> Any:
     return -mpf(1) / 2 if z < TINY else -2 * mp.sin(mp.sqrt(z) / 2) ** 2 / z
 
 
+def _cos_rest_of_rest(z: Any) -> Any:
+    """(cos(s) - 1 + z / 2) / z**2 of z = s**2."""
+    return mpf(1) / 24 if z < TINY else (_cos_rest(z) + mpf(1) / 2) / z
+
+
 def _tan_rest(z: Any) -> Any:
     """(tan(s) / s - 1) / z of z = s**2."""
     s = mp.sqrt(z)
@@ -167,11 +172,12 @@ TARGETS: dict[str, Target] = {
     ),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
-    "SIN": Target(_sin_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 6}),
-    "COS": Target(_cos_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 7}),
-    "SIN_SHORT": Target(_sin_rest, (0, mpf("1.5709") ** 2), lambda z: z, {"f8": 4}),
-    "TAN": Target(_tan_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 14}),
-    "TAN_SHORT": Target(_tan_rest, (0, mpf("0.7855") ** 2), lambda z: z, {"f8": 7}),
+    # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
+    "SIN": Target(_sin_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
+    "COS": Target(_cos_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
+    "COS_REST": Target(_cos_rest_of_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3}),
+    "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 14}),
+    "TAN_SHORT": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
     "LOG1P_SHORT": Target(
         lambda f: _log2_slope(f) * mp.log(2),
         (mpf("-0.2929"), mpf("0.4143")),

@@ -52,11 +52,11 @@ def _scheduled(
     order: list[Op] = []
     rest = list(units)
     while rest:
-        ready = [unit for unit in rest if before[unit] <= done]
+        ready = (unit for unit in rest if before[unit] <= done)
         free = next((unit for unit in ready if not _waits(unit, readers, done, late)), None)
         if free is None:
             # What is ready waits for readers that wait for it.
-            free = ready[0]
+            free = next(unit for unit in rest if before[unit] <= done)
             late.add(free.operands[0])
         rest.remove(free)
         order.append(free)

@@ -4,8 +4,6 @@ from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ARCSIN, ARCTAN, ARCTAN_SHORT
 from axiomjit.runtime.vector_math.constants import HALF_PI
 
-TINY = 1e-30
-"""Keeps a quotient of zeros 0."""
 FAR = {"f4": 2.0**40, "f8": 2.0**80}
 """Beyond this the arc tangent is pi / 2."""
 
@@ -57,7 +55,7 @@ def _half_side(m: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value]:
     far = size > 0.5
     z = m.select(far, m.fma(size, -0.5, 0.5), size * size)
     root = m.sqrt(z)
-    lost = m.fma(-root, root, z) / (root + TINY)
+    lost = m.fma(-root, root, z) * m.rough_inverse(root)
     return far, z, root + root, lost
 
 

@@ -14,6 +14,9 @@ from typing import Any, ClassVar
 Value = Any
 """A float, an integer of the same width, or a truth, of one arithmetic."""
 
+ROUGH_INVERSE = {"f4": 0x7EF311C7, "f8": 0x7FDE623822FC16E6}
+"""The bits of 1, twice, less about 1/23 of an exponent's step: the logarithm read off the bits."""
+
 
 class Arithmetic(ABC):
     """Operations of one precision, each rounded once as IEEE 754 says; no operation branches."""
@@ -116,6 +119,10 @@ class Arithmetic(ABC):
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
         return shifted - magic, self.bits(shifted) - self.bits(self.constant(magic))
+
+    def rough_inverse(self, x: Value) -> Value:
+        """1 / x within an eighth, of a positive normal number; of 0 a large number."""
+        return self.number(ROUGH_INVERSE[self.code] - self.bits(x))
 
     def bounded(self, x: Value, low: float, high: float) -> Value:
         """x, or the bound that it is beyond; NaN stays."""

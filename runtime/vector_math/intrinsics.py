@@ -65,9 +65,9 @@ def _part(module: Any, whole: Any, kind: Any, lanes: int, name: str, arity: int)
 
 
 def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
-    """The function of single numbers; those of vectors that it names are full ones and halves.
+    """The function of single numbers, which names that of vectors.
 
-    In a loop that holds wider elements as well a vector is half full.
+    Beside float64 a vector of float32 is half full, so that there is a function of half a vector.
     """
     code = _code(kind)
     lanes = vector_bytes() // int(code[1])

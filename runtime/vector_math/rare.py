@@ -10,10 +10,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from axiomjit.processor import vector_bytes
 from axiomjit.runtime.vector_math.definitions import add_attributes, call, define, keep, variants
 
-LENGTHS = (2, 4, 8, 16, 32)
-"""Of vectors that loops may be made of."""
 INDEX = ir.IntType(32)
 
 
@@ -36,7 +35,9 @@ def beyond(
         function, builder = define(module, name, kind, 2, "noinline")
         _test(function, builder, bound)
         builder.ret(builder.call(one, [function.args[0]]))
-        forms = {length: _vector_form(function, bound, length) for length in LENGTHS}
+        # In a loop that holds wider elements as well a vector is half full.
+        size = vector_bytes() // (4 if isinstance(kind, ir.FloatType) else 8)
+        forms = {n: _vector_form(function, bound, n) for n in sorted({size, size // 2})}
         names = {length: form.name for length, form in forms.items()}
         add_attributes(function, variants(name, 2, names))
         keep(module, list(forms.values()))

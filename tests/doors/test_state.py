@@ -120,15 +120,34 @@ def test_a_view_made_before_a_write_sees_it():
 
 def test_a_thousand_writes_are_followed_without_recursion():
     x = aj.variable([], initial_value=0)
-    for _ in range(300):
+    for _ in range(1100):
         x[...] = x + 1
     from axiomjit.config import config
 
     config.disable, before = True, config.disable
     try:
-        assert run(x)() == 300
+        assert run(x)() == 1100
     finally:
         config.disable = before
+
+
+def test_temporaries_are_made_anew_and_values_are_captured():
+    x, t = grid(), aj.temporary([W], "i8", 3)
+    row = aj.sequential([aj.assign(t[0], 7), aj.assign(t, t + 1), t])
+    step = run(row)
+    for _ in range(2):
+        assert step().tolist() == [8, 4, 4, 4, 4]
+    assert t.dtype == np.dtype("i8")
+    captured = aj.value_of(x)
+    old = run(aj.sequential([captured, aj.assign(x, 0), captured + x]))
+    np.testing.assert_array_equal(old(), START)
+    np.testing.assert_array_equal(old(), 0 * START)
+    kept = aj.persistent_tensor([W], initial_value=2)
+    assert run(aj.assign(kept, kept * 2))().tolist() == [4] * 5
+    assert aj.as_op(x) is x
+    assert aj.as_op(2).axes == aj.make_axes()
+    with pytest.raises(GraphTypeError, match="whose dimensions have no axes"):
+        aj.as_op(START)
 
 
 def test_sequential_has_the_axes_and_value_of_its_last_operation():

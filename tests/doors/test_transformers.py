@@ -290,3 +290,31 @@ def test_ready_plans_go_with_their_graph():
     del comp
     gc.collect()
     assert len(driver._ready) <= before
+
+
+def test_all_placeholders_in_the_order_in_which_they_were_made():
+    x, y = t.placeholder([H]), t.placeholder([H])
+    comp = run([y - x, y], "all")
+    np.testing.assert_array_equal(comp([1, 2], [10, 20])[0], [9, 18])
+    assert run(t.constant(3.0), "all")() == 3
+    with pytest.raises(GraphValueError, match="a str made otherwise"):
+        run(x, "every")
+
+
+def test_arguments_by_placeholder():
+    x, y = t.placeholder([H]), t.placeholder([H])
+    comp = run(x - y, x, y)
+    np.testing.assert_array_equal(comp(feed_dict={y: [1, 2], x: [10, 20]}), [9, 18])
+    with pytest.raises(GraphValueError, match=r"values for f8\[H=2\]\n  seen: placeholders f8"):
+        comp(feed_dict={x: [1, 2]})
+    with pytest.raises(GraphValueError, match="a call with 1 arguments and values for none"):
+        comp([1, 2], feed_dict={})
+
+
+def test_a_closed_transformer_starts_again():
+    count = aj.variable([H], initial_value=1)
+    with make_transformer() as transformer:
+        comp = transformer.computation(aj.assign(count, count + 1))
+        comp()
+        np.testing.assert_array_equal(comp(), [3, 3])
+    np.testing.assert_array_equal(comp(), [2, 2])

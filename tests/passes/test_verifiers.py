@@ -82,6 +82,7 @@ def updated(**changes):
         "maps": FLAT * 2,
         "extents": SIX,
         "rank": 1,
+        "whole": SIX,
     }
     return Update(**(fields | changes))
 
@@ -105,6 +106,7 @@ SEEN = copied(primitive=VIEW)
         (Graph((X,), (updated(maps=((iterator(1),), *FLAT)),), (0,)), "beyond 1"),
         (Graph((X,), (updated(maps=((fixed(0),), *FLAT)),), (0,)), "i0 writes one element again"),
         (Graph((X,), (updated(operands=(SEEN, X)),)), "an update of Op"),
+        (Graph((X,), (updated(whole=ONE),), (0,)), "an update of Input.* with another shape"),
         (
             Graph((X,), (copied(primitive=UPDATE, operands=(X, X), maps=FLAT * 2),)),
             "update in a Op",

