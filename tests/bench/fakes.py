@@ -56,6 +56,7 @@ class FakeWorker:
             return given
         return {
             "load": {},
+            "ready": {},
             "fork": {},
             "end": {},
             "prepare": {"size": 10**6, "dtype": "f8"},

@@ -158,13 +158,13 @@ def test_forks_of_one_worker_are_processes_of_their_own():
     asked = {"peer": "axiomjit", "case": "affine_10", "seed": 0, "pinned": True}
     with Nursery() as nursery:
         for _ in range(2):
-            with nursery.worker("axiomjit", serial=True) as fork:
+            with nursery.worker("axiomjit", True, "affine_10", 0) as fork:
                 assert fork.ask("prepare", **asked) == {"size": 10, "dtype": "f8"}
                 assert fork.ask("first")["first_s"] > 0
         lost = pytest.raises(Lost, match="ended with status")
-        with nursery.worker("axiomjit", serial=True) as fork, lost:
+        with nursery.worker("axiomjit", True, "affine_10", 0) as fork, lost:
             fork.ask("no such thing")  # its parent ends with it
-        with nursery.worker("axiomjit", serial=True) as fork:  # of a new parent
+        with nursery.worker("axiomjit", True, "affine_10", 0) as fork:  # of a new parent
             assert fork.ask("prepare", **asked)["size"] == 10
 
 
