@@ -48,7 +48,8 @@ def test_run_writes_and_prints(capsys, monkeypatch, tmp_path):
     assert code == 0
     assert "as fast as any: 4 of 4" in out
     assert "limits of the machine" in err
-    assert "4/4 choose, 0:00 left" in err
+    assert all(f" {name}, " in err for name in ("axpy", "horner", "distance", "choose"))
+    assert "\n4/4 " in err
     assert [p.name for p in read_result(path).peers] == ["numpy", "axiomjit", "numexpr"]
 
 
