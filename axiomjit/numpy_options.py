@@ -43,7 +43,7 @@ def only_defaults(function: str, **options: object) -> None:
 
 
 def axes_of(node: Node, axis: Axis) -> tuple[int, ...]:
-    """The dimensions that an `axis` argument names.
+    """The dimensions that an `axis` argument names, in the array's order, as NumPy walks them.
 
     Raises:
         numpy.exceptions.AxisError: no such dimension.
@@ -53,4 +53,4 @@ def axes_of(node: Node, axis: Axis) -> tuple[int, ...]:
         raise TypeError(f"'list' object cannot be interpreted as an integer: axis={axis}")
     if axis is None or (rank == 0 and axis in (0, -1)):
         return tuple(range(rank))
-    return normalize_axis_tuple(axis, rank)
+    return tuple(sorted(normalize_axis_tuple(axis, rank)))

@@ -215,11 +215,10 @@ RULES = {
 }
 
 
-MOVING = frozenset(
-    {*VIEWS, "index", "copy", "roll", "concatenate", "stack", "vstack", "hstack", "dstack"}
-    - {"broadcast_arrays"}
-)
+MOVING = frozenset({*VIEWS, "index", "copy", "roll"} - {"broadcast_arrays"})
 """What moves elements and leaves them as they are."""
+JOINING = frozenset({"concatenate", "stack", "vstack", "hstack", "dstack"})
+"""What does so where all operands are of one dtype."""
 
 
 def distance(step, rough):
@@ -233,8 +232,8 @@ def distance(step, rough):
     ulps = row.ulps if row else 0
     if not any(rough):
         return ulps
-    moves = step.name in MOVING and "dtype" not in dict(step.options)
-    return max(rough) if moves else None
+    moves = step.name in MOVING or (step.name in JOINING and len(set(step.operands)) == 1)
+    return max(rough) if moves and "dtype" not in dict(step.options) else None
 
 
 def determined(step, operands, result):

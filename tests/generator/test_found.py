@@ -42,6 +42,11 @@ FOUND = {
         lambda x, y: (np.copy(y), x.mean(axis=2, keepdims=True)),
         [numbers(1, 3, 2), np.ones(1)],
     ),
+    # numpy_options: dimensions walked in the order in which they were named
+    "first NaN over dimensions that are named backward": (
+        lambda x: x.max(axis=(1, 0)),
+        [np.array([[0, complex(np.nan, 5)], [complex(7, np.nan), 0]])[..., None].repeat(3, 2)],
+    ),
 }
 
 
