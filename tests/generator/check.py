@@ -204,6 +204,8 @@ def other_lengths(program, lengths, run):
         with quiet():
             results = list(run(plan, plain, signature.values))
     except Exception as error:
+        if isinstance(error, refusal_of(function, arguments)):
+            return True
         return Failure("lengths", type(error).__name__, repr(error))
     if values_of(other) is None:
         return True
@@ -215,6 +217,15 @@ def other_lengths(program, lengths, run):
         if found:
             return Failure("lengths", *found)
     return True
+
+
+def refusal_of(function, arguments):
+    """The types of error with which NumPy refuses arguments; none where it does not."""
+    try:
+        in_numpy(function, arguments)
+    except Exception as error:
+        return (type(error),)
+    return ()
 
 
 def check(program, ways=PLAIN):
