@@ -94,7 +94,8 @@ class Primitive(Record):
     @property
     def keeps_weak(self) -> bool:
         """Whether Python does this itself where all operands are Python numbers."""
-        return self.sign is not None or self.name in ("cast", "real", "imag", "conjugate")
+        named = ("cast", "real", "imag", "conjugate", "absolute")
+        return self.sign is not None or self.name in named
 
     @property
     def compares(self) -> bool:

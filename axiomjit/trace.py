@@ -258,6 +258,19 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], obj
     return method
 
 
+def _prefix(ufunc: np.ufunc) -> Callable[[Tracer], object]:
+    """A prefix operator: of a Python number it gives a Python number, unlike the ufunc."""
+
+    def method(self: Tracer) -> object:
+        made = UFUNCS[ufunc](self.node)
+        assert isinstance(made, Node)
+        return Tracer(made)
+
+    return method
+
+
+for _name, _ufunc in (("neg", np.negative), ("abs", np.absolute)):
+    setattr(Tracer, f"__{_name}__", _prefix(_ufunc))
 for _name, _ufunc in (
     ("add", np.add),
     ("sub", np.subtract),

@@ -88,10 +88,9 @@ def _extreme(step, operands, result):
     """Rows "maximum, minimum, ... of 0.0 and -0.0" and "max, min, ptp ... with several NaN"."""
     options = dict(step.options)
     others = [np.asarray(options[k]) for k in ("initial", "min", "max") if k in options]
-    first = operands[0]
-    walked = first.flags.c_contiguous or step.name in EITHER_ZERO  # the others are folds
-    several = first.dtype.kind == "c" and np.count_nonzero(np.isnan(first)) > 1
-    return not has_both_zeros(*operands, *others) and (walked or not several)
+    folds = step.name not in EITHER_ZERO
+    several = operands[0].dtype.kind == "c" and np.count_nonzero(np.isnan(operands[0])) > 1
+    return not has_both_zeros(*operands, *others) and not (folds and several)
 
 
 def _folded(step, operands):

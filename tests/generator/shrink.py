@@ -180,9 +180,9 @@ def _shorter(program):
     for k, a in arrays:
         for axis, n in enumerate(a.values.shape):
             if n > 1:
-                values = a.values.take(range(n // 2), axis)
-                yield _other_argument(program, k, a._replace(values=values))
-                yield _other_argument(program, k, a._replace(values=a.values.take(0, axis)))
+                for kept in (range(n // 2), range(n // 2, n), 0, n - 1):
+                    values = a.values.take(kept, axis)
+                    yield _other_argument(program, k, a._replace(values=values))
 
 
 def _cut(values, n, m):
