@@ -269,8 +269,8 @@ def _prefix(ufunc: np.ufunc) -> Callable[[Tracer], object]:
     return method
 
 
-for _name, _ufunc in (("neg", np.negative), ("abs", np.absolute)):
-    setattr(Tracer, f"__{_name}__", _prefix(_ufunc))
+setattr(Tracer, "__neg__", _prefix(np.negative))  # noqa: B010 - as those below
+setattr(Tracer, "__abs__", _prefix(np.absolute))  # noqa: B010
 for _name, _ufunc in (
     ("add", np.add),
     ("sub", np.subtract),

@@ -85,11 +85,14 @@ def is_small(value):
     return fits and array.dtype in EVERY
 
 
+REFUSALS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, MemoryError)
+
+
 def ran(step, values):
     """The value of a step, or None where NumPy refuses it or where it is not determined."""
     try:
         value = perform(step, values)
-    except (TypeError, ValueError, IndexError, OverflowError, AttributeError, ZeroDivisionError):
+    except REFUSALS:
         return None
     if isinstance(value, tuple | list) or value is NotImplemented or not is_small(value):
         return None
