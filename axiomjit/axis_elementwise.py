@@ -188,7 +188,8 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
 
 def _functions() -> dict[str, Function]:
     """A function for each name that NumPy has for a ufunc of the table with one result."""
-    ufuncs = ((n, getattr(np, n)) for n in dir(np) if isinstance(getattr(np, n), np.ufunc))
+    # Not dir(np): asking for each of its names loads f2py, testing and other modules (60 ms).
+    ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
     # The name that the graph of the seeds has for it.
     return functions | {"floordivide": _function("floordivide", np.floor_divide)}

@@ -96,6 +96,8 @@ def ran(step, values):
         return None
     if isinstance(value, tuple | list) or value is NotImplemented or not is_small(value):
         return None
+    if isinstance(value, bool):  # Of Python numbers: docs/differences.md.
+        return None
     operands = [np.asarray(values[o] if isinstance(o, At) else o) for o in step.operands]
     options = ((name, values[o] if isinstance(o, At) else o) for name, o in step.options)
     known = step._replace(options=tuple(options))
