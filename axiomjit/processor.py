@@ -29,6 +29,6 @@ def vector_bytes() -> int:
     except ImportError:
         return 16
     features = binding.get_host_cpu_features()
-    if features.get("avx512dq"):
+    if features.get("avx512dq") and features.get("avx512vl"):
         return 64
     return 32 if features.get("avx2") else 16

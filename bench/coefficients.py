@@ -23,6 +23,8 @@ Table = dict[str, tuple[float, ...]]
 IN_A_LINE = 3
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
+MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
+QUOTIENT = mpf("0.2001")
 
 
 TINY = mpf(10) ** -20
@@ -48,11 +50,6 @@ def _atanh_rest(z: Any) -> Any:
 def _log1p_rest(f: Any) -> Any:
     """(log(1 + f) - f + f**2 / 2) / f**3."""
     return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
-
-
-def _log1p_curve(f: Any) -> Any:
-    """(log(1 + f) - f) / f**2."""
-    return -mpf(1) / 2 if abs(f) < TINY else (mp.log1p(f) - f) / f**2
 
 
 def _inverse_root_of_cube(x: Any) -> Any:
@@ -150,26 +147,14 @@ TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
     "EXPM1": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 6, "f8": 10}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
-    # sqrt(1/2) <= m <= sqrt(2): s = (m - 1) / (m + 1) up to 0.1716
-    "LOG_BY_QUOTIENT": Target(
-        _atanh_rest, (0, mpf("0.1716") ** 2), lambda z: z, {"f4": 3, "f8": 7}
-    ),
-    "CBRT": Target(
-        _inverse_root_of_cube, (mpf("0.7071"), mpf("1.4143")), mp.cbrt, {"f4": 4, "f8": 7}
-    ),
+    # 3/4 <= m <= 3/2: s = (m - 1) / (m + 1) up to 1/5
+    "LOG_BY_QUOTIENT": Target(_atanh_rest, (0, QUOTIENT**2), lambda z: z, {"f4": 3, "f8": 7}),
+    "CBRT": Target(_inverse_root_of_cube, (mpf("0.75"), mpf("1.5")), mp.cbrt, {"f4": 4, "f8": 7}),
     # of powers; those of float32 are computed in float64
-    "LOG2": Target(_log2_rest, (0, mpf("0.1716") ** 2), lambda z: z**2, {"f8": 8}),
-    "LOG2_SHORT": Target(
-        _log2_slope, (mpf("-0.2929"), mpf("0.4143")), lambda f: 1 / _log2_slope(f), {"f8": 13}
-    ),
+    "LOG2": Target(_log2_rest, (0, QUOTIENT**2), lambda z: z**2, {"f8": 9}),
+    "LOG2_SHORT": Target(_log2_slope, MANTISSAS_LESS_1, lambda f: 1 / _log2_slope(f), {"f8": 13}),
     "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
-    "LOG": Target(_log1p_rest, (mpf("-0.2929"), mpf("0.4143")), lambda f: f**2, {"f4": 9}),
-    "LOG2_CURVE": Target(
-        lambda f: _log1p_curve(f) / mp.log(2), (mpf("-0.2929"), mpf("0.4143")), abs, {"f4": 10}
-    ),
-    "LOG10_CURVE": Target(
-        lambda f: _log1p_curve(f) / mp.log(10), (mpf("-0.2929"), mpf("0.4143")), abs, {"f4": 10}
-    ),
+    "LOG": Target(_log1p_rest, MANTISSAS_LESS_1, lambda f: f**2, {"f4": 9}),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
@@ -180,7 +165,7 @@ TARGETS: dict[str, Target] = {
     "TAN_SHORT": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
     "LOG1P_SHORT": Target(
         lambda f: _log2_slope(f) * mp.log(2),
-        (mpf("-0.2929"), mpf("0.4143")),
+        MANTISSAS_LESS_1,
         lambda f: 1 / _log2_slope(f),
         {"f8": 11},
     ),

@@ -27,6 +27,7 @@ from axiomjit.runtime import (
     tree_intrinsics,
     value_intrinsics,
 )
+from axiomjit.runtime.kernel_library import new_library
 from axiomjit.runtime.kernel_types import WordsType
 from axiomjit.runtime.plain import Parameter
 from axiomjit.runtime.vector_math import intrinsics as elementary
@@ -162,6 +163,7 @@ def compile_source(
                 types.void,
                 _flags(),
                 {},
+                library=new_library("kernel"),
             )
             symbol = str(result.fndesc.llvm_func_name)
             address = int(result.library.get_pointer_to_function(symbol))

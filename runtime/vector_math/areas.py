@@ -6,7 +6,7 @@ float32 is computed in float64, whose roots and inverses start from those of flo
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ARCTANH, LOG1P_SHORT
 from axiomjit.runtime.vector_math.constants import INFINITY, LN2, NAN
-from axiomjit.runtime.vector_math.logarithm import natural, of_sum, split_normal
+from axiomjit.runtime.vector_math.logarithm import natural, of_sum, split
 
 FAR = 2.0**40
 """From here on x + sqrt(x**2 + 1) is 2 x."""
@@ -20,10 +20,10 @@ Sum = tuple[Value, Value]
 
 def _short_log(m: Arithmetic, x: Value) -> Value:
     """log(x) of a normal number, right for float32."""
-    exponent, mantissa = split_normal(m, x)
+    exponent, mantissa = split(m, x)
     f = mantissa - 1.0
     rest = f * m.polynomial(f, LOG1P_SHORT["f8"])
-    return m.fma(m.to_float(exponent), sum(LN2["f8"]), rest)
+    return m.fma(exponent, sum(LN2["f8"]), rest)
 
 
 def _short_root(m: Arithmetic, x: Value) -> Value:

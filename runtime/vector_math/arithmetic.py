@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from axiomjit.runtime.vector_math.constants import INFINITY, NAN
+
 Value = Any
 """A float, an integer of the same width, or a truth, of one arithmetic."""
 
@@ -132,7 +134,30 @@ class Arithmetic(ABC):
     def scaled(self, x: Value, whole: Value) -> Value:
         """x * 2**whole for x near 1, rounded once where that is below the normal numbers.
 
-        The exponent may be twice beyond that of normal numbers.
+        The exponent may be twice beyond that of normal numbers; where it is NaN so is x.
         """
-        half = whole >> 1
-        return x * self.power_of_two(half) * self.power_of_two(whole - half)
+        exponent = self.nearest_whole(whole, 1.0)[1]
+        half = exponent >> 1
+        return x * self.power_of_two(half) * self.power_of_two(exponent - half)
+
+    def _split(self, x: Value) -> tuple[Value, Value]:
+        """The parts of x as an integer and a float."""
+        lift = self.mantissa + 2
+        low = x < 2.0 ** (1 - self.bias)
+        bits = self.bits(self.select(low, x * 2.0**lift, x))
+        exponent = (bits - self.bits(self.constant(0.75))) >> self.mantissa
+        rest = self.number(bits - (exponent << self.mantissa))
+        return self.select(low, exponent - lift, exponent), rest
+
+    def mantissa_part(self, x: Value) -> Value:
+        """A positive number over a power of 2, from 3/4 to 3/2; of others it has no meaning."""
+        return self._split(x)[1]
+
+    def exponent_part(self, x: Value) -> Value:
+        """The exponent of that power, as a float."""
+        return self.to_float(self._split(x)[0])
+
+    def log_limits(self, x: Value, result: Value) -> Value:
+        """The limits of a logarithm where x is not a positive finite number, else the result."""
+        limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
+        return self.select((x > 0.0) & (x < INFINITY), result, limit)

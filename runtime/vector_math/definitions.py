@@ -7,11 +7,17 @@ from llvmlite import ir
 PURE = ("nounwind", "willreturn", "memory(none)")
 
 
-def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
-    """A function of the module, of `arity` values to one of the same type, and its builder."""
+def declare(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
+    """A function of the module, of `arity` values to one of the same type."""
     function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), name)
-    function.linkage = "internal"
     add_attributes(function, *PURE, *attributes)
+    return function
+
+
+def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
+    """A function that only this module has, and its builder."""
+    function = declare(module, name, kind, arity, *attributes)
+    function.linkage = "internal"
     return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 

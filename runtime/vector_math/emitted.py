@@ -5,7 +5,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math import rare
+from axiomjit.processor import vector_bytes
+from axiomjit.runtime.vector_math import native, rare
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.definitions import call
 
@@ -183,6 +184,38 @@ class Emitted(Arithmetic):
         kind = FLOATS[self.code]
         function = rare.beyond(self.builder.module, name, kind, self.lanes, bound, slow)
         return self.lane(self.builder.call(function, [x.value, usual.value]))
+
+    def _step(self, name: str, *operands: Value) -> Lane:
+        """A step of `Arithmetic`, by the instruction for it where there is one."""
+        basic: Callable[..., Lane] = getattr(Arithmetic, name)
+        if vector_bytes() < native.BYTES:
+            return basic(self, *operands)
+        values = [operand.value for operand in operands]
+        if self.lanes > 1:
+            return self.lane(native.emit(self.builder, name, values))
+
+        def single(builder: Any, *args: Any) -> Any:
+            return basic(Emitted(builder, self.code, 1), *(Lane(builder, a) for a in args)).value
+
+        kind = FLOATS[self.code]
+        function = native.step(self.builder.module, name, kind, len(values), single)
+        return self.lane(self.builder.call(function, values))
+
+    def mantissa_part(self, x: Value) -> Lane:
+        """x over a power of 2, from 3/4 to 3/2."""
+        return self._step("mantissa_part", x)
+
+    def exponent_part(self, x: Value) -> Lane:
+        """The exponent of that power."""
+        return self._step("exponent_part", x)
+
+    def scaled(self, x: Value, whole: Value) -> Lane:
+        """x * 2**whole."""
+        return self._step("scaled", x, whole)
+
+    def log_limits(self, x: Value, result: Value) -> Lane:
+        """The limits of a logarithm where x is not a positive finite number, else the result."""
+        return self._step("log_limits", x, result)
 
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
         """An entry of a table."""

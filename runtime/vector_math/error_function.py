@@ -42,7 +42,7 @@ def _far(m: Arithmetic, x: Value) -> Value:
     inverse = 1.0 / divisor
     result = product * inverse
     rest = m.fma(-result, divisor, product) + m.fma(-result, divisor_low, product_low)
-    return m.scaled(m.fma(rest, inverse, result), exponent)
+    return m.scaled(m.fma(rest, inverse, result), whole)
 
 
 def _erf_of_doubles(m: Arithmetic, x: Value) -> Value:

@@ -3,7 +3,7 @@
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import CBRT, EXP2, EXP2_SHORT, LOG2, LOG2_SHORT
 from axiomjit.runtime.vector_math.constants import INFINITY, NAN
-from axiomjit.runtime.vector_math.logarithm import split_binary
+from axiomjit.runtime.vector_math.logarithm import split
 
 TWO_OVER_LN2 = (2.8853900817779268, 4.0710547481862066e-17)
 TWO_THIRDS_OVER_LN2 = (0.9617966939259756, 5.0577616648125907e-17)
@@ -14,7 +14,7 @@ ROOTS_OF_2 = (0.7937005259840998, 1.2599210498948732)
 def cbrt(m: Arithmetic, x: Value) -> Value:
     """The cube root: an inverse root by polynomial, better by a step, and the root by another."""
     size = abs(x)
-    exponent, mantissa = split_binary(m, size)
+    exponent, mantissa = split(m, size)
     third, whole = m.nearest_whole(exponent, 1.0 / 3.0)
     left = exponent - third * 3.0
     below, above = left < 0.0, left > 0.0
@@ -37,7 +37,7 @@ def _log2_pair(m: Arithmetic, x: Value) -> tuple[Value, Value]:
 
     m = (1 + s) / (1 - s), log2(m) = 2/log(2) (s + s**3 / 3) + s**5 q(s**2).
     """
-    exponent, mantissa = split_binary(m, x)
+    exponent, mantissa = split(m, x)
     f, d = mantissa - 1.0, mantissa + 1.0
     d_low = mantissa - (d - 1.0)
     inverse = 1.0 / d
@@ -70,12 +70,12 @@ def _of_doubles(m: Arithmetic, size: Value, y: Value) -> Value:
     whole, exponent = m.nearest_whole(limited, 1.0)
     lost = m.fma(y, high, -product) + y * low
     r = (limited - whole) + m.select(abs(product) < 1100.0, lost, 0.0)
-    return m.scaled(m.fma(r, m.polynomial(r, EXP2["f8"]), 1.0), exponent)
+    return m.scaled(m.fma(r, m.polynomial(r, EXP2["f8"]), 1.0), whole)
 
 
 def _of_singles(m: Arithmetic, size: Value, y: Value) -> Value:
     """`_of_doubles` of float32; the logarithm and the power are float64."""
-    exponent, mantissa = split_binary(m, size)
+    exponent, mantissa = split(m, size)
     w = m.wide
     f = m.widened(mantissa) - 1.0
     logarithm = w.fma(f, w.polynomial(f, LOG2_SHORT["f8"]), m.widened(exponent))

@@ -10,8 +10,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.processor import vector_bytes
-from axiomjit.runtime.vector_math.definitions import add_attributes, call, define, keep, variants
+from axiomjit.runtime.vector_math import library
+from axiomjit.runtime.vector_math.definitions import call
 
 INDEX = ir.IntType(32)
 
@@ -22,51 +22,39 @@ def beyond(
     """The function f(x, usual) of numbers or vectors: `slow` of x where |x| > bound, else `usual`.
 
     Args:
-        module: where it is, or becomes, a function.
+        module: where it is to be called.
         name: that of the function of numbers.
         kind: the type of a number.
         lanes: length of the vectors; 1 for numbers.
         bound: of the numbers whose results are the usual ones.
         slow: emission of the result of one number, from a builder and the number.
     """
-    if name not in module.globals:
-        one, builder = define(module, f"{name}_one", kind, 1, "noinline")
-        builder.ret(slow(builder, one.args[0]))
-        function, builder = define(module, name, kind, 2, "noinline")
-        _test(function, builder, bound)
-        builder.ret(builder.call(one, [function.args[0]]))
-        # In a loop that holds wider elements as well a vector is half full.
-        size = vector_bytes() // (4 if isinstance(kind, ir.FloatType) else 8)
-        forms = {n: _vector_form(function, bound, n) for n in sorted({size, size // 2})}
-        names = {length: form.name for length, form in forms.items()}
-        add_attributes(function, variants(name, 2, names))
-        keep(module, list(forms.values()))
-    return module.globals[name if lanes == 1 else _form_name(name, lanes)]
+
+    def body(builder: Any, form: Any) -> Any:
+        _test(form, builder, bound)
+        if not isinstance(form.args[0].type, ir.VectorType):
+            return slow(builder, form.args[0])
+        return _one_by_one(builder, form, builder.module.globals[name])
+
+    return library.function(module, name, kind, 2, lanes, body)
 
 
-def _form_name(name: str, lanes: int) -> str:
-    return f"{name}_x{lanes}"
-
-
-def _vector_form(single: Any, bound: float, length: int) -> Any:
-    """The function for vectors, which calls that of single numbers for each lane if it must."""
-    vector = ir.VectorType(single.args[0].type, length)
-    form, builder = define(single.module, _form_name(single.name, length), vector, 2, "noinline")
-    _test(form, builder, bound)
+def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
+    """The results of the function of single numbers for each lane of a form's operands."""
+    x, usual = form.args
     before, step, done = builder.block, *(form.append_basic_block(n) for n in ("lane", "done"))
     builder.branch(step)
     builder.position_at_end(step)
-    lane, result = builder.phi(INDEX), builder.phi(vector)
+    lane, result = builder.phi(INDEX), builder.phi(x.type)
     numbers = [builder.extract_element(argument, lane) for argument in form.args]
     changed = builder.insert_element(result, builder.call(single, numbers), lane)
     following = builder.add(lane, INDEX(1))
-    for phi, start, then in ((lane, INDEX(0), following), (result, form.args[1], changed)):
+    for phi, start, then in ((lane, INDEX(0), following), (result, usual, changed)):
         phi.add_incoming(start, before)
         phi.add_incoming(then, step)
-    builder.cbranch(builder.icmp_unsigned("<", following, INDEX(length)), step, done)
+    builder.cbranch(builder.icmp_unsigned("<", following, INDEX(x.type.count)), step, done)
     builder.position_at_end(done)
-    builder.ret(changed)
-    return form
+    return changed
 
 
 def _test(function: Any, builder: Any, bound: float) -> None:

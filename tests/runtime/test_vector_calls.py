@@ -41,7 +41,7 @@ def agree(lines, codes):
 def called(llvm):
     """Names of the vector functions that the loop of the kernel calls."""
     body = llvm[llvm.index("vector.body:") :]
-    return set(re.findall(r"@axiomjit_(\w+)_called_x\d+", body[: body.index("br i1")]))
+    return set(re.findall(r"@axiomjit_(\w+?)(?:_called)?_x\d+\(", body[: body.index("br i1")]))
 
 
 @pytest.mark.parametrize("code", ["f4", "f8"])
@@ -59,4 +59,4 @@ def test_float32_beside_float64_fills_half_a_vector():
 
 def test_the_first_calls_are_inlined():
     llvm = agree([f"{name}(x)" for name in OF_ONE[:INLINED]], ["f8"] * (INLINED + 1))
-    assert "axiomjit_" not in llvm
+    assert called(llvm) == set()

@@ -1,0 +1,74 @@
+"""Functions that kernels call, each compiled once per process: the elementary ones and their parts.
+
+A kernel's module declares the function of single numbers, which names, by LLVM's vector function
+ABI, the functions of vectors that loops are to call for it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core.registry import cpu_target
+
+from axiomjit.processor import vector_bytes
+from axiomjit.runtime.vector_math.definitions import add_attributes, declare, keep, variants
+
+Body = Callable[[Any, Any], Any]
+"""Emits a function: the result, from a builder and the function."""
+
+_LIBRARIES: dict[str, Any] = {}
+"""Numba's library of each function compiled so far, which keeps its code loaded."""
+
+
+def lanes_of(kind: Any) -> tuple[int, ...]:
+    """Lengths of the vectors that functions have forms for.
+
+    Beside float64 a vector of float32 is half full; and if it is full, it goes with two of float64.
+    """
+    whole = vector_bytes() // (4 if isinstance(kind, ir.FloatType) else 8)
+    return tuple(lanes for lanes in (whole // 2, whole) if lanes > 1)
+
+
+def form_name(name: str, lanes: int) -> str:
+    """The name of a function's form for vectors of so many lanes; 1: of single numbers."""
+    return name if lanes == 1 else f"{name}_x{lanes}"
+
+
+def function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Body) -> Any:
+    """A function of the library, for calls in a module; compiled if it never was.
+
+    Args:
+        module: where it is to be called.
+        name: of the form for single numbers.
+        kind: the type of operands and result.
+        arity: count of operands.
+        lanes: of the form that is called; 1 for single numbers, whose loops become vector loops.
+        body: emission of every form.
+    """
+    if name not in _LIBRARIES:
+        _compile(name, kind, arity, body)
+    if name not in module.globals:
+        _declare(module, name, kind, arity)
+    return module.globals[form_name(name, lanes)]
+
+
+def _declare(module: Any, name: str, kind: Any, arity: int) -> None:
+    lengths = lanes_of(kind)
+    forms = [declare(module, form_name(name, n), ir.VectorType(kind, n), arity) for n in lengths]
+    single = declare(module, name, kind, arity)
+    named = {n: form.name for n, form in zip(lengths, forms, strict=True)}
+    add_attributes(single, variants(name, arity, named))
+    keep(module, forms)
+
+
+def _compile(name: str, kind: Any, arity: int, body: Body) -> None:
+    library = cpu_target.target_context.codegen().create_library(name)
+    module = library.create_ir_module(name)
+    _declare(module, name, kind, arity)
+    for lanes in (1, *lanes_of(kind)):
+        form = module.globals[form_name(name, lanes)]
+        builder = ir.IRBuilder(form.append_basic_block("entry"))
+        builder.ret(body(builder, form))
+    library.add_ir_module(module)
+    library.finalize()
+    _LIBRARIES[name] = library
