@@ -82,9 +82,9 @@ def take(operands: Sequence[np.ndarray], labels: Labels, out: np.ndarray) -> Non
     values, positions = operands
     along = labels[0].index(out.ndim)
     length = values.shape[along]
-    if out.size == 0 == length:
+    if not out.size:  # NumPy does not look at the positions then.
         return
-    if positions.size and not -length <= positions.min() <= positions.max() < length:
+    if not -length <= positions.min() <= positions.max() < length:
         wrong = positions[(positions < -length) | (positions >= length)].flat[0]
         raise PositionError(
             f"take of position {wrong}",

@@ -186,10 +186,11 @@ def _sign_of_nan(step, operands, result):
 
 def _absolute(step, operands, result):
     """Row "absolute of complex arrays": only where NumPy's two formulas agree."""
-    value = np.atleast_1d(operands[0])
+    value = operands[0]
     if value.dtype.kind != "c":
         return True
-    return same_bits(np.abs(value), np.abs(value[..., ::-1])[..., ::-1])
+    row = np.tile(np.ravel(value), 2)
+    return same_bits(np.abs(row), np.abs(row[::-1])[::-1])
 
 
 def _as_arrays(step, operands, result):

@@ -149,6 +149,10 @@ SMALL = {
         lambda x, k: np.take(np.broadcast_to(x, (2, 6)), k, axis=1),
         [numbers(6), np.array([[1, -1]])],
     ),
+    "nothing taken beyond the end": (
+        lambda x: np.take(x, np.array([[1]]), axis=1),
+        [np.zeros((0, 1))],
+    ),
     "nothing taken from nothing": (lambda x: np.take(x, 0, axis=-1), [np.zeros((0, 2, 0))]),
     "taken by unsigned positions": (
         lambda x, k: np.take(x, k),
