@@ -11,13 +11,14 @@ from typing import Any
 
 from mpmath import mp, mpf
 
+from axiomjit.bench import power_tables
 from axiomjit.bench.minimax import DIGITS, Target, fit
 
 PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients of polynomials, lowest power first. Written by bench/coefficients.py."""
+HEAD = '''"""Coefficients of polynomials, lowest power first, and tables. Made by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
-"""The coefficients per precision."""
+"""The numbers per precision."""
 # fmt: off
 '''
 IN_A_LINE = 3
@@ -25,6 +26,8 @@ HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
 QUOTIENT = mpf("0.2001")
+BY_INVERSE = (-mpf("0.0372"), mpf(1) / 16)
+"""What numbers times `power_tables.TABLES["POWER_INVERSE"]` exceed 1 by."""
 
 
 TINY = mpf(10) ** -20
@@ -52,16 +55,14 @@ def _log1p_rest(f: Any) -> Any:
     return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
 
 
-def _inverse_root_of_cube(x: Any) -> Any:
-    return mp.cbrt(1 / x)
+def _cbrt_slope(d: Any) -> Any:
+    """(cbrt(1 + d) - 1) / d."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.cbrt(1 + d) - 1) / d
 
 
-def _log2_rest(z: Any) -> Any:
-    """(log2((1 + s) / (1 - s)) - 2 s / log(2) - 2 s**3 / (3 log(2))) / s**5 of z = s**2."""
-    s = mp.sqrt(z)
-    if z < TINY:
-        return 2 / (5 * mp.log(2))
-    return (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5 / mp.log(2)
+def _log1p_third(d: Any) -> Any:
+    """(log(1 + d) - d + d**2 / 2) / d**3."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.log1p(d) - d + d**2 / 2) / d**3
 
 
 def _log2_slope(f: Any) -> Any:
@@ -149,11 +150,9 @@ TARGETS: dict[str, Target] = {
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
     # 3/4 <= m <= 3/2: s = (m - 1) / (m + 1) up to 1/5
     "LOG_BY_QUOTIENT": Target(_atanh_rest, (0, QUOTIENT**2), lambda z: z, {"f4": 3, "f8": 7}),
-    "CBRT": Target(_inverse_root_of_cube, (mpf("0.75"), mpf("1.5")), mp.cbrt, {"f4": 4, "f8": 7}),
-    # of powers; those of float32 are computed in float64
-    "LOG2": Target(_log2_rest, (0, QUOTIENT**2), lambda z: z**2, {"f8": 9}),
-    "LOG2_SHORT": Target(_log2_slope, MANTISSAS_LESS_1, lambda f: 1 / _log2_slope(f), {"f8": 13}),
-    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
+    # a fourth of a binade, by its middle
+    "CBRT": Target(_cbrt_slope, (-mpf(1) / 9, mpf(1) / 9), abs, {"f4": 5, "f8": 11}),
+    "POWER": Target(_log1p_third, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
     "LOG": Target(_log1p_rest, MANTISSAS_LESS_1, lambda f: f**2, {"f4": 9}),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
@@ -181,9 +180,15 @@ TARGETS: dict[str, Target] = {
 }
 
 
+NAMES = (*TARGETS, *power_tables.TABLES)
+"""Of all tables."""
+
+
 def table(name: str) -> dict[str, tuple[float, ...]]:
     """The entry of the table with this name."""
     with mp.workdps(DIGITS):
+        if name in power_tables.TABLES:
+            return power_tables.made(name)
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 
@@ -204,9 +209,9 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
 def main() -> None:
     """Write the table, or print some of its entries."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *TARGETS])
+    parser.add_argument("names", nargs="*", choices=[[], *NAMES])
     names = parser.parse_args().names
-    made = text({name: table(name) for name in names or TARGETS})
+    made = text({name: table(name) for name in names or NAMES})
     if names:
         print(made)
     else:

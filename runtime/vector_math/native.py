@@ -13,35 +13,51 @@ from llvmlite import ir
 
 from axiomjit.runtime.vector_math.definitions import define, keep, variants
 
+Instruction = Callable[..., Any]
+"""Emits a step, from a builder and operands."""
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
 BYTES = 64
 """Of the vectors that the instructions work on."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
+ONE = INT(0b0000)
+"""Mantissas from 1 to 2, with the sign of the number."""
 THREE_QUARTERS = INT(0b0011)
 """Mantissas from 3/4 to 3/2, with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers by kind of number, from the lowest: quiet NaN, signalling NaN, 0, 1,
--infinity, infinity, negative, positive; 0: the result, 2: the number, 3: NaN, 4, 5: infinities."""
+-infinity, infinity, negative, positive; 0: the result, 1, 2: the number, 3: NaN, 4, 5: infinities.
+"""
+ENDS = 0x22 | 0x1 << 8 | 0x11 << 16
 
 
 def _bits(kind: Any) -> int:
     return int(kind.count) * (32 if isinstance(kind.element, ir.FloatType) else 64)
 
 
+def _called(builder: Any, name: str, kind: Any, operands: Sequence[Any]) -> Any:
+    """A call of llvm.x86.`name`, whose results are of a kind."""
+    full = f"llvm.x86.{name}"
+    function = builder.module.globals.get(full)
+    if function is None:
+        function_type = ir.FunctionType(kind, [value.type for value in operands])
+        function = ir.Function(builder.module, function_type, full)
+    return builder.call(function, operands)
+
+
 def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
-    """A call of llvm.x86.avx512.mask.`name`, every lane of it."""
+    """The instruction `name` of AVX-512 to every lane."""
     given = [*operands, ir.IntType(max(kind.count, 8))(-1)]
     if _bits(kind) == 8 * BYTES:
         given.append(CURRENT_ROUNDING)
-    scalar = "s" if isinstance(kind.element, ir.FloatType) else "d"
-    full = f"llvm.x86.avx512.mask.{name}.p{scalar}.{_bits(kind)}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        function_type = ir.FunctionType(kind, [value.type for value in given])
-        function = ir.Function(builder.module, function_type, full)
-    return builder.call(function, given)
+    letter = "s" if isinstance(kind.element, ir.FloatType) else "d"
+    return _called(builder, f"avx512.mask.{name}.p{letter}.{_bits(kind)}", kind, given)
+
+
+def _integers(kind: Any) -> Any:
+    """The type of as many integers of the same length."""
+    return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
 
 
 def _undefined(kind: Any) -> Any:
@@ -52,8 +68,16 @@ def _mantissa(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, THREE_QUARTERS, _undefined(x.type))
 
 
+def _significand(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
+
+
+def _binade(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+
+
 def _exponent(builder: Any, x: Any) -> Any:
-    below = _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+    below = _binade(builder, x)
     one = ir.Constant(x.type, 1.0)
     lower = builder.fcmp_ordered("<", _mantissa(builder, x), one)
     return builder.select(lower, builder.fadd(below, one), below)
@@ -63,18 +87,57 @@ def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
 
 
-def _log_limits(builder: Any, x: Any, result: Any) -> Any:
-    whole = ir.VectorType(ir.IntType(_bits(x.type) // x.type.count), x.type.count)
-    table = ir.Constant(whole, LOGARITHM_LIMITS)
-    return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
+def _odd_sign(builder: Any, x: Any) -> Any:
+    """Numbers beyond integers become the smallest one, which is even."""
+    kind = _integers(x.type)
+    if _bits(x.type) < 8 * BYTES:
+        whole = _called(builder, "avx.cvt.ps2dq.256", kind, [x])
+    else:
+        name = f"cvtp{'s2d' if kind.element.width == 32 else 'd2q'}q"
+        rest = [_undefined(kind), ir.IntType(kind.count)(-1), CURRENT_ROUNDING]
+        whole = _called(builder, f"avx512.mask.{name}.512", kind, [x, *rest])
+    last = builder.shl(whole, ir.Constant(kind, [kind.element.width - 1] * kind.count))
+    return builder.bitcast(last, x.type)
 
 
-INSTRUCTIONS: dict[str, Callable[..., Any]] = {
+def _limits(table: int) -> Instruction:
+    """A result, or what the table answers to x."""
+
+    def emit(builder: Any, x: Any, result: Any) -> Any:
+        answers = ir.Constant(_integers(x.type), table)
+        return _instruction(builder, "fixupimm", x.type, result, x, answers, INT(0))
+
+    return emit
+
+
+INSTRUCTIONS: dict[str, Instruction] = {
+    "significand": _significand,
+    "binade": _binade,
     "mantissa_part": _mantissa,
     "exponent_part": _exponent,
     "scaled": _scaled,
-    "log_limits": _log_limits,
+    "log_limits": _limits(LOGARITHM_LIMITS),
+    "ends_kept": _limits(ENDS),
+    "odd_sign": _odd_sign,
 }
+
+
+def looked_up(table: Sequence[float], leading: int) -> Instruction:
+    """The step of that name for a table of 16."""
+
+    def emit(builder: Any, x: Any) -> Any:
+        kind, whole = x.type, _integers(x.type)
+        single = isinstance(kind.element, ir.FloatType)
+        count = ir.Constant(whole, [(23 if single else 52) - leading] * kind.count)
+        index = builder.lshr(builder.bitcast(x, whole), count)
+        rows = [table[k : k + kind.count] for k in range(0, len(table), kind.count)]
+        entries = [ir.Constant(kind, [ir.Constant(kind.element, v) for v in row]) for row in rows]
+        letter = "s" if single else "d"
+        name = f"permvar.{letter}f" if len(rows) == 1 else f"vpermi2var.p{letter}"
+        operands = [entries[0], index, *entries[1:]]
+        return _called(builder, f"avx512.{name}.{_bits(kind)}", kind, operands)
+
+    return emit
 
 
 def _halves(builder: Any, value: Any) -> list[Any]:
@@ -83,23 +146,26 @@ def _halves(builder: Any, value: Any) -> list[Any]:
     return [builder.shuffle_vector(value, _undefined(value.type), mask) for mask in masks]
 
 
-def emit(builder: Any, name: str, operands: Sequence[Any]) -> Any:
+def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
     """A step of vectors, in as many instructions as they are long."""
     kind = operands[0].type
     if _bits(kind) <= 8 * BYTES:
-        return INSTRUCTIONS[name](builder, *operands)
+        return instruction(builder, *operands)
     halves = zip(*(_halves(builder, value) for value in operands), strict=True)
-    low, high = (emit(builder, name, half) for half in halves)
+    low, high = (emit(builder, instruction, half) for half in halves)
     mask = ir.Constant(ir.VectorType(INT, kind.count), list(range(kind.count)))
     return builder.shuffle_vector(low, high, mask)
 
 
-def step(module: Any, name: str, kind: Any, arity: int, basic: Callable[..., Any]) -> Any:
+def step(
+    module: Any, name: str, instruction: Instruction, kind: Any, arity: int, basic: Instruction
+) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
     Args:
         module: where it is, or becomes, a function.
         name: of the step.
+        instruction: emission of the step on vectors.
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
@@ -110,7 +176,7 @@ def step(module: Any, name: str, kind: Any, arity: int, basic: Callable[..., Any
         for lanes in (8, 16):
             vector = ir.VectorType(kind, lanes)
             form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
-            builder.ret(emit(builder, name, form.args))
+            builder.ret(emit(builder, instruction, form.args))
             forms.append(form)
         names = {form.args[0].type.count: form.name for form in forms}
         function, builder = define(
