@@ -1,6 +1,7 @@
 """Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
 
-`bench.minimax` has the method. With names of tables, only those are computed anew and printed.
+`bench.minimax` has the method, `bench.points` that of points. With names of tables, only those are
+computed anew and printed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from mpmath import mp, mpf
 
 from axiomjit.bench.minimax import DIGITS, Target, fit
+from axiomjit.bench.points import POINTS, points
 
 PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
 HEAD = '''"""Coefficients of polynomials, lowest power first. Written by bench/coefficients.py."""
@@ -172,18 +174,20 @@ TARGETS: dict[str, Target] = {
     # |s| up to tanh(0.587 log(2) / 2)
     "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
-    "ARCTAN": Target(_arctan_rest, (0, 1), lambda z: z, {"f4": 9, "f8": 20}),
-    "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),
+    "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
     "TANH_NEAR": Target(_tanh_rest, (0, mpf("0.55") ** 2), lambda z: z, {"f8": 11}),
     "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
     "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
 }
+NAMES = (*TARGETS, *POINTS)
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
     """The entry of the table with this name."""
     with mp.workdps(DIGITS):
+        if name in POINTS:
+            return points(name)
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 
@@ -204,9 +208,9 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
 def main() -> None:
     """Write the table, or print some of its entries."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *TARGETS])
+    parser.add_argument("names", nargs="*", choices=[[], *NAMES])
     names = parser.parse_args().names
-    made = text({name: table(name) for name in names or TARGETS})
+    made = text({name: table(name) for name in names or NAMES})
     if names:
         print(made)
     else:

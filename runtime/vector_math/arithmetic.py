@@ -98,7 +98,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
-        """An entry of the table with this name, inside a recipe of `beyond`."""
+        """An entry of the table with this name."""
 
     def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
         """The sum of coefficients[k] * x**k, by Horner's rule."""
@@ -156,6 +156,10 @@ class Arithmetic(ABC):
     def exponent_part(self, x: Value) -> Value:
         """The exponent of that power, as a float."""
         return self.to_float(self._split(x)[0])
+
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry at an integer modulo the length of a table of 16 or 32 numbers."""
+        return self.entry(name, table, index & len(table) - 1)
 
     def log_limits(self, x: Value, result: Value) -> Value:
         """The limits of a logarithm where x is not a positive finite number, else the result."""

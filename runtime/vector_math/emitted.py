@@ -188,18 +188,33 @@ class Emitted(Arithmetic):
     def _step(self, name: str, *operands: Value) -> Lane:
         """A step of `Arithmetic`, by the instruction for it where there is one."""
         basic: Callable[..., Lane] = getattr(Arithmetic, name)
+        made: Lane = self._by(name, native.INSTRUCTIONS[name], basic, *operands)
+        return made
+
+    def _by(
+        self, name: str, instruction: Callable[..., Any], basic: Callable[..., Any], *operands: Any
+    ) -> Any:
+        """What `basic` does, by an instruction where there are such for vectors."""
         if vector_bytes() < native.BYTES:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
-            return self.lane(native.emit(self.builder, name, values))
+            return self.lane(native.emit(self.builder, instruction, values))
 
         def single(builder: Any, *args: Any) -> Any:
             return basic(Emitted(builder, self.code, 1), *(Lane(builder, a) for a in args)).value
 
-        kind = FLOATS[self.code]
-        function = native.step(self.builder.module, name, kind, len(values), single)
+        module, kind = self.builder.module, FLOATS[self.code]
+        function = native.step(module, name, kind, len(values), single, instruction)
         return self.lane(self.builder.call(function, values))
+
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry at an integer modulo the length of a table."""
+
+        def basic(m: Emitted, bits: Lane) -> Value:
+            return Arithmetic.lookup(m, name, table, m.bits(bits))
+
+        return self._by(f"lookup_{name}", native.lookup(table), basic, self.number(index))
 
     def mantissa_part(self, x: Value) -> Lane:
         """x over a power of 2, from 3/4 to 3/2."""
@@ -219,9 +234,18 @@ class Emitted(Arithmetic):
 
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
         """An entry of a table."""
-        where = rare.table(self.builder.module, f"axiomjit_{name}", FLOATS[self.code], table)
-        place = self.builder.gep(where, [index.value.type(0), index.value])
-        return self.lane(self.builder.load(place))
+        full = f"axiomjit_{name}_{self.code}"
+        where = rare.table(self.builder.module, full, FLOATS[self.code], table)
+        if self.lanes == 1:
+            return self.lane(self._loaded(where, index.value))
+        result = ir.Constant(of_lanes(FLOATS[self.code], self.lanes), ir.Undefined)
+        for lane in map(rare.INDEX, range(self.lanes)):
+            number = self._loaded(where, self.builder.extract_element(index.value, lane))
+            result = self.builder.insert_element(result, number, lane)
+        return self.lane(result)
+
+    def _loaded(self, table: Any, index: Any) -> Any:
+        return self.builder.load(self.builder.gep(table, [index.type(0), index]))
 
     @property
     def wide(self) -> "Emitted":

@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import define, keep, variants
+from axiomjit.runtime.vector_math.definitions import call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
@@ -37,11 +37,7 @@ def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
         given.append(CURRENT_ROUNDING)
     scalar = "s" if isinstance(kind.element, ir.FloatType) else "d"
     full = f"llvm.x86.avx512.mask.{name}.p{scalar}.{_bits(kind)}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        function_type = ir.FunctionType(kind, [value.type for value in given])
-        function = ir.Function(builder.module, function_type, full)
-    return builder.call(function, given)
+    return call_as(builder, full, kind, given)
 
 
 def _undefined(kind: Any) -> Any:
@@ -77,24 +73,65 @@ INSTRUCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+def lookup(table: Sequence[float]) -> Callable[..., Any]:
+    """The instruction that looks into a table at the lowest bits of its operand."""
+
+    def emission(builder: Any, x: Any) -> Any:
+        return _looked_up(builder, tuple(table), x)
+
+    return emission
+
+
+def _looked_up(builder: Any, table: Sequence[float], x: Any) -> Any:
+    """vpermps and the like know tables of one or two vectors of 512 bits."""
+    element, lanes = x.type.element, x.type.count
+    scalar, bits = ("ps", 32) if isinstance(element, ir.FloatType) else ("pd", 64)
+    full = 8 * BYTES // bits
+    if lanes < full:
+        mask = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
+        wide = _looked_up(builder, table, builder.shuffle_vector(x, _undefined(x.type), mask))
+        mask = ir.Constant(ir.VectorType(INT, lanes), list(range(lanes)))
+        return builder.shuffle_vector(wide, _undefined(wide.type), mask)
+    index = builder.bitcast(x, ir.VectorType(ir.IntType(bits), full))
+    if len(table) > 2 * full:
+        half = len(table) // 2
+        low, high = (_looked_up(builder, part, x) for part in (table[:half], table[half:]))
+        bit = builder.and_(index, ir.Constant(index.type, half))
+        upper = builder.icmp_unsigned("!=", bit, ir.Constant(index.type, 0))
+        return builder.select(upper, high, low)
+    parts = [ir.Constant(x.type, list(table[k : k + full])) for k in range(0, len(table), full)]
+    if len(parts) == 1:
+        short = "sf" if scalar == "ps" else "df"
+        return call_as(builder, f"llvm.x86.avx512.permvar.{short}.512", x.type, [parts[0], index])
+    name = f"llvm.x86.avx512.vpermi2var.{scalar}.512"
+    return call_as(builder, name, x.type, [parts[0], index, parts[1]])
+
+
 def _halves(builder: Any, value: Any) -> list[Any]:
     half = value.type.count // 2
     masks = [ir.Constant(ir.VectorType(INT, half), list(range(k, k + half))) for k in (0, half)]
     return [builder.shuffle_vector(value, _undefined(value.type), mask) for mask in masks]
 
 
-def emit(builder: Any, name: str, operands: Sequence[Any]) -> Any:
+def emit(builder: Any, instruction: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """A step of vectors, in as many instructions as they are long."""
     kind = operands[0].type
     if _bits(kind) <= 8 * BYTES:
-        return INSTRUCTIONS[name](builder, *operands)
+        return instruction(builder, *operands)
     halves = zip(*(_halves(builder, value) for value in operands), strict=True)
-    low, high = (emit(builder, name, half) for half in halves)
+    low, high = (emit(builder, instruction, half) for half in halves)
     mask = ir.Constant(ir.VectorType(INT, kind.count), list(range(kind.count)))
     return builder.shuffle_vector(low, high, mask)
 
 
-def step(module: Any, name: str, kind: Any, arity: int, basic: Callable[..., Any]) -> Any:
+def step(
+    module: Any,
+    name: str,
+    kind: Any,
+    arity: int,
+    basic: Callable[..., Any],
+    instruction: Callable[..., Any],
+) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
     Args:
@@ -103,6 +140,7 @@ def step(module: Any, name: str, kind: Any, arity: int, basic: Callable[..., Any
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
+        instruction: emission for vectors of up to 512 bits, likewise.
     """
     full = f"{PREFIX}{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
     if full not in module.globals:
@@ -110,7 +148,7 @@ def step(module: Any, name: str, kind: Any, arity: int, basic: Callable[..., Any
         for lanes in (8, 16):
             vector = ir.VectorType(kind, lanes)
             form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
-            builder.ret(emit(builder, name, form.args))
+            builder.ret(emit(builder, instruction, form.args))
             forms.append(form)
         names = {form.args[0].type.count: form.name for form in forms}
         function, builder = define(
