@@ -6,7 +6,7 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.processor import vector_bytes
-from axiomjit.runtime.vector_math import native, rare
+from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.definitions import call
 
@@ -192,10 +192,10 @@ class Emitted(Arithmetic):
         return made
 
     def _by(
-        self, name: str, instruction: Callable[..., Any], basic: Callable[..., Any], *operands: Any
+        self, name: str, instruction: native.Instruction, basic: Callable[..., Any], *operands: Any
     ) -> Any:
-        """What `basic` does, by an instruction where there are such for vectors."""
-        if vector_bytes() < native.BYTES:
+        """What `basic` does, by an instruction where vectors are as long."""
+        if vector_bytes() < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
@@ -214,7 +214,8 @@ class Emitted(Arithmetic):
         def basic(m: Emitted, bits: Lane) -> Value:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
 
-        return self._by(f"lookup_{name}", native.lookup(table), basic, self.number(index))
+        instruction = tables.lookup(table, max(vector_bytes(), 32))
+        return self._by(f"lookup_{name}", instruction, basic, self.number(index))
 
     def mantissa_part(self, x: Value) -> Lane:
         """x over a power of 2, from 3/4 to 3/2."""

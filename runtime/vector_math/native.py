@@ -7,7 +7,7 @@ part of the loop after it has been made a vector loop (`kernel_library`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
@@ -16,7 +16,7 @@ from axiomjit.runtime.vector_math.definitions import call_as, define, keep, vari
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
 BYTES = 64
-"""Of the vectors that the instructions work on."""
+"""Of the vectors of AVX-512."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 THREE_QUARTERS = INT(0b0011)
@@ -65,46 +65,21 @@ def _log_limits(builder: Any, x: Any, result: Any) -> Any:
     return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
 
-INSTRUCTIONS: dict[str, Callable[..., Any]] = {
-    "mantissa_part": _mantissa,
-    "exponent_part": _exponent,
-    "scaled": _scaled,
-    "log_limits": _log_limits,
+class Instruction(NamedTuple):
+    """What does a step."""
+
+    emission: Callable[..., Any]
+    """From a builder and vectors that are no longer than `size`."""
+    size: int = BYTES
+    """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
+
+
+INSTRUCTIONS: dict[str, Instruction] = {
+    "mantissa_part": Instruction(_mantissa),
+    "exponent_part": Instruction(_exponent),
+    "scaled": Instruction(_scaled),
+    "log_limits": Instruction(_log_limits),
 }
-
-
-def lookup(table: Sequence[float]) -> Callable[..., Any]:
-    """The instruction that looks into a table at the lowest bits of its operand."""
-
-    def emission(builder: Any, x: Any) -> Any:
-        return _looked_up(builder, tuple(table), x)
-
-    return emission
-
-
-def _looked_up(builder: Any, table: Sequence[float], x: Any) -> Any:
-    """vpermps and the like know tables of one or two vectors of 512 bits."""
-    element, lanes = x.type.element, x.type.count
-    scalar, bits = ("ps", 32) if isinstance(element, ir.FloatType) else ("pd", 64)
-    full = 8 * BYTES // bits
-    if lanes < full:
-        mask = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
-        wide = _looked_up(builder, table, builder.shuffle_vector(x, _undefined(x.type), mask))
-        mask = ir.Constant(ir.VectorType(INT, lanes), list(range(lanes)))
-        return builder.shuffle_vector(wide, _undefined(wide.type), mask)
-    index = builder.bitcast(x, ir.VectorType(ir.IntType(bits), full))
-    if len(table) > 2 * full:
-        half = len(table) // 2
-        low, high = (_looked_up(builder, part, x) for part in (table[:half], table[half:]))
-        bit = builder.and_(index, ir.Constant(index.type, half))
-        upper = builder.icmp_unsigned("!=", bit, ir.Constant(index.type, 0))
-        return builder.select(upper, high, low)
-    parts = [ir.Constant(x.type, list(table[k : k + full])) for k in range(0, len(table), full)]
-    if len(parts) == 1:
-        short = "sf" if scalar == "ps" else "df"
-        return call_as(builder, f"llvm.x86.avx512.permvar.{short}.512", x.type, [parts[0], index])
-    name = f"llvm.x86.avx512.vpermi2var.{scalar}.512"
-    return call_as(builder, name, x.type, [parts[0], index, parts[1]])
 
 
 def _halves(builder: Any, value: Any) -> list[Any]:
@@ -113,11 +88,11 @@ def _halves(builder: Any, value: Any) -> list[Any]:
     return [builder.shuffle_vector(value, _undefined(value.type), mask) for mask in masks]
 
 
-def emit(builder: Any, instruction: Callable[..., Any], operands: Sequence[Any]) -> Any:
+def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
     """A step of vectors, in as many instructions as they are long."""
     kind = operands[0].type
-    if _bits(kind) <= 8 * BYTES:
-        return instruction(builder, *operands)
+    if _bits(kind) <= 8 * instruction.size:
+        return instruction.emission(builder, *operands)
     halves = zip(*(_halves(builder, value) for value in operands), strict=True)
     low, high = (emit(builder, instruction, half) for half in halves)
     mask = ir.Constant(ir.VectorType(INT, kind.count), list(range(kind.count)))
@@ -130,7 +105,7 @@ def step(
     kind: Any,
     arity: int,
     basic: Callable[..., Any],
-    instruction: Callable[..., Any],
+    instruction: Instruction,
 ) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
@@ -140,12 +115,12 @@ def step(
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
-        instruction: emission for vectors of up to 512 bits, likewise.
+        instruction: what does it to vectors.
     """
     full = f"{PREFIX}{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
     if full not in module.globals:
         forms = []
-        for lanes in (8, 16):
+        for lanes in (instruction.size // 8, instruction.size // 4):
             vector = ir.VectorType(kind, lanes)
             form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
             builder.ret(emit(builder, instruction, form.args))
