@@ -188,17 +188,27 @@ class Emitted(Arithmetic):
     def _step(self, name: str, *operands: Value) -> Lane:
         """A step of `Arithmetic`, by the instruction for it where there is one."""
         basic: Callable[..., Lane] = getattr(Arithmetic, name)
+        return self._chosen(name, native.INSTRUCTIONS[name], basic, *operands)
+
+    def _chosen(
+        self,
+        name: str,
+        instruction: native.Instruction,
+        basic: Callable[..., Lane],
+        *operands: Value,
+    ) -> Lane:
+        """A step with this name by its instruction or, where there is none, by basic operations."""
         if vector_bytes() < native.BYTES:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
-            return self.lane(native.emit(self.builder, name, values))
+            return self.lane(native.emit(self.builder, instruction, values))
 
         def single(builder: Any, *args: Any) -> Any:
             return basic(Emitted(builder, self.code, 1), *(Lane(builder, a) for a in args)).value
 
         kind = FLOATS[self.code]
-        function = native.step(self.builder.module, name, kind, len(values), single)
+        function = native.step(self.builder.module, name, instruction, kind, len(values), single)
         return self.lane(self.builder.call(function, values))
 
     def mantissa_part(self, x: Value) -> Lane:
@@ -208,6 +218,22 @@ class Emitted(Arithmetic):
     def exponent_part(self, x: Value) -> Lane:
         """The exponent of that power."""
         return self._step("exponent_part", x)
+
+    def significand(self, x: Value) -> Lane:
+        """x over a power of 2, from 1 to 2."""
+        return self._step("significand", x)
+
+    def binade(self, x: Value) -> Lane:
+        """The exponent of that power."""
+        return self._step("binade", x)
+
+    def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Lane:
+        """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
+
+        def basic(m: Arithmetic, x: Value) -> Any:
+            return Arithmetic.looked_up(m, name, table, x)
+
+        return self._chosen(f"entry_{name}", native.looked_up(table), basic, x)
 
     def scaled(self, x: Value, whole: Value) -> Lane:
         """x * 2**whole."""
@@ -220,8 +246,14 @@ class Emitted(Arithmetic):
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
         """An entry of a table."""
         where = rare.table(self.builder.module, f"axiomjit_{name}", FLOATS[self.code], table)
-        place = self.builder.gep(where, [index.value.type(0), index.value])
-        return self.lane(self.builder.load(place))
+        if self.lanes == 1:
+            return self.lane(rare.element(self.builder, where, index.value))
+        result = ir.Constant(of_lanes(FLOATS[self.code], self.lanes), ir.Undefined)
+        for lane in map(ir.IntType(32), range(self.lanes)):
+            position = self.builder.extract_element(index.value, lane)
+            value = rare.element(self.builder, where, position)
+            result = self.builder.insert_element(result, value, lane)
+        return self.lane(result)
 
     @property
     def wide(self) -> "Emitted":
