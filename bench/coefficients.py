@@ -15,7 +15,7 @@ from axiomjit.bench.logarithm_tables import TABLES
 from axiomjit.bench.minimax import DIGITS, Target, fit
 
 PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients of polynomials, lowest power first, and tables; by bench/coefficients.py."""
+HEAD = '''"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""

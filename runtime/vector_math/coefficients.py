@@ -1,4 +1,4 @@
-"""Coefficients of polynomials, lowest power first, and tables; by bench/coefficients.py."""
+"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
