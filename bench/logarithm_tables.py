@@ -9,7 +9,6 @@ from typing import Any
 from mpmath import mp, mpf
 
 from axiomjit.bench.minimax import rounded
-from axiomjit.runtime.vector_math.constants import LN2, LOG10_OF_2
 
 ENTRIES = 16
 """By the four leading bits of a mantissa."""
@@ -19,7 +18,6 @@ BITS_BESIDE = 4
 """Those of the entries next to the first and the last, which have none."""
 HIGH_BITS = {"f4": 16, "f8": 42}
 """After the point of a logarithm's first part, which is added to exponents without error."""
-LOG2_OF_2 = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 def halved(entry: int) -> bool:
@@ -45,28 +43,35 @@ def inverses(code: str) -> tuple[float, ...]:
     return tuple(rounded(inverse(entry), code) for entry in range(ENTRIES))
 
 
-def _logarithm(entry: int, base: Any, of_two: tuple[float, float], code: str) -> tuple[Any, Any]:
-    """-log(inverse) as a sum: of an entry that is halved, log(2) in its two parts is in it."""
+def _parts(value: Any, code: str) -> tuple[Any, Any]:
+    """A number as a sum."""
     scale = mpf(2) ** HIGH_BITS[code]
-    high, low = map(mpf, of_two if halved(entry) else (0, 0))
-    rest = -mp.log(inverse(entry) * (2 if halved(entry) else 1)) / mp.log(base)
-    first = mp.nint(rest * scale) / scale
-    return high + first, low + (rest - first)
+    high = mp.nint(value * scale) / scale
+    return high, mpf(rounded(value - high, code))
 
 
-def logarithms(part: int, base: Any, of_two: dict[str, tuple[float, float]], code: str) -> Any:
+def of_two(base: Any, code: str) -> tuple[float, ...]:
+    """log(2) in two parts."""
+    return tuple(map(float, _parts(mp.log(2, base), code)))
+
+
+def _of_inverse(entry: int, base: Any, code: str) -> tuple[Any, Any]:
+    """-log(inverse) in two parts: of an entry that is halved, those of log(2) and of the rest."""
+    high, low = _parts(mp.log(2, base), code) if halved(entry) else (mpf(0), mpf(0))
+    first, rest = _parts(-mp.log(inverse(entry) * 2 ** halved(entry), base), code)
+    return high + first, low + rest
+
+
+def of_inverses(part: int, base: Any, code: str) -> tuple[float, ...]:
     """The table of first or second parts."""
-    entries = (_logarithm(entry, base, of_two[code], code) for entry in range(ENTRIES))
-    return tuple(rounded(parts[part], code) for parts in entries)
+    return tuple(rounded(_of_inverse(entry, base, code)[part], code) for entry in range(ENTRIES))
 
 
-TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
-    "INVERSE": inverses,
-    "LOG_OF_INVERSE": partial(logarithms, 0, mp.e, LN2),
-    "LOG_OF_INVERSE_LOW": partial(logarithms, 1, mp.e, LN2),
-    "LOG2_OF_INVERSE": partial(logarithms, 0, mpf(2), LOG2_OF_2),
-    "LOG2_OF_INVERSE_LOW": partial(logarithms, 1, mpf(2), LOG2_OF_2),
-    "LOG10_OF_INVERSE": partial(logarithms, 0, mpf(10), LOG10_OF_2),
-    "LOG10_OF_INVERSE_LOW": partial(logarithms, 1, mpf(10), LOG10_OF_2),
-}
-"""By name, the entries of a precision."""
+Table = Callable[[str], tuple[float, ...]]
+BASES: dict[str, Any] = {"LOG": mp.e, "LOG2": 2, "LOG10": 10}
+TABLES: dict[str, Table] = {"INVERSE": inverses}
+"""By name, the numbers of a precision."""
+for _name, _base in BASES.items():
+    TABLES[f"{_name}_OF_2"] = partial(of_two, _base)
+    TABLES[f"{_name}_OF_INVERSE"] = partial(of_inverses, 0, _base)
+    TABLES[f"{_name}_OF_INVERSE_LOW"] = partial(of_inverses, 1, _base)

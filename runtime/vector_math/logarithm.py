@@ -10,29 +10,35 @@ from typing import NamedTuple
 
 from axiomjit.runtime.vector_math import coefficients as table
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.constants import LN2, LOG2_OF_E, LOG10_OF_2, LOG10_OF_E
+from axiomjit.runtime.vector_math.constants import LOG2_OF_E, LOG10_OF_E
 
-Pair = tuple[float, float]
-EXACTLY_1 = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
+EXACTLY_1: table.Table = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 class Base(NamedTuple):
     """Of logarithms: those of e, of 2 and of 1 / c, as sums, and the polynomial."""
 
     name: str
-    of_e: dict[str, Pair]
-    of_two: dict[str, Pair]
+    of_e: table.Table
+    of_two: table.Table
     high: table.Table
     low: table.Table
     near_1: table.Table
     """(log(1 + r) - log(e) r) / r**2."""
 
 
-E = Base("log", EXACTLY_1, LN2, table.LOG_OF_INVERSE, table.LOG_OF_INVERSE_LOW, table.LOG_NEAR_1)
+E = Base(
+    "log",
+    EXACTLY_1,
+    table.LOG_OF_2,
+    table.LOG_OF_INVERSE,
+    table.LOG_OF_INVERSE_LOW,
+    table.LOG_NEAR_1,
+)
 TWO = Base(
     "log2",
     LOG2_OF_E,
-    EXACTLY_1,
+    table.LOG2_OF_2,
     table.LOG2_OF_INVERSE,
     table.LOG2_OF_INVERSE_LOW,
     table.LOG2_NEAR_1,
@@ -40,7 +46,7 @@ TWO = Base(
 TEN = Base(
     "log10",
     LOG10_OF_E,
-    LOG10_OF_2,
+    table.LOG10_OF_2,
     table.LOG10_OF_INVERSE,
     table.LOG10_OF_INVERSE_LOW,
     table.LOG10_NEAR_1,
