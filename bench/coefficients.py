@@ -12,14 +12,15 @@ from typing import Any
 
 from mpmath import mp, mpf
 
+from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
-from axiomjit.bench.points import POINTS, points
+from axiomjit.bench.points import TABLES as POINTS
 
 PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients of polynomials, lowest power first. Written by bench/coefficients.py."""
+HEAD = '''"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
-"""The coefficients per precision."""
+"""The numbers per precision."""
 # fmt: off
 '''
 IN_A_LINE = 3
@@ -27,6 +28,9 @@ HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
 QUOTIENT = mpf("0.2001")
+NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
+"""What mantissas times `INVERSE` exceed 1 by."""
+LOG_COUNTS = {"f4": 4, "f8": 9}
 
 
 TINY = mpf(10) ** -20
@@ -43,15 +47,9 @@ def _exp2_rest(r: Any) -> Any:
     return mp.log(2) if abs(r) < TINY else mp.expm1(r * mp.log(2)) / r
 
 
-def _atanh_rest(z: Any) -> Any:
-    """(log((1 + s) / (1 - s)) - 2 s) / s**3 of z = s**2."""
-    s = mp.sqrt(z)
-    return mpf(2) / 3 if z < TINY else 2 * (mp.atanh(s) - s) / s**3
-
-
-def _log1p_rest(f: Any) -> Any:
-    """(log(1 + f) - f + f**2 / 2) / f**3."""
-    return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
+def _log1p_rest(r: Any) -> Any:
+    """(log(1 + r) - r) / r**2."""
+    return -mpf(1) / 2 if abs(r) < TINY else (mp.log1p(r) - r) / r**2
 
 
 def _inverse_root_of_cube(x: Any) -> Any:
@@ -149,14 +147,14 @@ TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
     "EXPM1": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 6, "f8": 10}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
-    # 3/4 <= m <= 3/2: s = (m - 1) / (m + 1) up to 1/5
-    "LOG_BY_QUOTIENT": Target(_atanh_rest, (0, QUOTIENT**2), lambda z: z, {"f4": 3, "f8": 7}),
+    "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
+    "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),
+    "LOG10_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(10), NEAR_1, abs, LOG_COUNTS),
     "CBRT": Target(_inverse_root_of_cube, (mpf("0.75"), mpf("1.5")), mp.cbrt, {"f4": 4, "f8": 7}),
     # of powers; those of float32 are computed in float64
     "LOG2": Target(_log2_rest, (0, QUOTIENT**2), lambda z: z**2, {"f8": 9}),
     "LOG2_SHORT": Target(_log2_slope, MANTISSAS_LESS_1, lambda f: 1 / _log2_slope(f), {"f8": 13}),
     "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
-    "LOG": Target(_log1p_rest, MANTISSAS_LESS_1, lambda f: f**2, {"f4": 9}),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
@@ -180,14 +178,16 @@ TARGETS: dict[str, Target] = {
     "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
     "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
 }
-NAMES = (*TARGETS, *POINTS)
+TABLES = LOGARITHMS | POINTS
+NAMES = (*TARGETS, *TABLES)
+"""Of all tables."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
     """The entry of the table with this name."""
     with mp.workdps(DIGITS):
-        if name in POINTS:
-            return points(name)
+        if name in TABLES:
+            return {code: TABLES[name](code) for code in ("f4", "f8")}
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 

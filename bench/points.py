@@ -7,7 +7,8 @@ function's value lies within a CLOSENESS of a unit of a number, which then stand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,6 @@ ARC_BOUNDS = tuple(mpf(2 + k % 2) * mpf(2) ** (k // 2 - 5) for k in range(17))
 """1/16, 3/32, 1/8, and so on up to 16; the first interval begins at 0, the last has no end."""
 FIRST_ARC = mpf(3) / 64
 """The point of the first interval where 0 is none."""
-
-Table = dict[str, tuple[float, ...]]
 
 
 def close_to(middle: Any, function: Callable[[Any], Any], code: str) -> tuple[float, float]:
@@ -51,16 +50,12 @@ def _arcs(code: str) -> list[tuple[float, float]]:
     return [(0.0, 0.0), *(close_to(c, mp.atan, code) for c in middles), *left]
 
 
-def _column(which: int) -> Callable[[str], Sequence[float]]:
-    return lambda code: [row[which] for row in _arcs(code)]
+def _column(which: int, code: str) -> tuple[float, ...]:
+    return tuple(row[which] for row in _arcs(code))
 
 
-POINTS: dict[str, Callable[[str], Sequence[float]]] = {
-    "ARC_POINTS": _column(0),
-    "ARC_ANGLES": _column(1),
+TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
+    "ARC_POINTS": partial(_column, 0),
+    "ARC_ANGLES": partial(_column, 1),
 }
-
-
-def points(name: str) -> Table:
-    """The entry of the table with this name."""
-    return {code: tuple(POINTS[name](code)) for code in ("f4", "f8")}
+"""By name, the numbers of a precision."""

@@ -140,14 +140,17 @@ class Arithmetic(ABC):
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
+    def _normal_bits(self, x: Value) -> tuple[Value, Value]:
+        """Whether x is below normal numbers, and its bits, then as 2**(mantissa + 2) times it."""
+        low = x < 2.0 ** (1 - self.bias)
+        return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
+
     def _split(self, x: Value) -> tuple[Value, Value]:
         """The parts of x as an integer and a float."""
-        lift = self.mantissa + 2
-        low = x < 2.0 ** (1 - self.bias)
-        bits = self.bits(self.select(low, x * 2.0**lift, x))
+        low, bits = self._normal_bits(x)
         exponent = (bits - self.bits(self.constant(0.75))) >> self.mantissa
         rest = self.number(bits - (exponent << self.mantissa))
-        return self.select(low, exponent - lift, exponent), rest
+        return self.select(low, exponent - (self.mantissa + 2), exponent), rest
 
     def mantissa_part(self, x: Value) -> Value:
         """A positive number over a power of 2, from 3/4 to 3/2; of others it has no meaning."""
@@ -160,6 +163,22 @@ class Arithmetic(ABC):
     def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
         """The entry at an integer modulo the length of a table of 16 or 32 numbers."""
         return self.entry(name, table, index & len(table) - 1)
+
+    def significand(self, x: Value) -> Value:
+        """A positive number over a power of 2, from 1 to 2; of others it has no meaning."""
+        bits = self._normal_bits(x)[1]
+        fraction = bits & ((1 << self.mantissa) - 1)
+        return self.number(fraction | self.bits(self.constant(1.0)))
+
+    def binade(self, x: Value) -> Value:
+        """The exponent of that power, as a float."""
+        low, bits = self._normal_bits(x)
+        exponent = (bits >> self.mantissa) - self.bias
+        return self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
+
+    def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Value:
+        """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
+        return self.lookup(name, table, self.bits(x) >> (self.mantissa - 4))
 
     def log_limits(self, x: Value, result: Value) -> Value:
         """The limits of a logarithm where x is not a positive finite number, else the result."""

@@ -188,13 +188,16 @@ class Emitted(Arithmetic):
     def _step(self, name: str, *operands: Value) -> Lane:
         """A step of `Arithmetic`, by the instruction for it where there is one."""
         basic: Callable[..., Lane] = getattr(Arithmetic, name)
-        made: Lane = self._by(name, native.INSTRUCTIONS[name], basic, *operands)
-        return made
+        return self._chosen(name, native.INSTRUCTIONS[name], basic, *operands)
 
-    def _by(
-        self, name: str, instruction: native.Instruction, basic: Callable[..., Any], *operands: Any
-    ) -> Any:
-        """What `basic` does, by an instruction where vectors are as long."""
+    def _chosen(
+        self,
+        name: str,
+        instruction: native.Instruction,
+        basic: Callable[..., Lane],
+        *operands: Value,
+    ) -> Lane:
+        """A step by its instruction or, where vectors are shorter, by basic operations."""
         if vector_bytes() < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
@@ -204,8 +207,8 @@ class Emitted(Arithmetic):
         def single(builder: Any, *args: Any) -> Any:
             return basic(Emitted(builder, self.code, 1), *(Lane(builder, a) for a in args)).value
 
-        module, kind = self.builder.module, FLOATS[self.code]
-        function = native.step(module, name, kind, len(values), single, instruction)
+        kind = FLOATS[self.code]
+        function = native.step(self.builder.module, name, instruction, kind, len(values), single)
         return self.lane(self.builder.call(function, values))
 
     def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
@@ -215,7 +218,7 @@ class Emitted(Arithmetic):
             return Arithmetic.lookup(m, name, table, m.bits(bits))
 
         instruction = tables.lookup(table, max(vector_bytes(), 32))
-        return self._by(f"lookup_{name}", instruction, basic, self.number(index))
+        return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
     def mantissa_part(self, x: Value) -> Lane:
         """x over a power of 2, from 3/4 to 3/2."""
@@ -224,6 +227,14 @@ class Emitted(Arithmetic):
     def exponent_part(self, x: Value) -> Lane:
         """The exponent of that power."""
         return self._step("exponent_part", x)
+
+    def significand(self, x: Value) -> Lane:
+        """x over a power of 2, from 1 to 2."""
+        return self._step("significand", x)
+
+    def binade(self, x: Value) -> Lane:
+        """The exponent of that power."""
+        return self._step("binade", x)
 
     def scaled(self, x: Value, whole: Value) -> Lane:
         """x * 2**whole."""
@@ -238,15 +249,13 @@ class Emitted(Arithmetic):
         full = f"axiomjit_{name}_{self.code}"
         where = rare.table(self.builder.module, full, FLOATS[self.code], table)
         if self.lanes == 1:
-            return self.lane(self._loaded(where, index.value))
+            return self.lane(rare.element(self.builder, where, index.value))
         result = ir.Constant(of_lanes(FLOATS[self.code], self.lanes), ir.Undefined)
         for lane in map(rare.INDEX, range(self.lanes)):
-            number = self._loaded(where, self.builder.extract_element(index.value, lane))
-            result = self.builder.insert_element(result, number, lane)
+            position = self.builder.extract_element(index.value, lane)
+            value = rare.element(self.builder, where, position)
+            result = self.builder.insert_element(result, value, lane)
         return self.lane(result)
-
-    def _loaded(self, table: Any, index: Any) -> Any:
-        return self.builder.load(self.builder.gep(table, [index.type(0), index]))
 
     @property
     def wide(self) -> "Emitted":

@@ -19,6 +19,8 @@ BYTES = 64
 """Of the vectors of AVX-512."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
+ONE = INT(0b0000)
+"""Mantissas from 1 to 2, with the sign of the number."""
 THREE_QUARTERS = INT(0b0011)
 """Mantissas from 3/4 to 3/2, with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
@@ -48,8 +50,16 @@ def _mantissa(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, THREE_QUARTERS, _undefined(x.type))
 
 
+def _significand(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
+
+
+def _binade(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+
+
 def _exponent(builder: Any, x: Any) -> Any:
-    below = _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+    below = _binade(builder, x)
     one = ir.Constant(x.type, 1.0)
     lower = builder.fcmp_ordered("<", _mantissa(builder, x), one)
     return builder.select(lower, builder.fadd(below, one), below)
@@ -75,6 +85,8 @@ class Instruction(NamedTuple):
 
 
 INSTRUCTIONS: dict[str, Instruction] = {
+    "significand": Instruction(_significand),
+    "binade": Instruction(_binade),
     "mantissa_part": Instruction(_mantissa),
     "exponent_part": Instruction(_exponent),
     "scaled": Instruction(_scaled),
@@ -102,16 +114,17 @@ def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any
 def step(
     module: Any,
     name: str,
+    instruction: Instruction,
     kind: Any,
     arity: int,
     basic: Callable[..., Any],
-    instruction: Instruction,
 ) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
     Args:
         module: where it is, or becomes, a function.
         name: of the step.
+        instruction: emission of the step on vectors.
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
