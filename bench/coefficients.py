@@ -7,6 +7,7 @@ computed anew and printed.
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
 # fmt: off
 '''
-IN_A_LINE = 3
+COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
@@ -198,8 +199,8 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
             lines.append(f'    "{code}": (')
-            for start in range(0, len(values), IN_A_LINE):
-                lines.append(f"        {', '.join(map(repr, values[start : start + IN_A_LINE]))},")
+            filled = textwrap.wrap(", ".join(map(repr, values)) + ",", COLUMNS - len(INDENT))
+            lines += [INDENT + line for line in filled]
             lines.append("    ),")
         lines.append("}")
     return "\n".join(lines) + "\n"
