@@ -1,33 +1,39 @@
 """Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
 
-`bench.minimax` has the method. With names of tables, only those are computed anew and printed.
+`bench.minimax` has the method, `bench.points` that of points. With names of tables, only those are
+computed anew and printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench import power_tables
+from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
+from axiomjit.bench.points import TABLES as POINTS
+from axiomjit.bench.power_tables import TABLES as POWERS
 
 PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients of polynomials, lowest power first, and tables. Made by bench/coefficients.py."""
+HEAD = '''"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
 # fmt: off
 '''
-IN_A_LINE = 3
+COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
-QUOTIENT = mpf("0.2001")
+NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
+"""What mantissas times `INVERSE` exceed 1 by."""
 BY_INVERSE = (-mpf("0.0372"), mpf(1) / 16)
-"""What numbers times `power_tables.TABLES["POWER_INVERSE"]` exceed 1 by."""
+"""What mantissas times `POWER_INVERSE` exceed 1 by."""
+LOG_COUNTS = {"f4": 4, "f8": 9}
 
 
 TINY = mpf(10) ** -20
@@ -44,15 +50,9 @@ def _exp2_rest(r: Any) -> Any:
     return mp.log(2) if abs(r) < TINY else mp.expm1(r * mp.log(2)) / r
 
 
-def _atanh_rest(z: Any) -> Any:
-    """(log((1 + s) / (1 - s)) - 2 s) / s**3 of z = s**2."""
-    s = mp.sqrt(z)
-    return mpf(2) / 3 if z < TINY else 2 * (mp.atanh(s) - s) / s**3
-
-
-def _log1p_rest(f: Any) -> Any:
-    """(log(1 + f) - f + f**2 / 2) / f**3."""
-    return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
+def _log1p_rest(r: Any) -> Any:
+    """(log(1 + r) - r) / r**2."""
+    return -mpf(1) / 2 if abs(r) < TINY else (mp.log1p(r) - r) / r**2
 
 
 def _cbrt_slope(d: Any) -> Any:
@@ -60,7 +60,7 @@ def _cbrt_slope(d: Any) -> Any:
     return mpf(1) / 3 if abs(d) < TINY else (mp.cbrt(1 + d) - 1) / d
 
 
-def _log1p_third(d: Any) -> Any:
+def _log1p_rest_of_rest(d: Any) -> Any:
     """(log(1 + d) - d + d**2 / 2) / d**3."""
     return mpf(1) / 3 if abs(d) < TINY else (mp.log1p(d) - d + d**2 / 2) / d**3
 
@@ -148,12 +148,12 @@ TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
     "EXPM1": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 6, "f8": 10}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
-    # 3/4 <= m <= 3/2: s = (m - 1) / (m + 1) up to 1/5
-    "LOG_BY_QUOTIENT": Target(_atanh_rest, (0, QUOTIENT**2), lambda z: z, {"f4": 3, "f8": 7}),
+    "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
+    "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),
+    "LOG10_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(10), NEAR_1, abs, LOG_COUNTS),
     # a fourth of a binade, by its middle
     "CBRT": Target(_cbrt_slope, (-mpf(1) / 9, mpf(1) / 9), abs, {"f4": 5, "f8": 11}),
-    "POWER": Target(_log1p_third, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
-    "LOG": Target(_log1p_rest, MANTISSAS_LESS_1, lambda f: f**2, {"f4": 9}),
+    "POWER": Target(_log1p_rest_of_rest, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
@@ -171,24 +171,22 @@ TARGETS: dict[str, Target] = {
     # |s| up to tanh(0.587 log(2) / 2)
     "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
-    "ARCTAN": Target(_arctan_rest, (0, 1), lambda z: z, {"f4": 9, "f8": 20}),
-    "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),
+    "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
     "TANH_NEAR": Target(_tanh_rest, (0, mpf("0.55") ** 2), lambda z: z, {"f8": 11}),
     "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
     "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
 }
-
-
-NAMES = (*TARGETS, *power_tables.TABLES)
+TABLES = LOGARITHMS | POINTS | POWERS
+NAMES = (*TARGETS, *TABLES)
 """Of all tables."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
     """The entry of the table with this name."""
     with mp.workdps(DIGITS):
-        if name in power_tables.TABLES:
-            return power_tables.made(name)
+        if name in TABLES:
+            return {code: TABLES[name](code) for code in ("f4", "f8")}
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 
@@ -199,8 +197,8 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
             lines.append(f'    "{code}": (')
-            for start in range(0, len(values), IN_A_LINE):
-                lines.append(f"        {', '.join(map(repr, values[start : start + IN_A_LINE]))},")
+            filled = textwrap.wrap(", ".join(map(repr, values)) + ",", COLUMNS - len(INDENT))
+            lines += [INDENT + line for line in filled]
             lines.append("    ),")
         lines.append("}")
     return "\n".join(lines) + "\n"

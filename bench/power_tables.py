@@ -12,11 +12,13 @@ from axiomjit.bench.minimax import rounded
 ENTRIES = 16
 TRIES = 400
 """Numbers that an accurate entry is chosen from."""
+Table = Callable[[str], tuple[float, ...]]
 
 
-def _third(entry: int) -> Any:
-    """The middle of the numbers from 1/2 to 4 whose two lowest exponent bits and two highest
-    mantissa bits are these; of those above 2 and below 4, which do not occur, 1.
+def _middle(entry: int) -> Any:
+    """The middle of the numbers from 1/2 to 4 that an entry is for, else 1.
+
+    They have its bits as the two lowest of the exponent and the two highest of the mantissa.
     """
     power = {2: -1, 3: 0, 0: 1}.get(entry >> 2)
     return mpf(1) if power is None else mpf(2) ** power * (1 + (entry % 4 + mpf("0.5")) / 4)
@@ -28,7 +30,7 @@ def _accurate(entry: int, code: str) -> tuple[Any, Any]:
     Of numbers beside the former it is that whose root is nearest to a number (S. Gal, "Computing
     elementary functions: a new approach for achieving high accuracy", 1986).
     """
-    start = mpf(rounded(1 / _third(entry), code))
+    start = mpf(rounded(1 / _middle(entry), code))
     unit = mpf(2) ** (mp.floor(mp.log(start, 2)) - {"f4": 23, "f8": 52}[code])
 
     def off(inverse: Any) -> Any:
@@ -67,17 +69,15 @@ def _logarithms(entry: int, code: str) -> tuple[Any, Any]:
     return high, whole - high
 
 
-TABLES: dict[str, tuple[Callable[[int, str], Any], tuple[str, ...]]] = {
-    "CBRT_INVERSE": (lambda entry, code: _accurate(entry, code)[0], ("f4", "f8")),
-    "CBRT_OF_INVERSE": (lambda entry, code: _accurate(entry, code)[1], ("f4", "f8")),
-    "POWER_INVERSE": (lambda entry, code: _inverse(entry), ("f4", "f8")),
-    "POWER_LOG2": (lambda entry, code: _logarithms(entry, code)[0], ("f4", "f8")),
-    "POWER_LOG2_LOW": (lambda entry, code: _logarithms(entry, code)[1], ("f4", "f8")),
+def _table(entry: Callable[[int, str], Any]) -> Table:
+    return lambda code: tuple(rounded(entry(k, code), code) for k in range(ENTRIES))
+
+
+TABLES: dict[str, Table] = {
+    "CBRT_INVERSE": _table(lambda k, code: _accurate(k, code)[0]),
+    "CBRT_OF_INVERSE": _table(lambda k, code: _accurate(k, code)[1]),
+    "POWER_INVERSE": _table(lambda k, code: _inverse(k)),
+    "POWER_LOG2": _table(lambda k, code: _logarithms(k, code)[0]),
+    "POWER_LOG2_LOW": _table(lambda k, code: _logarithms(k, code)[1]),
 }
-"""By name: an entry of a precision, and the precisions."""
-
-
-def made(name: str) -> dict[str, tuple[float, ...]]:
-    """The table with this name."""
-    entry, codes = TABLES[name]
-    return {code: tuple(rounded(entry(k, code), code) for k in range(ENTRIES)) for code in codes}
+"""By name, the numbers of a precision."""

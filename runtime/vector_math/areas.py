@@ -6,7 +6,7 @@ float32 is computed in float64, whose roots and inverses start from those of flo
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ARCTANH, LOG1P_SHORT
 from axiomjit.runtime.vector_math.constants import INFINITY, LN2, NAN
-from axiomjit.runtime.vector_math.logarithm import natural, of_sum, split
+from axiomjit.runtime.vector_math.logarithm import of_sum, split
 
 FAR = 2.0**40
 """From here on x + sqrt(x**2 + 1) is 2 x."""
@@ -47,7 +47,7 @@ def _log_of_twice(m: Arithmetic, x: Value, near: Sum) -> Value:
     """log of the sum, or from FAR on of 2 x."""
     far = x > FAR
     total, low = m.select(far, x, near[0]), m.select(far, 0.0, near[1])
-    result = of_sum(m, total, low, m.select(far, m.constant(1.0), 0.0))
+    result = of_sum(m, total, low, total, m.select(far, m.constant(1.0), 0.0))
     return m.select(x < INFINITY, result, x)
 
 
@@ -104,8 +104,9 @@ def arctanh(m: Arithmetic, x: Value) -> Value:
     s = top * inverse
     low = (m.fma(-s, bottom, top) + m.fma(scale, below_low, above_low)) * inverse
     z = s * s
-    rest = m.fma(s * z, m.polynomial(z, ARCTANH["f8"]), low)
-    result = natural(m, m.to_float(exponent) * 0.5, s, rest)
+    halves = m.to_float(exponent) * 0.5
+    rest = m.fma(s * z, m.polynomial(z, ARCTANH["f8"]), m.fma(halves, LN2["f8"][1], low))
+    result = m.fma(halves, LN2["f8"][0], s + rest)
     return m.copysign(m.select(size < 1.0, result, beyond), x)
 
 

@@ -160,9 +160,13 @@ class Arithmetic(ABC):
         """The exponent of that power, as a float."""
         return self.to_float(self._split(x)[0])
 
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry at an integer modulo the length of a table of 16 or 32 numbers."""
+        return self.entry(name, table, index & len(table) - 1)
+
     def significand(self, x: Value) -> Value:
         """A positive number over a power of 2, from 1 to 2; of others it has no meaning."""
-        low, bits = self._normal_bits(x)
+        bits = self._normal_bits(x)[1]
         fraction = bits & ((1 << self.mantissa) - 1)
         return self.number(fraction | self.bits(self.constant(1.0)))
 
@@ -173,26 +177,21 @@ class Arithmetic(ABC):
         result = self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
         return self.select(x == 0.0, -INFINITY, self.select(x < INFINITY, result, x))
 
-    def looked_up(
-        self, name: str, table: tuple[float, ...], x: Value, leading: int = 4
-    ) -> Value:
-        """The entry of a table of 16, with this name, by four bits of x.
-
-        The last of them is the mantissa's bit `leading`; before the mantissa are the exponent's.
-        """
-        return self.entry(name, table, (self.bits(x) >> (self.mantissa - leading)) & 15)
+    def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Value:
+        """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
+        return self.lookup(name, table, self.bits(x) >> (self.mantissa - 4))
 
     def log_limits(self, x: Value, result: Value) -> Value:
         """The limits of a logarithm where x is not a positive finite number, else the result."""
         limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
         return self.select((x > 0.0) & (x < INFINITY), result, limit)
 
-    def odd_sign(self, x: Value) -> Value:
-        """-0 where the nearest whole number is odd, else 0."""
-        half = self.rint(x) * 0.5
-        return self.select(self.rint(half) != half, self.constant(-0.0), 0.0)
-
     def ends_kept(self, x: Value, result: Value) -> Value:
         """x where it is 0, infinite or NaN, else the result."""
         size = abs(x)
         return self.select((size > 0.0) & (size < INFINITY), result, x)
+
+    def odd_sign(self, x: Value) -> Value:
+        """-0 where the nearest whole number is odd, else 0."""
+        half = self.rint(x) * 0.5
+        return self.select(abs(self.rint(half) - half) == 0.5, self.constant(-0.0), 0.0)

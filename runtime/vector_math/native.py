@@ -7,18 +7,16 @@ part of the loop after it has been made a vector loop (`kernel_library`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import define, keep, variants
+from axiomjit.runtime.vector_math.definitions import call_as, define, keep, variants
 
-Instruction = Callable[..., Any]
-"""Emits a step, from a builder and operands."""
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
 BYTES = 64
-"""Of the vectors that the instructions work on."""
+"""Of the vectors of AVX-512."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
@@ -36,28 +34,14 @@ def _bits(kind: Any) -> int:
     return int(kind.count) * (32 if isinstance(kind.element, ir.FloatType) else 64)
 
 
-def _called(builder: Any, name: str, kind: Any, operands: Sequence[Any]) -> Any:
-    """A call of llvm.x86.`name`, whose results are of a kind."""
-    full = f"llvm.x86.{name}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        function_type = ir.FunctionType(kind, [value.type for value in operands])
-        function = ir.Function(builder.module, function_type, full)
-    return builder.call(function, operands)
-
-
 def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
-    """The instruction `name` of AVX-512 to every lane."""
+    """A call of llvm.x86.avx512.mask.`name`, every lane of it."""
     given = [*operands, ir.IntType(max(kind.count, 8))(-1)]
     if _bits(kind) == 8 * BYTES:
         given.append(CURRENT_ROUNDING)
-    letter = "s" if isinstance(kind.element, ir.FloatType) else "d"
-    return _called(builder, f"avx512.mask.{name}.p{letter}.{_bits(kind)}", kind, given)
-
-
-def _integers(kind: Any) -> Any:
-    """The type of as many integers of the same length."""
-    return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
+    scalar = "s" if isinstance(kind.element, ir.FloatType) else "d"
+    full = f"llvm.x86.avx512.mask.{name}.p{scalar}.{_bits(kind)}"
+    return call_as(builder, full, kind, given)
 
 
 def _undefined(kind: Any) -> Any:
@@ -87,57 +71,53 @@ def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
 
 
+def _integers(kind: Any) -> Any:
+    """The type of as many integers of the same length."""
+    return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
+
+
 def _odd_sign(builder: Any, x: Any) -> Any:
     """Numbers beyond integers become the smallest one, which is even."""
     kind = _integers(x.type)
     if _bits(x.type) < 8 * BYTES:
-        whole = _called(builder, "avx.cvt.ps2dq.256", kind, [x])
+        whole = call_as(builder, "llvm.x86.avx.cvt.ps2dq.256", kind, [x])
     else:
         name = f"cvtp{'s2d' if kind.element.width == 32 else 'd2q'}q"
         rest = [_undefined(kind), ir.IntType(kind.count)(-1), CURRENT_ROUNDING]
-        whole = _called(builder, f"avx512.mask.{name}.512", kind, [x, *rest])
+        whole = call_as(builder, f"llvm.x86.avx512.mask.{name}.512", kind, [x, *rest])
     last = builder.shl(whole, ir.Constant(kind, [kind.element.width - 1] * kind.count))
     return builder.bitcast(last, x.type)
 
 
-def _limits(table: int) -> Instruction:
-    """A result, or what the table answers to x."""
+def _fixed(answers: int) -> Callable[..., Any]:
+    """A result, or what vfixupimm answers to x."""
 
     def emit(builder: Any, x: Any, result: Any) -> Any:
-        answers = ir.Constant(_integers(x.type), table)
-        return _instruction(builder, "fixupimm", x.type, result, x, answers, INT(0))
+        table = ir.Constant(_integers(x.type), answers)
+        return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
     return emit
+
+
+class Instruction(NamedTuple):
+    """What does a step."""
+
+    emission: Callable[..., Any]
+    """From a builder and vectors that are no longer than `size`."""
+    size: int = BYTES
+    """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
 
 
 INSTRUCTIONS: dict[str, Instruction] = {
-    "significand": _significand,
-    "binade": _binade,
-    "mantissa_part": _mantissa,
-    "exponent_part": _exponent,
-    "scaled": _scaled,
-    "log_limits": _limits(LOGARITHM_LIMITS),
-    "ends_kept": _limits(ENDS),
-    "odd_sign": _odd_sign,
+    "significand": Instruction(_significand),
+    "binade": Instruction(_binade),
+    "mantissa_part": Instruction(_mantissa),
+    "exponent_part": Instruction(_exponent),
+    "scaled": Instruction(_scaled),
+    "log_limits": Instruction(_fixed(LOGARITHM_LIMITS)),
+    "ends_kept": Instruction(_fixed(ENDS)),
+    "odd_sign": Instruction(_odd_sign),
 }
-
-
-def looked_up(table: Sequence[float], leading: int) -> Instruction:
-    """The step of that name for a table of 16."""
-
-    def emit(builder: Any, x: Any) -> Any:
-        kind, whole = x.type, _integers(x.type)
-        single = isinstance(kind.element, ir.FloatType)
-        count = ir.Constant(whole, [(23 if single else 52) - leading] * kind.count)
-        index = builder.lshr(builder.bitcast(x, whole), count)
-        rows = [table[k : k + kind.count] for k in range(0, len(table), kind.count)]
-        entries = [ir.Constant(kind, [ir.Constant(kind.element, v) for v in row]) for row in rows]
-        letter = "s" if single else "d"
-        name = f"permvar.{letter}f" if len(rows) == 1 else f"vpermi2var.p{letter}"
-        operands = [entries[0], index, *entries[1:]]
-        return _called(builder, f"avx512.{name}.{_bits(kind)}", kind, operands)
-
-    return emit
 
 
 def _halves(builder: Any, value: Any) -> list[Any]:
@@ -149,8 +129,8 @@ def _halves(builder: Any, value: Any) -> list[Any]:
 def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
     """A step of vectors, in as many instructions as they are long."""
     kind = operands[0].type
-    if _bits(kind) <= 8 * BYTES:
-        return instruction(builder, *operands)
+    if _bits(kind) <= 8 * instruction.size:
+        return instruction.emission(builder, *operands)
     halves = zip(*(_halves(builder, value) for value in operands), strict=True)
     low, high = (emit(builder, instruction, half) for half in halves)
     mask = ir.Constant(ir.VectorType(INT, kind.count), list(range(kind.count)))
@@ -158,7 +138,12 @@ def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any
 
 
 def step(
-    module: Any, name: str, instruction: Instruction, kind: Any, arity: int, basic: Instruction
+    module: Any,
+    name: str,
+    instruction: Instruction,
+    kind: Any,
+    arity: int,
+    basic: Callable[..., Any],
 ) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
@@ -169,11 +154,12 @@ def step(
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
+        instruction: what does it to vectors.
     """
     full = f"{PREFIX}{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
     if full not in module.globals:
         forms = []
-        for lanes in (8, 16):
+        for lanes in (instruction.size // 8, instruction.size // 4):
             vector = ir.VectorType(kind, lanes)
             form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
             builder.ret(emit(builder, instruction, form.args))

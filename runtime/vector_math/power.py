@@ -21,8 +21,9 @@ def cbrt(m: Arithmetic, x: Value) -> Value:
     exponent = m.binade(size)
     third = m.nearest_whole(exponent, 1.0 / 3.0)[0]
     y = m.scaled(size, third * -3.0)
-    inverse = m.looked_up("cbrt_inverse", table.CBRT_INVERSE[m.code], y, QUARTERS)
-    root = m.looked_up("cbrt_of_inverse", table.CBRT_OF_INVERSE[m.code], y, QUARTERS)
+    entry = m.bits(y) >> (m.mantissa - QUARTERS)
+    inverse = m.lookup("cbrt_inverse", table.CBRT_INVERSE[m.code], entry)
+    root = m.lookup("cbrt_of_inverse", table.CBRT_OF_INVERSE[m.code], entry)
     d = m.fma(y, inverse, -1.0)
     root = m.fma(root, d * m.polynomial(d, table.CBRT[m.code]), root)
     return m.ends_kept(x, m.copysign(m.scaled(root, third), x))
