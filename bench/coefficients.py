@@ -25,7 +25,7 @@ Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
 # fmt: off
 '''
-COLUMNS, INDENT = 100, " " * 8
+COLUMNS, INDENT = 100, " " * 4
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
@@ -196,10 +196,10 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
     for name, entry in tables.items():
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
-            lines.append(f'    "{code}": (')
-            filled = textwrap.wrap(", ".join(map(repr, values)) + ",", COLUMNS - len(INDENT))
-            lines += [INDENT + line for line in filled]
-            lines.append("    ),")
+            numbers = f'"{code}": ({", ".join(map(repr, values))},),'
+            lines += textwrap.wrap(
+                numbers, COLUMNS, initial_indent=INDENT, subsequent_indent=2 * INDENT
+            )
         lines.append("}")
     return "\n".join(lines) + "\n"
 
