@@ -161,12 +161,6 @@ TARGETS: dict[str, Target] = {
     "COS_REST": Target(_cos_rest_of_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3}),
     "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 14}),
     "TAN_SHORT": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
-    "LOG1P_SHORT": Target(
-        lambda f: _log2_slope(f) * mp.log(2),
-        MANTISSAS_LESS_1,
-        lambda f: 1 / _log2_slope(f),
-        {"f8": 11},
-    ),
     # |s| up to tanh(0.587 log(2) / 2)
     "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
