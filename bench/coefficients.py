@@ -161,8 +161,8 @@ TARGETS: dict[str, Target] = {
     "COS_REST": Target(_cos_rest_of_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3}),
     "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 14}),
     "TAN_SHORT": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
-    # |s| up to tanh(0.587 log(2) / 2)
-    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
+    # |s| up to 1/10 by the table of quotients
+    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
     "ARCTAN": Target(_arctan_rest, (0, 1), lambda z: z, {"f4": 9, "f8": 20}),
     "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),

@@ -1,9 +1,14 @@
 """Inverse hyperbolic functions, logarithms of sums that lose nothing, and hypot."""
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import ARCTANH
+from axiomjit.runtime.vector_math.coefficients import (
+    ARCTANH,
+    HALF_LOG_OF_QUOTIENT,
+    HALF_LOG_OF_QUOTIENT_LOW,
+    QUOTIENT_INVERSE,
+)
 from axiomjit.runtime.vector_math.constants import INFINITY, LN2
-from axiomjit.runtime.vector_math.logarithm import joined, of_sum, parts_beside_1
+from axiomjit.runtime.vector_math.logarithm import joined, of_sum
 
 FAR = {"f4": 2.0**20, "f8": 2.0**40}
 """From here on x + sqrt(x**2 + 1) is 2 x."""
@@ -51,32 +56,29 @@ def arccosh(m: Arithmetic, x: Value) -> Value:
 
 
 def arctanh(m: Arithmetic, x: Value) -> Value:
-    """log((1 + |x|) / (1 - |x|)) / 2."""
+    """k log(2) / 2 - log(c) / 2 and the arc of s = (q - 1) / (q + 1), q = (1 + x) v / (1 - x).
+
+    k and a few bits more of the quotient's logarithm are read off the bits of 1 + x and 1 - x; c,
+    about 1 / the rest, has few bits, so that v = 2**-k c loses nothing beside 1, or if x >= 1/2
+    beside 1 - x.
+    """
     size = abs(x)
-    result = (_log_of_singles if m.code == "f4" else _log_of_doubles)(m, size)
-    return m.copysign(m.log_limits(1.0 - size, result), x)
-
-
-def _log_of_singles(m: Arithmetic, x: Value) -> Value:
-    """(log(1 + x) - log(1 - x)) / 2, term by term."""
-    above, below = parts_beside_1(m, x), parts_beside_1(m, -x)
-    return joined(m, *(a - b for a, b in zip(above, below, strict=True))) * 0.5
-
-
-def _log_of_doubles(m: Arithmetic, x: Value) -> Value:
-    """k log(2) / 2 and the arc of s = (q - 1) / (q + 1), q = (1 + x) / (1 - x) / 2**k near 1."""
-    above, below = x + 1.0, x - 1.0
-    above_low, below_low = x - (above - 1.0), x - (below + 1.0)
-    exponent = (m.bits(above) - m.bits(-below) + (1 << m.mantissa - 1)) >> m.mantissa
-    scale = m.power_of_two(exponent)
-    top, bottom = m.fma(scale, below, above), m.fma(-scale, below, above)
-    inverse = 1.0 / bottom
-    s = top * inverse
-    low = (m.fma(-s, bottom, top) + m.fma(scale, below_low, above_low)) * inverse
+    below = 1.0 - size
+    distance = m.bits(size + 1.0) - m.bits(below)
+    whole = distance >> m.mantissa
+    exponent, index = m.to_float(whole), m.number(distance)
+    inverse = m.looked_up("quotient_inverse", QUOTIENT_INVERSE[m.code], index)
+    v = m.number(m.bits(inverse) - (whole << m.mantissa))
+    small = size < 0.5
+    share, unit = m.select(small, m.constant(1.0), 0.0), m.select(small, 1.0, below)
+    s = m.fma(size, v + share, v - unit) / m.fma(size, v - share, v + unit)
     z = s * s
-    halves = m.to_float(exponent) * 0.5
-    rest = m.fma(s * z, m.polynomial(z, ARCTANH["f8"]), m.fma(halves, LN2["f8"][1], low))
-    return m.fma(halves, LN2["f8"][0], s + rest)
+    two, two_low = LN2[m.code]
+    high = m.looked_up("half_log", HALF_LOG_OF_QUOTIENT[m.code], index)
+    low = m.looked_up("half_log_low", HALF_LOG_OF_QUOTIENT_LOW[m.code], index)
+    rest = m.fma(s * z, m.polynomial(z, ARCTANH[m.code]), m.fma(exponent, two_low / 2, low))
+    result = joined(m, m.fma(exponent, two / 2, high), s, rest)
+    return m.copysign(m.log_limits(below, result), x)
 
 
 LARGE, SMALL, SCALE = 2.0**500, 2.0**-450, 2.0**600
