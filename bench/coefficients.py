@@ -1,18 +1,21 @@
 """Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
 
-`bench.minimax` has the method. With names of tables, only those are computed anew and printed.
+`bench.minimax` has the method, `bench.points` that of points. With names of tables, only those are
+computed anew and printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.logarithm_tables import TABLES
+from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
+from axiomjit.bench.points import TABLES as POINTS
 
 PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
 HEAD = '''"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
@@ -21,7 +24,7 @@ Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
 # fmt: off
 '''
-IN_A_LINE = 3
+COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
@@ -164,15 +167,13 @@ TARGETS: dict[str, Target] = {
     # |s| up to 1/10 by the table of quotients
     "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
-    "ARCTAN": Target(_arctan_rest, (0, 1), lambda z: z, {"f4": 9, "f8": 20}),
-    "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),
+    "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
     "TANH_NEAR": Target(_tanh_rest, (0, mpf("0.55") ** 2), lambda z: z, {"f8": 11}),
     "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
     "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
 }
-
-
+TABLES = LOGARITHMS | POINTS
 NAMES = (*TARGETS, *TABLES)
 """Of all tables."""
 
@@ -192,8 +193,8 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
             lines.append(f'    "{code}": (')
-            for start in range(0, len(values), IN_A_LINE):
-                lines.append(f"        {', '.join(map(repr, values[start : start + IN_A_LINE]))},")
+            filled = textwrap.wrap(", ".join(map(repr, values)) + ",", COLUMNS - len(INDENT))
+            lines += [INDENT + line for line in filled]
             lines.append("    ),")
         lines.append("}")
     return "\n".join(lines) + "\n"

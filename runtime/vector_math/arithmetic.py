@@ -165,6 +165,10 @@ class Arithmetic(ABC):
         """The exponent of that power, as a float."""
         return self.to_float(self._split(x)[0])
 
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry at an integer modulo the length of a table of 16 or 32 numbers."""
+        return self.entry(name, table, index & len(table) - 1)
+
     def significand(self, x: Value) -> Value:
         """A positive number over a power of 2, from 1 to 2; of others it has no meaning."""
         bits = self._normal_bits(x)[1]
@@ -179,7 +183,7 @@ class Arithmetic(ABC):
 
     def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Value:
         """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
-        return self.entry(name, table, (self.bits(x) >> (self.mantissa - 4)) & 15)
+        return self.lookup(name, table, self.bits(x) >> (self.mantissa - 4))
 
     def log_limits(self, x: Value, result: Value) -> Value:
         """The limits of a logarithm where x is not a positive finite number, else the result."""

@@ -6,7 +6,7 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.processor import vector_bytes
-from axiomjit.runtime.vector_math import native, rare
+from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.definitions import call
 
@@ -197,8 +197,8 @@ class Emitted(Arithmetic):
         basic: Callable[..., Lane],
         *operands: Value,
     ) -> Lane:
-        """A step with this name by its instruction or, where there is none, by basic operations."""
-        if vector_bytes() < native.BYTES:
+        """A step by its instruction or, where vectors are shorter, by basic operations."""
+        if vector_bytes() < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
@@ -210,6 +210,15 @@ class Emitted(Arithmetic):
         kind = FLOATS[self.code]
         function = native.step(self.builder.module, name, instruction, kind, len(values), single)
         return self.lane(self.builder.call(function, values))
+
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry at an integer modulo the length of a table."""
+
+        def basic(m: Emitted, bits: Lane) -> Value:
+            return Arithmetic.lookup(m, name, table, m.bits(bits))
+
+        instruction = tables.lookup(table, max(vector_bytes(), 32))
+        return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
     def mantissa_part(self, x: Value) -> Lane:
         """x over a power of 2, from 3/4 to 3/2."""
@@ -227,14 +236,6 @@ class Emitted(Arithmetic):
         """The exponent of that power."""
         return self._step("binade", x)
 
-    def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Lane:
-        """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
-
-        def basic(m: Arithmetic, x: Value) -> Any:
-            return Arithmetic.looked_up(m, name, table, x)
-
-        return self._chosen(f"entry_{name}", native.looked_up(table), basic, x)
-
     def scaled(self, x: Value, whole: Value) -> Lane:
         """x * 2**whole."""
         return self._step("scaled", x, whole)
@@ -245,11 +246,12 @@ class Emitted(Arithmetic):
 
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
         """An entry of a table."""
-        where = rare.table(self.builder.module, f"axiomjit_{name}", FLOATS[self.code], table)
+        full = f"axiomjit_{name}_{self.code}"
+        where = rare.table(self.builder.module, full, FLOATS[self.code], table)
         if self.lanes == 1:
             return self.lane(rare.element(self.builder, where, index.value))
         result = ir.Constant(of_lanes(FLOATS[self.code], self.lanes), ir.Undefined)
-        for lane in map(ir.IntType(32), range(self.lanes)):
+        for lane in map(rare.INDEX, range(self.lanes)):
             position = self.builder.extract_element(index.value, lane)
             value = rare.element(self.builder, where, position)
             result = self.builder.insert_element(result, value, lane)

@@ -7,16 +7,16 @@ part of the loop after it has been made a vector loop (`kernel_library`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import define, keep, variants
+from axiomjit.runtime.vector_math.definitions import call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
 BYTES = 64
-"""Of the vectors that the instructions work on."""
+"""Of the vectors of AVX-512."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
@@ -39,11 +39,7 @@ def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
         given.append(CURRENT_ROUNDING)
     scalar = "s" if isinstance(kind.element, ir.FloatType) else "d"
     full = f"llvm.x86.avx512.mask.{name}.p{scalar}.{_bits(kind)}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        function_type = ir.FunctionType(kind, [value.type for value in given])
-        function = ir.Function(builder.module, function_type, full)
-    return builder.call(function, given)
+    return call_as(builder, full, kind, given)
 
 
 def _undefined(kind: Any) -> Any:
@@ -79,41 +75,23 @@ def _log_limits(builder: Any, x: Any, result: Any) -> Any:
     return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
 
-Instruction = Callable[..., Any]
-"""Emits a step, from a builder and operands."""
+class Instruction(NamedTuple):
+    """What does a step."""
+
+    emission: Callable[..., Any]
+    """From a builder and vectors that are no longer than `size`."""
+    size: int = BYTES
+    """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
+
+
 INSTRUCTIONS: dict[str, Instruction] = {
-    "significand": _significand,
-    "binade": _binade,
-    "mantissa_part": _mantissa,
-    "exponent_part": _exponent,
-    "scaled": _scaled,
-    "log_limits": _log_limits,
+    "significand": Instruction(_significand),
+    "binade": Instruction(_binade),
+    "mantissa_part": Instruction(_mantissa),
+    "exponent_part": Instruction(_exponent),
+    "scaled": Instruction(_scaled),
+    "log_limits": Instruction(_log_limits),
 }
-
-
-def looked_up(table: Sequence[float]) -> Instruction:
-    """The step of that name for a table of 16."""
-
-    def emit(builder: Any, x: Any) -> Any:
-        kind, width = x.type, _bits(x.type) // x.type.count
-        whole = ir.VectorType(ir.IntType(width), kind.count)
-        count = ir.Constant(whole, [(23 if width == 32 else 52) - 4] * kind.count)
-        index = builder.lshr(builder.bitcast(x, whole), count)
-        rows = [table[k : k + kind.count] for k in range(0, len(table), kind.count)]
-        entries = [ir.Constant(kind, [ir.Constant(kind.element, v) for v in row]) for row in rows]
-        operands = [entries[0], index, *entries[1:]]
-        name = "permvar" if len(rows) == 1 else "vpermi2var"
-        letter = "s" if width == 32 else "d"
-        dot = "p" if len(rows) > 1 else ""
-        form = f"{dot}{letter}" if dot else f"{letter}f"
-        full = f"llvm.x86.avx512.{name}.{form}.{_bits(kind)}"
-        function = builder.module.globals.get(full)
-        if function is None:
-            function_type = ir.FunctionType(kind, [value.type for value in operands])
-            function = ir.Function(builder.module, function_type, full)
-        return builder.call(function, operands)
-
-    return emit
 
 
 def _halves(builder: Any, value: Any) -> list[Any]:
@@ -125,8 +103,8 @@ def _halves(builder: Any, value: Any) -> list[Any]:
 def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
     """A step of vectors, in as many instructions as they are long."""
     kind = operands[0].type
-    if _bits(kind) <= 8 * BYTES:
-        return instruction(builder, *operands)
+    if _bits(kind) <= 8 * instruction.size:
+        return instruction.emission(builder, *operands)
     halves = zip(*(_halves(builder, value) for value in operands), strict=True)
     low, high = (emit(builder, instruction, half) for half in halves)
     mask = ir.Constant(ir.VectorType(INT, kind.count), list(range(kind.count)))
@@ -134,7 +112,12 @@ def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any
 
 
 def step(
-    module: Any, name: str, instruction: Instruction, kind: Any, arity: int, basic: Instruction
+    module: Any,
+    name: str,
+    instruction: Instruction,
+    kind: Any,
+    arity: int,
+    basic: Callable[..., Any],
 ) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
@@ -145,11 +128,12 @@ def step(
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
+        instruction: what does it to vectors.
     """
     full = f"{PREFIX}{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
     if full not in module.globals:
         forms = []
-        for lanes in (8, 16):
+        for lanes in (instruction.size // 8, instruction.size // 4):
             vector = ir.VectorType(kind, lanes)
             form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
             builder.ret(emit(builder, instruction, form.args))
