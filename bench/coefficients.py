@@ -1,13 +1,14 @@
-"""Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
+"""Numbers of the elementary functions: `python -m bench.coefficients` writes two modules of them.
 
-`bench.minimax` has the method, `bench.points` that of points. With names of tables, only those are
-computed anew and printed.
+`bench.minimax` has the method for coefficients, `bench.points` and `bench.logarithm_tables` those
+for entries of tables. With names, only those are computed anew and printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
 from axiomjit.bench.points import TABLES as POINTS
 
-PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
+PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math"
+HEAD = '''"""{}. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
@@ -175,7 +176,12 @@ TARGETS: dict[str, Target] = {
 }
 TABLES = LOGARITHMS | POINTS
 NAMES = (*TARGETS, *TABLES)
-"""Of all tables."""
+"""Of all."""
+MODULES = {
+    "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
+    "entries": ("Entries of tables", tuple(TABLES)),
+}
+"""What they hold."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
@@ -186,16 +192,18 @@ def table(name: str) -> dict[str, tuple[float, ...]]:
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 
-def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
-    """The module that holds the tables."""
-    lines = [HEAD]
-    for name, entry in tables.items():
+def text(names: Sequence[str]) -> str:
+    """The part of a module that holds these."""
+    lines = []
+    for name, entry in ((name, table(name)) for name in names):
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
-            lines.append(f'    "{code}": (')
-            filled = textwrap.wrap(", ".join(map(repr, values)) + ",", COLUMNS - len(INDENT))
-            lines += [INDENT + line for line in filled]
-            lines.append("    ),")
+            numbers = ", ".join(map(repr, values)) + ","
+            line = f'    "{code}": ({numbers}),'
+            if len(line) > COLUMNS:
+                filled = textwrap.indent(textwrap.fill(numbers, COLUMNS - len(INDENT)), INDENT)
+                line = f'    "{code}": (\n{filled}\n    ),'
+            lines.append(line)
         lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -205,11 +213,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *NAMES])
     names = parser.parse_args().names
-    made = text({name: table(name) for name in names or NAMES})
     if names:
-        print(made)
-    else:
-        PLACE.write_text(made, encoding="utf-8")
+        print(text(names))
+        return
+    for module, (title, held) in MODULES.items():
+        written = "\n".join((HEAD.format(title), text(held)))
+        (PLACE / f"{module}.py").write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":

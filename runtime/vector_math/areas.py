@@ -1,13 +1,13 @@
 """Inverse hyperbolic functions, logarithms of sums that lose nothing, and hypot."""
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import (
-    ARCTANH,
+from axiomjit.runtime.vector_math.coefficients import ARCTANH
+from axiomjit.runtime.vector_math.constants import INFINITY, LN2
+from axiomjit.runtime.vector_math.entries import (
     HALF_LOG_OF_QUOTIENT,
     HALF_LOG_OF_QUOTIENT_LOW,
     QUOTIENT_INVERSE,
 )
-from axiomjit.runtime.vector_math.constants import INFINITY, LN2
 from axiomjit.runtime.vector_math.logarithm import joined, of_sum
 
 FAR = {"f4": 2.0**20, "f8": 2.0**40}

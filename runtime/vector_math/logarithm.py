@@ -8,8 +8,9 @@ for registers.
 
 from typing import NamedTuple
 
-from axiomjit.runtime.vector_math import coefficients as table
+from axiomjit.runtime.vector_math import entries as table
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.coefficients import LOG2_NEAR_1, LOG10_NEAR_1, LOG_NEAR_1
 from axiomjit.runtime.vector_math.constants import LOG2_OF_E, LOG10_OF_E
 
 EXACTLY_1: table.Table = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
@@ -33,7 +34,7 @@ E = Base(
     table.LOG_OF_2,
     table.LOG_OF_INVERSE,
     table.LOG_OF_INVERSE_LOW,
-    table.LOG_NEAR_1,
+    LOG_NEAR_1,
 )
 TWO = Base(
     "log2",
@@ -41,7 +42,7 @@ TWO = Base(
     table.LOG2_OF_2,
     table.LOG2_OF_INVERSE,
     table.LOG2_OF_INVERSE_LOW,
-    table.LOG2_NEAR_1,
+    LOG2_NEAR_1,
 )
 TEN = Base(
     "log10",
@@ -49,7 +50,7 @@ TEN = Base(
     table.LOG10_OF_2,
     table.LOG10_OF_INVERSE,
     table.LOG10_OF_INVERSE_LOW,
-    table.LOG10_NEAR_1,
+    LOG10_NEAR_1,
 )
 
 
