@@ -1,13 +1,14 @@
-"""Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
+"""Numbers of the elementary functions: `python -m bench.coefficients` writes two modules of them.
 
-`bench.minimax` has the method, `bench.points` that of points. With names of tables, only those are
-computed anew and printed.
+`bench.minimax` has the method for coefficients, `bench.points` and `bench.logarithm_tables` those
+for entries of tables. With names, only those are computed anew and printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from axiomjit.bench.minimax import DIGITS, Target, fit
 from axiomjit.bench.points import TABLES as POINTS
 from axiomjit.bench.power_tables import TABLES as POWERS
 
-PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
+PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math"
+HEAD = '''"""{}. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
@@ -162,14 +163,8 @@ TARGETS: dict[str, Target] = {
     "COS_REST": Target(_cos_rest_of_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3}),
     "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 14}),
     "TAN_SHORT": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
-    "LOG1P_SHORT": Target(
-        lambda f: _log2_slope(f) * mp.log(2),
-        MANTISSAS_LESS_1,
-        lambda f: 1 / _log2_slope(f),
-        {"f8": 11},
-    ),
-    # |s| up to tanh(0.587 log(2) / 2)
-    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
+    # |s| up to 1/10 by the table of quotients
+    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
     "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
@@ -179,7 +174,12 @@ TARGETS: dict[str, Target] = {
 }
 TABLES = LOGARITHMS | POINTS | POWERS
 NAMES = (*TARGETS, *TABLES)
-"""Of all tables."""
+"""Of all."""
+MODULES = {
+    "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
+    "entries": ("Entries of tables", tuple(TABLES)),
+}
+"""What they hold."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
@@ -190,16 +190,25 @@ def table(name: str) -> dict[str, tuple[float, ...]]:
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 
-def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
-    """The module that holds the tables."""
-    lines = [HEAD]
-    for name, entry in tables.items():
+def text(names: Sequence[str]) -> str:
+    """The part of a module that holds these."""
+    lines = []
+    for name, entry in ((name, table(name)) for name in names):
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
+<<<<<<< HEAD
             numbers = f'"{code}": ({", ".join(map(repr, values))},),'
             lines += textwrap.wrap(
                 numbers, COLUMNS, initial_indent=INDENT, subsequent_indent=2 * INDENT
             )
+=======
+            numbers = ", ".join(map(repr, values)) + ","
+            line = f'    "{code}": ({numbers}),'
+            if len(line) > COLUMNS:
+                filled = textwrap.indent(textwrap.fill(numbers, COLUMNS - len(INDENT)), INDENT)
+                line = f'    "{code}": (\n{filled}\n    ),'
+            lines.append(line)
+>>>>>>> main
         lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -209,11 +218,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *NAMES])
     names = parser.parse_args().names
-    made = text({name: table(name) for name in names or NAMES})
     if names:
-        print(made)
-    else:
-        PLACE.write_text(made, encoding="utf-8")
+        print(text(names))
+        return
+    for module, (title, held) in MODULES.items():
+        written = "\n".join((HEAD.format(title), text(held)))
+        (PLACE / f"{module}.py").write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":

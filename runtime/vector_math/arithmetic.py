@@ -126,6 +126,11 @@ class Arithmetic(ABC):
         """1 / x within an eighth, of a positive normal number; of 0 a large number."""
         return self.number(ROUGH_INVERSE[self.code] - self.bits(x))
 
+    def rough_quotient(self, power: float, x: Value) -> Value:
+        """power / x of a power of 2 within an eighth, near powers of 2 better; x as above."""
+        one = self.bits(self.constant(1.0))
+        return self.number(self.bits(self.constant(power)) + one - self.bits(x))
+
     def bounded(self, x: Value, low: float, high: float) -> Value:
         """x, or the bound that it is beyond; NaN stays."""
         x = self.select(x > high, high, x)
