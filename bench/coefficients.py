@@ -26,10 +26,9 @@ Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
 # fmt: off
 '''
-COLUMNS, INDENT = 100, " " * 4
+COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
-MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
 NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
 """What mantissas times `INVERSE` exceed 1 by."""
 BY_INVERSE = (-mpf("0.0372"), mpf(1) / 16)
@@ -64,11 +63,6 @@ def _cbrt_slope(d: Any) -> Any:
 def _log1p_rest_of_rest(d: Any) -> Any:
     """(log(1 + d) - d + d**2 / 2) / d**3."""
     return mpf(1) / 3 if abs(d) < TINY else (mp.log1p(d) - d + d**2 / 2) / d**3
-
-
-def _log2_slope(f: Any) -> Any:
-    """log2(1 + f) / f."""
-    return 1 / mp.log(2) if abs(f) < TINY else mp.log1p(f) / f / mp.log(2)
 
 
 def _sin_rest(z: Any) -> Any:
@@ -196,19 +190,12 @@ def text(names: Sequence[str]) -> str:
     for name, entry in ((name, table(name)) for name in names):
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
-<<<<<<< HEAD
-            numbers = f'"{code}": ({", ".join(map(repr, values))},),'
-            lines += textwrap.wrap(
-                numbers, COLUMNS, initial_indent=INDENT, subsequent_indent=2 * INDENT
-            )
-=======
             numbers = ", ".join(map(repr, values)) + ","
             line = f'    "{code}": ({numbers}),'
             if len(line) > COLUMNS:
                 filled = textwrap.indent(textwrap.fill(numbers, COLUMNS - len(INDENT)), INDENT)
                 line = f'    "{code}": (\n{filled}\n    ),'
             lines.append(line)
->>>>>>> main
         lines.append("}")
     return "\n".join(lines) + "\n"
 

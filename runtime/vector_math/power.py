@@ -4,8 +4,9 @@ An entry of a table brings the mantissa near 1, without error for powers (P. T. 
 "Table-lookup algorithms for elementary functions and their error analysis", 1991).
 """
 
-from axiomjit.runtime.vector_math import coefficients as table
+from axiomjit.runtime.vector_math import entries
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.coefficients import CBRT, EXP2, POWER
 from axiomjit.runtime.vector_math.constants import LOG2_OF_E, NAN
 from axiomjit.runtime.vector_math.exponential import REACH2
 
@@ -22,10 +23,10 @@ def cbrt(m: Arithmetic, x: Value) -> Value:
     third = m.nearest_whole(exponent, 1.0 / 3.0)[0]
     y = m.scaled(size, third * -3.0)
     entry = m.bits(y) >> (m.mantissa - QUARTERS)
-    inverse = m.lookup("cbrt_inverse", table.CBRT_INVERSE[m.code], entry)
-    root = m.lookup("cbrt_of_inverse", table.CBRT_OF_INVERSE[m.code], entry)
+    inverse = m.lookup("cbrt_inverse", entries.CBRT_INVERSE[m.code], entry)
+    root = m.lookup("cbrt_of_inverse", entries.CBRT_OF_INVERSE[m.code], entry)
     d = m.fma(y, inverse, -1.0)
-    root = m.fma(root, d * m.polynomial(d, table.CBRT[m.code]), root)
+    root = m.fma(root, d * m.polynomial(d, CBRT[m.code]), root)
     return m.ends_kept(x, m.copysign(m.scaled(root, third), x))
 
 
@@ -36,14 +37,14 @@ def _log2(m: Arithmetic, size: Value) -> tuple[Value, Value]:
     two, are exact. Of 0 and infinity the first number is infinite.
     """
     mantissa = m.significand(size)
-    whole = m.binade(size) + m.looked_up("power_log2", table.POWER_LOG2[m.code], mantissa)
-    whole_low = m.looked_up("power_log2_low", table.POWER_LOG2_LOW[m.code], mantissa)
-    inverse = m.looked_up("power_inverse", table.POWER_INVERSE[m.code], mantissa)
+    whole = m.binade(size) + m.looked_up("power_log2", entries.POWER_LOG2[m.code], mantissa)
+    whole_low = m.looked_up("power_log2_low", entries.POWER_LOG2_LOW[m.code], mantissa)
+    inverse = m.looked_up("power_inverse", entries.POWER_INVERSE[m.code], mantissa)
     d = m.fma(mantissa, inverse, -1.0)
     half = d * -0.5
     first = m.fma(half, d, d)
     rest = m.fma(half, d, d - first)
-    rest = m.fma(d * d * d, m.polynomial(d, table.POWER[m.code]), rest)
+    rest = m.fma(d * d * d, m.polynomial(d, POWER[m.code]), rest)
     high, low = LOG2_OF_E[m.code]
     near = first * high
     near_low = m.fma(first, low, m.fma(first, high, -near))
@@ -60,7 +61,7 @@ def _size(m: Arithmetic, size: Value, y: Value) -> Value:
     whole = m.nearest_whole(limited, 1.0)[0]
     r = limited - whole
     r = m.select(limited == product, r + m.fma(y, low, m.fma(y, high, -product)), r)
-    return m.scaled(m.fma(r, m.polynomial(r, table.EXP2[m.code]), 1.0), whole)
+    return m.scaled(m.fma(r, m.polynomial(r, EXP2[m.code]), 1.0), whole)
 
 
 def power(m: Arithmetic, x: Value, y: Value) -> Value:
