@@ -258,12 +258,16 @@ def run(
             yield name, code, count, summary(code, first, edge)
 
 
+def _units(error: float) -> str:
+    return f"{error:.3f}" if error < 1000 else f"{error:.2g}"
+
+
 def cells(name: str, code: str, count: int, worst: Worst) -> list[str]:
     """The figures as text."""
     inputs = "all" if count == ALL else f"{count:.0e}".replace("e+0", "e").replace("e+", "e")
-    theirs = f"{worst.numpys:.3f}" if hasattr(np, name) else "-"
+    theirs = _units(worst.numpys) if hasattr(np, name) else "-"
     at = ", ".join(f"{value:.9g}" if code == "f4" else repr(value) for value in worst.at)
-    return [inputs, f"{worst.ours:.3f}", at, f"{100 * worst.nearest:.2f} %", theirs]
+    return [inputs, _units(worst.ours), at, f"{100 * worst.nearest:.2f} %", theirs]
 
 
 def main() -> None:

@@ -133,7 +133,13 @@ def boundaries(name: str, code: str) -> list[Array]:
             found.append(neighbours(_multiples(code), 1))
         spans = CASES[name].spans
         found.append(neighbours(edges(name, code, spans), 4))
-    return [np.unique(np.concatenate(found).view(f"u{code[1]}")).view(code)]
+    return [_distinct(np.concatenate(found))]
+
+
+def _distinct(values: Array) -> Array:
+    """Each once, both zeros, one NaN: what a signalling one gives depends on who converts it."""
+    numbers = values[~np.isnan(values)].view(f"u{values.itemsize}")
+    return np.append(np.unique(numbers).view(values.dtype), values.dtype.type(np.nan))
 
 
 def _specials(code: str) -> Array:
@@ -186,7 +192,7 @@ FIXED: Final = (1.0, 2.0, -1.5, 0.7)
 
 
 def _pairs(name: str, code: str) -> list[Array]:
-    special = np.unique(neighbours(_specials(code), 1).view(f"u{code[1]}")).view(code)
+    special = _distinct(neighbours(_specials(code), 1))
     whole = np.arange(-16, 17, dtype=code)
     grids = [np.meshgrid(some, some) for some in (special, whole, whole / 4)]
     columns = [[np.ravel(grid[k]) for grid in grids] for k in (0, 1)]

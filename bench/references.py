@@ -105,7 +105,7 @@ def rounded(value: Any) -> np.longdouble:
 
 
 def settled(exact: Exact, operands: Sequence[Array], want: Array) -> Array:
-    """The results `want` of finite operands, mpmath's in their place where they are numbers.
+    """The results `want`, mpmath's in their place where operands and results are numbers.
 
     Zeros, infinities and NaN stay: mpmath's zeros have no sign, and its limits are not C's.
     """
@@ -113,6 +113,6 @@ def settled(exact: Exact, operands: Sequence[Array], want: Array) -> Array:
     with mp.workdps(DIGITS), np.errstate(all="ignore"):
         for k in np.flatnonzero(np.isfinite(want) & (want != 0)):
             given = [values[k] for values in operands]
-            if np.all(np.isfinite(given)):
+            if np.all(np.isfinite(given)) and np.all(given):
                 result[k] = rounded(exact(*(mpf(float(value)) for value in given)))
     return result
