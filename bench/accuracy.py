@@ -14,7 +14,6 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import islice
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ from axiomjit.bench.accuracy_cases import (
     every_single,
     samples,
 )
-from axiomjit.bench.measured_tables import Row, replace_rows
+from axiomjit.bench.accuracy_tables import PAGE, replace_rows
 from axiomjit.bench.progress import Progress
 from axiomjit.bench.references import reference, settled
 from axiomjit.bench.ulps import scan, two_parts, ulps
@@ -43,7 +42,6 @@ NUMPYS_SHARE: Final = 8
 """Of all float32 NumPy's function does one chunk in so many."""
 PIECE: Final = {"f4": 512, "f8": 32}
 """Chunks that a process does in one go."""
-PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
 
 
 @cache
@@ -291,8 +289,7 @@ def main() -> None:
         print("| " + " | ".join([name, code, *found]) + " |", flush=True)
         rows[name] += found
     if given.write:
-        made: list[Row] = list(rows.items())
-        replace_rows(PAGE, "accuracy", made, list(CASES))
+        replace_rows(PAGE, "accuracy", rows.items(), list(CASES))
 
 
 if __name__ == "__main__":

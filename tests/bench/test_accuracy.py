@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 from axiomjit.bench import accuracy
 from axiomjit.bench.accuracy import at_boundaries, look, measure, run, summary
 from axiomjit.bench.accuracy_cases import CASES, CHUNK, boundaries, every_single, samples
-from axiomjit.bench.measured_tables import replace_rows
+from axiomjit.bench.accuracy_tables import replace_rows
 from axiomjit.bench.recipe_edges import edges, floats, neighbours, ordered
 from axiomjit.bench.references import reference, rounded, settled
 from axiomjit.bench.ulps import scan, two_parts, ulps

@@ -1,12 +1,14 @@
-"""Tables of documents whose rows are written by the commands that measure them."""
+"""Tables of docs/accuracy.md, whose rows are written by the commands that measure them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from axiomjit.errors import BenchError
 
+PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
 Row = tuple[str, list[str]]
 """What it is about, and the figures."""
 
