@@ -142,10 +142,15 @@ def difference(got: Array, want: Array) -> str | None:
     return f"off by {most:.1e} of the largest result, {usual:.1e} at {USUAL:.1%}"
 
 
+def pin() -> None:
+    """Leave this process, and all threads that it starts, one CPU."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+
+
 def measure_all(pinned: bool, rounds: int) -> list[list[str]]:
     """Name with dtype, and cells, of each program; for a process of its own."""
     if pinned:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+        pin()
     cases = [(name, code) for name in PROGRAMS for code in ("f8", "f4")]
     return [[f"{name} {code}", *compare(name, code, rounds)] for name, code in cases]
 
