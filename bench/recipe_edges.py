@@ -1,6 +1,6 @@
 """Where a recipe of an elementary function takes another way, found by running it in NumPy.
 
-Every choice of a recipe is a `select`, `beyond` or a whole number that it rounds to. The recipe
+Every choice of a recipe is a `select`, `beyond`, a whole number or the entry of a table. The recipe
 runs over numbers of every size; between two neighbours for which a choice differs the place is
 narrowed down to two adjacent numbers. So are places at which the kind of the result changes:
 overflow, underflow, NaN, the sign, 1.
@@ -55,6 +55,11 @@ class Watched(Exact):
         """A choice of a power of two."""
         self.choices.append(super().exponent_part(x))
         return self.choices[-1]
+
+    def entry(self, name: str, table: tuple[float, ...], index: Any) -> Any:
+        """A choice of an entry."""
+        self.choices.append(index)
+        return super().entry(name, table, index)
 
     @property
     def wide(self) -> Watched:

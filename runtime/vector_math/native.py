@@ -7,18 +7,20 @@ part of the loop after it has been made a vector loop (`kernel_library`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import define, keep, variants
+from axiomjit.runtime.vector_math.definitions import call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
 BYTES = 64
-"""Of the vectors that the instructions work on."""
+"""Of the vectors of AVX-512."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
+ONE = INT(0b0000)
+"""Mantissas from 1 to 2, with the sign of the number."""
 THREE_QUARTERS = INT(0b0011)
 """Mantissas from 3/4 to 3/2, with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
@@ -37,11 +39,7 @@ def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
         given.append(CURRENT_ROUNDING)
     scalar = "s" if isinstance(kind.element, ir.FloatType) else "d"
     full = f"llvm.x86.avx512.mask.{name}.p{scalar}.{_bits(kind)}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        function_type = ir.FunctionType(kind, [value.type for value in given])
-        function = ir.Function(builder.module, function_type, full)
-    return builder.call(function, given)
+    return call_as(builder, full, kind, given)
 
 
 def _undefined(kind: Any) -> Any:
@@ -52,8 +50,16 @@ def _mantissa(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, THREE_QUARTERS, _undefined(x.type))
 
 
+def _significand(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
+
+
+def _binade(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+
+
 def _exponent(builder: Any, x: Any) -> Any:
-    below = _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+    below = _binade(builder, x)
     one = ir.Constant(x.type, 1.0)
     lower = builder.fcmp_ordered("<", _mantissa(builder, x), one)
     return builder.select(lower, builder.fadd(below, one), below)
@@ -69,11 +75,22 @@ def _log_limits(builder: Any, x: Any, result: Any) -> Any:
     return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
 
-INSTRUCTIONS: dict[str, Callable[..., Any]] = {
-    "mantissa_part": _mantissa,
-    "exponent_part": _exponent,
-    "scaled": _scaled,
-    "log_limits": _log_limits,
+class Instruction(NamedTuple):
+    """What does a step."""
+
+    emission: Callable[..., Any]
+    """From a builder and vectors that are no longer than `size`."""
+    size: int = BYTES
+    """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
+
+
+INSTRUCTIONS: dict[str, Instruction] = {
+    "significand": Instruction(_significand),
+    "binade": Instruction(_binade),
+    "mantissa_part": Instruction(_mantissa),
+    "exponent_part": Instruction(_exponent),
+    "scaled": Instruction(_scaled),
+    "log_limits": Instruction(_log_limits),
 }
 
 
@@ -83,34 +100,43 @@ def _halves(builder: Any, value: Any) -> list[Any]:
     return [builder.shuffle_vector(value, _undefined(value.type), mask) for mask in masks]
 
 
-def emit(builder: Any, name: str, operands: Sequence[Any]) -> Any:
+def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
     """A step of vectors, in as many instructions as they are long."""
     kind = operands[0].type
-    if _bits(kind) <= 8 * BYTES:
-        return INSTRUCTIONS[name](builder, *operands)
+    if _bits(kind) <= 8 * instruction.size:
+        return instruction.emission(builder, *operands)
     halves = zip(*(_halves(builder, value) for value in operands), strict=True)
-    low, high = (emit(builder, name, half) for half in halves)
+    low, high = (emit(builder, instruction, half) for half in halves)
     mask = ir.Constant(ir.VectorType(INT, kind.count), list(range(kind.count)))
     return builder.shuffle_vector(low, high, mask)
 
 
-def step(module: Any, name: str, kind: Any, arity: int, basic: Callable[..., Any]) -> Any:
+def step(
+    module: Any,
+    name: str,
+    instruction: Instruction,
+    kind: Any,
+    arity: int,
+    basic: Callable[..., Any],
+) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
     Args:
         module: where it is, or becomes, a function.
         name: of the step.
+        instruction: emission of the step on vectors.
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
+        instruction: what does it to vectors.
     """
     full = f"{PREFIX}{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
     if full not in module.globals:
         forms = []
-        for lanes in (8, 16):
+        for lanes in (instruction.size // 8, instruction.size // 4):
             vector = ir.VectorType(kind, lanes)
             form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
-            builder.ret(emit(builder, name, form.args))
+            builder.ret(emit(builder, instruction, form.args))
             forms.append(form)
         names = {form.args[0].type.count: form.name for form in forms}
         function, builder = define(

@@ -80,3 +80,8 @@ def table(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
         found.linkage, found.global_constant = "internal", True
         found.initializer = ir.Constant(found.value_type, [ir.Constant(kind, v) for v in values])
     return found
+
+
+def element(builder: Any, table: Any, index: Any) -> Any:
+    """The number at a place of such an array."""
+    return builder.load(builder.gep(table, [index.type(0), index]))
