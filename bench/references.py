@@ -56,7 +56,8 @@ def reference(name: str, code: str) -> Callable[..., Array]:
         return numpys
     if code == "g":
         return _of_longdouble(f"{name}l")
-    return numba.vectorize(["f8(f8)"])(_of_number(getattr(math, name)))  # type: ignore[no-any-return]
+    made: Callable[..., Array] = numba.vectorize(["f8(f8)"])(_of_number(getattr(math, name)))
+    return made
 
 
 def _of_number(function: Callable[[float], float]) -> Callable[[float], float]:
