@@ -17,6 +17,7 @@ from mpmath import mp, mpf
 from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
 from axiomjit.bench.points import TABLES as POINTS
+from axiomjit.bench.power_tables import TABLES as POWERS
 
 PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math"
 HEAD = '''"""{}. Written by bench/coefficients.py."""
@@ -28,10 +29,10 @@ Table = dict[str, tuple[float, ...]]
 COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
-MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
-QUOTIENT = mpf("0.2001")
 NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
 """What mantissas times `INVERSE` exceed 1 by."""
+BY_INVERSE = (-mpf("0.0372"), mpf(1) / 16)
+"""What mantissas times `POWER_INVERSE` exceed 1 by."""
 LOG_COUNTS = {"f4": 4, "f8": 9}
 
 
@@ -54,21 +55,14 @@ def _log1p_rest(r: Any) -> Any:
     return -mpf(1) / 2 if abs(r) < TINY else (mp.log1p(r) - r) / r**2
 
 
-def _inverse_root_of_cube(x: Any) -> Any:
-    return mp.cbrt(1 / x)
+def _cbrt_slope(d: Any) -> Any:
+    """(cbrt(1 + d) - 1) / d."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.cbrt(1 + d) - 1) / d
 
 
-def _log2_rest(z: Any) -> Any:
-    """(log2((1 + s) / (1 - s)) - 2 s / log(2) - 2 s**3 / (3 log(2))) / s**5 of z = s**2."""
-    s = mp.sqrt(z)
-    if z < TINY:
-        return 2 / (5 * mp.log(2))
-    return (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5 / mp.log(2)
-
-
-def _log2_slope(f: Any) -> Any:
-    """log2(1 + f) / f."""
-    return 1 / mp.log(2) if abs(f) < TINY else mp.log1p(f) / f / mp.log(2)
+def _log1p_rest_of_rest(d: Any) -> Any:
+    """(log(1 + d) - d + d**2 / 2) / d**3."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.log1p(d) - d + d**2 / 2) / d**3
 
 
 def _sin_rest(z: Any) -> Any:
@@ -152,11 +146,9 @@ TARGETS: dict[str, Target] = {
     "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
     "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),
     "LOG10_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(10), NEAR_1, abs, LOG_COUNTS),
-    "CBRT": Target(_inverse_root_of_cube, (mpf("0.75"), mpf("1.5")), mp.cbrt, {"f4": 4, "f8": 7}),
-    # of powers; those of float32 are computed in float64
-    "LOG2": Target(_log2_rest, (0, QUOTIENT**2), lambda z: z**2, {"f8": 9}),
-    "LOG2_SHORT": Target(_log2_slope, MANTISSAS_LESS_1, lambda f: 1 / _log2_slope(f), {"f8": 13}),
-    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
+    # a fourth of a binade, by its middle
+    "CBRT": Target(_cbrt_slope, (-mpf(1) / 9, mpf(1) / 9), abs, {"f4": 5, "f8": 11}),
+    "POWER": Target(_log1p_rest_of_rest, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
@@ -174,7 +166,7 @@ TARGETS: dict[str, Target] = {
     "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
     "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
 }
-TABLES = LOGARITHMS | POINTS
+TABLES = LOGARITHMS | POINTS | POWERS
 NAMES = (*TARGETS, *TABLES)
 """Of all."""
 MODULES = {
