@@ -1,13 +1,14 @@
-"""Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
+"""Numbers of the elementary functions: `python -m bench.coefficients` writes two modules of them.
 
-`bench.minimax` has the method, `bench.points` that of points. With names of tables, only those are
-computed anew and printed.
+`bench.minimax` has the method for coefficients, `bench.points` and `bench.logarithm_tables` those
+for entries of tables. With names, only those are computed anew and printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from mpmath import mp, mpf
 from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
 from axiomjit.bench.points import TABLES as POINTS
+from axiomjit.bench.power_tables import TABLES as POWERS
 
-PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients, lowest power first, and tables. Written by bench/coefficients.py."""
+PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math"
+HEAD = '''"""{}. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""
@@ -27,10 +29,10 @@ Table = dict[str, tuple[float, ...]]
 COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
-MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
-QUOTIENT = mpf("0.2001")
 NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
 """What mantissas times `INVERSE` exceed 1 by."""
+BY_INVERSE = (-mpf("0.0372"), mpf(1) / 16)
+"""What mantissas times `POWER_INVERSE` exceed 1 by."""
 LOG_COUNTS = {"f4": 4, "f8": 9}
 
 
@@ -53,21 +55,14 @@ def _log1p_rest(r: Any) -> Any:
     return -mpf(1) / 2 if abs(r) < TINY else (mp.log1p(r) - r) / r**2
 
 
-def _inverse_root_of_cube(x: Any) -> Any:
-    return mp.cbrt(1 / x)
+def _cbrt_slope(d: Any) -> Any:
+    """(cbrt(1 + d) - 1) / d."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.cbrt(1 + d) - 1) / d
 
 
-def _log2_rest(z: Any) -> Any:
-    """(log2((1 + s) / (1 - s)) - 2 s / log(2) - 2 s**3 / (3 log(2))) / s**5 of z = s**2."""
-    s = mp.sqrt(z)
-    if z < TINY:
-        return 2 / (5 * mp.log(2))
-    return (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5 / mp.log(2)
-
-
-def _log2_slope(f: Any) -> Any:
-    """log2(1 + f) / f."""
-    return 1 / mp.log(2) if abs(f) < TINY else mp.log1p(f) / f / mp.log(2)
+def _log1p_rest_of_rest(d: Any) -> Any:
+    """(log(1 + d) - d + d**2 / 2) / d**3."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.log1p(d) - d + d**2 / 2) / d**3
 
 
 def _sin_rest(z: Any) -> Any:
@@ -146,25 +141,17 @@ TARGETS: dict[str, Target] = {
     "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
     "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),
     "LOG10_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(10), NEAR_1, abs, LOG_COUNTS),
-    "CBRT": Target(_inverse_root_of_cube, (mpf("0.75"), mpf("1.5")), mp.cbrt, {"f4": 4, "f8": 7}),
-    # of powers; those of float32 are computed in float64
-    "LOG2": Target(_log2_rest, (0, QUOTIENT**2), lambda z: z**2, {"f8": 9}),
-    "LOG2_SHORT": Target(_log2_slope, MANTISSAS_LESS_1, lambda f: 1 / _log2_slope(f), {"f8": 13}),
-    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
+    # a fourth of a binade, by its middle
+    "CBRT": Target(_cbrt_slope, (-mpf(1) / 9, mpf(1) / 9), abs, {"f4": 5, "f8": 11}),
+    "POWER": Target(_log1p_rest_of_rest, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
     "SIN": Target(_sin_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "COS": Target(_cos_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3, "f8": 6}),
     "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 7, "f8": 14}),
-    "LOG1P_SHORT": Target(
-        lambda f: _log2_slope(f) * mp.log(2),
-        MANTISSAS_LESS_1,
-        lambda f: 1 / _log2_slope(f),
-        {"f8": 11},
-    ),
-    # |s| up to tanh(0.587 log(2) / 2)
-    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
+    # |s| up to 1/10 by the table of quotients
+    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
     "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
@@ -172,9 +159,14 @@ TARGETS: dict[str, Target] = {
     "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
     "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
 }
-TABLES = LOGARITHMS | POINTS
+TABLES = LOGARITHMS | POINTS | POWERS
 NAMES = (*TARGETS, *TABLES)
-"""Of all tables."""
+"""Of all."""
+MODULES = {
+    "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
+    "entries": ("Entries of tables", tuple(TABLES)),
+}
+"""What they hold."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
@@ -185,16 +177,18 @@ def table(name: str) -> dict[str, tuple[float, ...]]:
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 
-def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
-    """The module that holds the tables."""
-    lines = [HEAD]
-    for name, entry in tables.items():
+def text(names: Sequence[str]) -> str:
+    """The part of a module that holds these."""
+    lines = []
+    for name, entry in ((name, table(name)) for name in names):
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
-            lines.append(f'    "{code}": (')
-            filled = textwrap.wrap(", ".join(map(repr, values)) + ",", COLUMNS - len(INDENT))
-            lines += [INDENT + line for line in filled]
-            lines.append("    ),")
+            numbers = ", ".join(map(repr, values)) + ","
+            line = f'    "{code}": ({numbers}),'
+            if len(line) > COLUMNS:
+                filled = textwrap.indent(textwrap.fill(numbers, COLUMNS - len(INDENT)), INDENT)
+                line = f'    "{code}": (\n{filled}\n    ),'
+            lines.append(line)
         lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -204,11 +198,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *NAMES])
     names = parser.parse_args().names
-    made = text({name: table(name) for name in names or NAMES})
     if names:
-        print(made)
-    else:
-        PLACE.write_text(made, encoding="utf-8")
+        print(text(names))
+        return
+    for module, (title, held) in MODULES.items():
+        written = "\n".join((HEAD.format(title), text(held)))
+        (PLACE / f"{module}.py").write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -67,9 +67,41 @@ def of_inverses(part: int, base: Any, code: str) -> tuple[float, ...]:
     return tuple(rounded(_of_inverse(entry, base, code)[part], code) for entry in range(ENTRIES))
 
 
+QUOTIENT_BITS = 8
+"""After the point of an inverse of quotients."""
+
+
+def quotient_inverse(entry: int) -> Any:
+    """About 1 over the quotients (1 + x) / (1 - x) of an entry; exactly while x is its own arc.
+
+    The entry is from the difference of bits, for x < 1/3 16 * 3 x.
+    """
+    if entry < ENTRIES // 4:
+        return mpf(1)
+    x = (entry + mpf("0.5")) / ENTRIES / 3
+    scale = 2**QUOTIENT_BITS
+    return mp.nint(scale * (1 - x) / (1 + x)) / scale
+
+
+def quotient_inverses(code: str) -> tuple[float, ...]:
+    """The table of those."""
+    return tuple(rounded(quotient_inverse(entry), code) for entry in range(ENTRIES))
+
+
+def halves_of_quotients(part: int, code: str) -> tuple[float, ...]:
+    """Half the logarithms of quotients, first or second parts."""
+    entries = (_parts(-mp.log(quotient_inverse(k)) / 2, code)[part] for k in range(ENTRIES))
+    return tuple(rounded(value, code) for value in entries)
+
+
 Table = Callable[[str], tuple[float, ...]]
 BASES: dict[str, Any] = {"LOG": mp.e, "LOG2": 2, "LOG10": 10}
-TABLES: dict[str, Table] = {"INVERSE": inverses}
+TABLES: dict[str, Table] = {
+    "INVERSE": inverses,
+    "QUOTIENT_INVERSE": quotient_inverses,
+    "HALF_LOG_OF_QUOTIENT": partial(halves_of_quotients, 0),
+    "HALF_LOG_OF_QUOTIENT_LOW": partial(halves_of_quotients, 1),
+}
 """By name, the numbers of a precision."""
 for _name, _base in BASES.items():
     TABLES[f"{_name}_OF_2"] = partial(of_two, _base)

@@ -1,8 +1,9 @@
 """Inverse circular functions: a polynomial of what is left, below a multiple of pi / 2."""
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import ARC_ANGLES, ARC_POINTS, ARCSIN, ARCTAN
+from axiomjit.runtime.vector_math.coefficients import ARCSIN, ARCTAN
 from axiomjit.runtime.vector_math.constants import HALF_PI, INFINITY, NAN
+from axiomjit.runtime.vector_math.entries import ARC_ANGLES, ARC_POINTS
 
 FAR = {"f4": 2.0**30, "f8": 2.0**60}
 """From here on the arc tangent is pi / 2."""

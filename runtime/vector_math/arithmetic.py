@@ -126,6 +126,11 @@ class Arithmetic(ABC):
         """1 / x within an eighth, of a positive normal number; of 0 a large number."""
         return self.number(ROUGH_INVERSE[self.code] - self.bits(x))
 
+    def rough_quotient(self, power: float, x: Value) -> Value:
+        """power / x of a power of 2 within an eighth, near powers of 2 better; x as above."""
+        one = self.bits(self.constant(1.0))
+        return self.number(self.bits(self.constant(power)) + one - self.bits(x))
+
     def bounded(self, x: Value, low: float, high: float) -> Value:
         """x, or the bound that it is beyond; NaN stays."""
         x = self.select(x > high, high, x)
@@ -171,10 +176,11 @@ class Arithmetic(ABC):
         return self.number(fraction | self.bits(self.constant(1.0)))
 
     def binade(self, x: Value) -> Value:
-        """The exponent of that power, as a float."""
+        """The exponent of that power, as a float; of 0 -infinity, of infinity and NaN they."""
         low, bits = self._normal_bits(x)
         exponent = (bits >> self.mantissa) - self.bias
-        return self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
+        result = self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
+        return self.select(x == 0.0, -INFINITY, self.select(x < INFINITY, result, x))
 
     def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Value:
         """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
@@ -184,3 +190,13 @@ class Arithmetic(ABC):
         """The limits of a logarithm where x is not a positive finite number, else the result."""
         limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
         return self.select((x > 0.0) & (x < INFINITY), result, limit)
+
+    def ends_kept(self, x: Value, result: Value) -> Value:
+        """x where it is 0, infinite or NaN, else the result."""
+        size = abs(x)
+        return self.select((size > 0.0) & (size < INFINITY), result, x)
+
+    def odd_sign(self, x: Value) -> Value:
+        """-0 where the nearest whole number is odd, else 0."""
+        half = self.rint(x) * 0.5
+        return self.select(abs(self.rint(half) - half) == 0.5, self.constant(-0.0), 0.0)

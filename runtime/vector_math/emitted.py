@@ -244,6 +244,14 @@ class Emitted(Arithmetic):
         """The limits of a logarithm where x is not a positive finite number, else the result."""
         return self._step("log_limits", x, result)
 
+    def ends_kept(self, x: Value, result: Value) -> Lane:
+        """x where it is 0, infinite or NaN, else the result."""
+        return self._step("ends_kept", x, result)
+
+    def odd_sign(self, x: Value) -> Lane:
+        """-0 where the nearest whole number is odd, else 0."""
+        return self._step("odd_sign", x)
+
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
         """An entry of a table."""
         full = f"axiomjit_{name}_{self.code}"

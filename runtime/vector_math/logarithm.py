@@ -8,8 +8,9 @@ for registers.
 
 from typing import NamedTuple
 
-from axiomjit.runtime.vector_math import coefficients as table
+from axiomjit.runtime.vector_math import entries as table
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.coefficients import LOG2_NEAR_1, LOG10_NEAR_1, LOG_NEAR_1
 from axiomjit.runtime.vector_math.constants import LOG2_OF_E, LOG10_OF_E
 
 EXACTLY_1: table.Table = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
@@ -33,7 +34,7 @@ E = Base(
     table.LOG_OF_2,
     table.LOG_OF_INVERSE,
     table.LOG_OF_INVERSE_LOW,
-    table.LOG_NEAR_1,
+    LOG_NEAR_1,
 )
 TWO = Base(
     "log2",
@@ -41,7 +42,7 @@ TWO = Base(
     table.LOG2_OF_2,
     table.LOG2_OF_INVERSE,
     table.LOG2_OF_INVERSE_LOW,
-    table.LOG2_NEAR_1,
+    LOG2_NEAR_1,
 )
 TEN = Base(
     "log10",
@@ -49,7 +50,7 @@ TEN = Base(
     table.LOG10_OF_2,
     table.LOG10_OF_INVERSE,
     table.LOG10_OF_INVERSE_LOW,
-    table.LOG10_NEAR_1,
+    LOG10_NEAR_1,
 )
 
 
@@ -63,7 +64,7 @@ def _inverse(m: Arithmetic, x: Value) -> Value:
     return m.looked_up("inverse", table.INVERSE[m.code], x)
 
 
-def _terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tuple[Value, Value]:
+def terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tuple[Value, Value]:
     """exponent * log(2) - log(c) + log(1 + r), c being that of x, but for r log(e): a sum."""
     two, two_low = base.of_two[m.code]
     whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
@@ -78,7 +79,7 @@ def _of_number(m: Arithmetic, base: Base, x: Value) -> Value:
     """The logarithm to a base."""
     mantissa = m.significand(x)
     r = m.fma(mantissa, _inverse(m, mantissa), -1.0)
-    whole, rest = _terms(m, base, m.binade(x), mantissa, r)
+    whole, rest = terms(m, base, m.binade(x), mantissa, r)
     return m.log_limits(x, whole + m.fma(r, base.of_e[m.code][0], rest))
 
 
@@ -97,24 +98,42 @@ def log10(m: Arithmetic, x: Value) -> Value:
     return _of_number(m, TEN, x)
 
 
-def of_sum(m: Arithmetic, total: Value, x: Value, y: Value, doublings: Value) -> Value:
-    """log(2**doublings (x + y)), the sum being rounded `total`: r = x v + (y v - 1), v = 2**-k c.
+def inverse_of(m: Arithmetic, x: Value, exponent: Value) -> Value:
+    """v = 2**-k c, so that x v is near 1."""
+    return m.scaled(_inverse(m, x), -exponent)
 
-    y v - 1 is to be a number, or its rounding not to matter. That of r does: where float32 leaves
-    no room for one more, the sum with r loses nothing.
-    """
-    exponent = m.binade(total)
-    v = m.scaled(_inverse(m, total), -exponent)
-    r = m.fma(x, v, m.fma(y, v, -1.0))
-    whole, rest = _terms(m, E, exponent + doublings, total, r)
+
+def joined(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
+    """A sum of which `whole` is 0 or the largest; float32 has no room for another rounding."""
     if m.code == "f8":
-        return whole + (r + rest)
-    first = whole + r
-    return first + (((whole - first) + r) + rest)
+        return whole + (high + low)
+    first = whole + high
+    return first + (((whole - first) + high) + low)
+
+
+def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value) -> Value:
+    """log(2**doublings (total + lost)) of a positive total and little beside it."""
+    exponent = m.binade(total)
+    v = inverse_of(m, total, exponent)
+    high, low = m.fma(total, v, -1.0), lost * v
+    whole, rest = terms(m, E, exponent + doublings, total, high + low)
+    return joined(m, whole, high, rest + low)
+
+
+def parts_beside_1(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
+    """log(1 + x) as a sum of three: (1 + x) v - 1 is x v + (v - 1) in one rounding.
+
+    v - 1 is a number, unless k is so large that it does not matter.
+    """
+    total = x + 1.0
+    exponent = m.binade(total)
+    v = inverse_of(m, total, exponent)
+    r = m.fma(x, v, v - 1.0)
+    whole, rest = terms(m, E, exponent, total, r)
+    return whole, r, rest
 
 
 def log1p(m: Arithmetic, x: Value) -> Value:
-    """log(1 + x): 2**-k c - 1 is a number, unless k is so large that it does not matter."""
-    total = x + 1.0
-    result = of_sum(m, total, x, m.constant(1.0), m.constant(0.0))
-    return m.copysign(m.log_limits(total, result), x)
+    """log(1 + x)."""
+    result = joined(m, *parts_beside_1(m, x))
+    return m.copysign(m.log_limits(x + 1.0, result), x)

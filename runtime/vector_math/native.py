@@ -25,7 +25,9 @@ THREE_QUARTERS = INT(0b0011)
 """Mantissas from 3/4 to 3/2, with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers by kind of number, from the lowest: quiet NaN, signalling NaN, 0, 1,
--infinity, infinity, negative, positive; 0: the result, 2: the number, 3: NaN, 4, 5: infinities."""
+-infinity, infinity, negative, positive; 0: the result, 1, 2: the number, 3: NaN, 4, 5: infinities.
+"""
+ENDS = 0x22 | 0x1 << 8 | 0x11 << 16
 
 
 def _bits(kind: Any) -> int:
@@ -69,10 +71,32 @@ def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
 
 
-def _log_limits(builder: Any, x: Any, result: Any) -> Any:
-    whole = ir.VectorType(ir.IntType(_bits(x.type) // x.type.count), x.type.count)
-    table = ir.Constant(whole, LOGARITHM_LIMITS)
-    return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
+def _integers(kind: Any) -> Any:
+    """The type of as many integers of the same length."""
+    return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
+
+
+def _odd_sign(builder: Any, x: Any) -> Any:
+    """Numbers beyond integers become the smallest one, which is even."""
+    kind = _integers(x.type)
+    if _bits(x.type) < 8 * BYTES:
+        whole = call_as(builder, "llvm.x86.avx.cvt.ps2dq.256", kind, [x])
+    else:
+        name = f"cvtp{'s2d' if kind.element.width == 32 else 'd2q'}q"
+        rest = [_undefined(kind), ir.IntType(kind.count)(-1), CURRENT_ROUNDING]
+        whole = call_as(builder, f"llvm.x86.avx512.mask.{name}.512", kind, [x, *rest])
+    last = builder.shl(whole, ir.Constant(kind, [kind.element.width - 1] * kind.count))
+    return builder.bitcast(last, x.type)
+
+
+def _fixed(answers: int) -> Callable[..., Any]:
+    """A result, or what vfixupimm answers to x."""
+
+    def emit(builder: Any, x: Any, result: Any) -> Any:
+        table = ir.Constant(_integers(x.type), answers)
+        return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
+
+    return emit
 
 
 class Instruction(NamedTuple):
@@ -90,7 +114,9 @@ INSTRUCTIONS: dict[str, Instruction] = {
     "mantissa_part": Instruction(_mantissa),
     "exponent_part": Instruction(_exponent),
     "scaled": Instruction(_scaled),
-    "log_limits": Instruction(_log_limits),
+    "log_limits": Instruction(_fixed(LOGARITHM_LIMITS)),
+    "ends_kept": Instruction(_fixed(ENDS)),
+    "odd_sign": Instruction(_odd_sign),
 }
 
 

@@ -14,9 +14,11 @@ OF_POSITIVE = {
     "mantissa_part": lambda m, x: m.mantissa_part(x),
     "exponent_part": lambda m, x: m.exponent_part(x),
     "significand": lambda m, x: m.significand(x),
-    "binade": lambda m, x: m.binade(x),
 }
 OF_ALL = {
+    "binade": lambda m, x: m.binade(abs(x)),
+    "ends_kept": lambda m, x: m.ends_kept(x, x * 0.5),
+    "odd_sign": lambda m, x: m.odd_sign(x),
     "looked_up": lambda m, x: m.looked_up("squares", SQUARES, x),
     "log_limits": lambda m, x: m.log_limits(x, x * 0.5),
 }
@@ -29,6 +31,7 @@ def numbers(code):
     rng = np.random.default_rng(4)
     wild = rng.integers(0, np.iinfo(bits).max, 500, bits, endpoint=True).view(code)
     ends = [0.0, -0.0, 1.0, -1.0, 0.75, 1.5, np.nextafter(1.5, 0), np.inf, -np.inf, np.nan]
+    ends += [0.5, 2.5, 3.5, -3.0, 2.0**24 - 1, 2.0**53 - 1, 2.0**31, -(2.0**63), 2.0**64]
     small = [info.tiny, info.smallest_subnormal, info.tiny * 0.7, info.max, -info.tiny]
     return np.concatenate([np.array([*ends, *small], code), wild])
 
