@@ -15,43 +15,44 @@ FAR = {"f4": 2.0**20, "f8": 2.0**40}
 EDGE = {"f4": 2.0**-26, "f8": 2.0**-55}
 """Less than 1 differs by from the number below."""
 
-Sum = tuple[Value, Value]
+Triple = tuple[Value, Value, Value]
 
 
-def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value) -> Sum:
-    """x + sqrt(square + square_low), which is not below 2 x, as a sum.
+def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value = None) -> Triple:
+    """x + sqrt(square + square_low), which is not below 2 x, as a sum; each is little by the last.
 
     What the root lacks is small, so that few bits of its inverse do.
     """
     root = m.sqrt(square)
-    root_low = (m.fma(-root, root, square) + square_low) * m.rough_quotient(0.5, root)
+    off = m.fma(-root, root, square)
+    off = off if square_low is None else off + square_low
     total = root + x
-    return total, (x - (total - root)) + root_low
+    return total, x - (total - root), off * m.rough_quotient(0.5, root)
 
 
-def _log_of_twice(m: Arithmetic, x: Value, near: Sum) -> Value:
-    """log of the sum, or from FAR on of 2 x."""
+def _far(m: Arithmetic, x: Value, total: Value, low: Value) -> Triple:
+    """The sum up to FAR, then x; and 1 there, since the logarithm is that of 2 x."""
     far = x > FAR[m.code]
-    total, low = m.select(far, x, near[0]), m.select(far, 0.0, near[1])
-    return m.log_limits(total, of_sum(m, total, low, m.select(far, m.constant(1.0), 0.0)))
+    ones = m.select(far, m.constant(1.0), 0.0)
+    return m.select(far, x, total), m.select(far, 0.0, low), ones
 
 
 def arcsinh(m: Arithmetic, x: Value) -> Value:
     """log(|x| + sqrt(x**2 + 1))."""
     size = abs(x)
     square = m.fma(size, size, 1.0)
-    near = _added_root(m, size, square, m.fma(size, size, 1.0 - square))
-    return m.copysign(_log_of_twice(m, size, near), x)
+    total, low, less = _added_root(m, size, square, m.fma(size, size, 1.0 - square))
+    less = m.select(size > FAR[m.code], 0.0, less)
+    result = of_sum(m, *_far(m, size, total, low), less)
+    return m.copysign(m.log_limits(size + 1.0, result), x)
 
 
 def arccosh(m: Arithmetic, x: Value) -> Value:
     """log(1 + t + sqrt(t (t + 2))), t = x - 1."""
     t = x - 1.0
-    twice = t + t
-    square = m.fma(t, t, twice)
-    above, above_low = _added_root(m, t, square, m.fma(t, t, twice - square))
+    above, low, less = _added_root(m, t, m.fma(t, t, t + t))
     total = above + 1.0
-    result = _log_of_twice(m, x, (total, (above - (total - 1.0)) + above_low))
+    result = of_sum(m, *_far(m, x, total, (above - (total - 1.0)) + (low + less)))
     return m.log_limits(t + EDGE[m.code], result)
 
 

@@ -111,13 +111,15 @@ def joined(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
     return first + (((whole - first) + high) + low)
 
 
-def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value) -> Value:
-    """log(2**doublings (total + lost)) of a positive total and little beside it."""
+def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Value = None) -> Value:
+    """log(2**doublings (total + lost + less)) of a positive total; less is little beside lost."""
     exponent = m.binade(total)
     v = inverse_of(m, total, exponent)
-    high, low = m.fma(total, v, -1.0), lost * v
-    whole, rest = terms(m, E, exponent + doublings, total, high + low)
-    return joined(m, whole, high, rest + low)
+    high = m.fma(total, v, -1.0)
+    all_lost = lost if less is None else lost + less
+    whole, rest = terms(m, E, exponent + doublings, total, m.fma(all_lost, v, high))
+    rest = rest if less is None else m.fma(less, v, rest)
+    return joined(m, whole, high, m.fma(lost, v, rest))
 
 
 def parts_beside_1(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:

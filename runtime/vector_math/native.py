@@ -150,24 +150,48 @@ def step(
     Args:
         module: where it is, or becomes, a function.
         name: of the step.
-        instruction: emission of the step on vectors.
+        instruction: what does it to vectors.
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
-        instruction: what does it to vectors.
     """
-    full = f"{PREFIX}{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
+
+    def body(builder: Any, form: Any) -> Any:
+        if isinstance(form.args[0].type, ir.VectorType):
+            return emit(builder, instruction, form.args)
+        return basic(builder, *form.args)
+
+    full = f"{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
+    lengths = (instruction.size // 8, instruction.size // 4)
+    return with_forms(module, full, kind, arity, lengths, body)[1]
+
+
+def with_forms(
+    module: Any,
+    name: str,
+    kind: Any,
+    arity: int,
+    lengths: Sequence[int],
+    body: Callable[[Any, Any], Any],
+) -> dict[int, Any]:
+    """A function of single numbers and, by their lengths, its forms for vectors, part of loops.
+
+    Args:
+        module: where it is, or becomes, a function.
+        name: without PREFIX.
+        kind: the type of a number.
+        arity: count of operands.
+        lengths: of the vectors.
+        body: emission of every form: the result, from a builder and the function.
+    """
+    full = PREFIX + name
+    names = {lanes: f"{full}_x{lanes}" for lanes in lengths}
     if full not in module.globals:
-        forms = []
-        for lanes in (instruction.size // 8, instruction.size // 4):
-            vector = ir.VectorType(kind, lanes)
-            form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
-            builder.ret(emit(builder, instruction, form.args))
-            forms.append(form)
-        names = {form.args[0].type.count: form.name for form in forms}
-        function, builder = define(
-            module, full, kind, arity, "noinline", variants(full, arity, names)
-        )
-        builder.ret(basic(builder, *function.args))
-        keep(module, forms)
-    return module.globals[full]
+        attributes = {1: ("noinline", variants(full, arity, names))}
+        for lanes, form_name in (names | {1: full}).items():
+            of_form = attributes.get(lanes, ("alwaysinline",))
+            vector = ir.VectorType(kind, lanes) if lanes > 1 else kind
+            form, builder = define(module, form_name, vector, arity, *of_form)
+            builder.ret(body(builder, form))
+        keep(module, [module.globals[form_name] for form_name in names.values()])
+    return {lanes: module.globals[form_name] for lanes, form_name in (names | {1: full}).items()}
