@@ -10,6 +10,7 @@ from collections.abc import Callable
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.constants import INFINITY
 from axiomjit.runtime.vector_math.logarithm import of_sum
+from axiomjit.runtime.vector_math.turns import two_sum
 
 Parts = tuple[Value, Value]
 Call = Callable[..., Value]
@@ -87,9 +88,10 @@ def log(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
     """Half of the logarithm of x**2 + y**2, whose terms are sums of two, and the angle."""
     a, b, exponent = _near_1(m, x, y)
     square, other = a * a, b * b
-    low = m.fma(a, a, -square) + m.fma(b, b, -other)
     total = square + other
-    result = of_sum(m, total, (square - total) + other + low, exponent + exponent) * 0.5
+    lost, first = two_sum((square - total) + other, m.fma(a, a, -square))
+    lost, second = two_sum(lost, m.fma(b, b, -other))
+    result = of_sum(m, total, lost, exponent + exponent, first + second) * 0.5
     result = m.select((x == 0.0) & (y == 0.0), -INFINITY, result)
     return m.select((abs(x) == INFINITY) | (abs(y) == INFINITY), INFINITY, result), of(
         "arctan2", y, x

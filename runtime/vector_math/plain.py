@@ -28,7 +28,7 @@ def _of_complex(name: str, data: bytes) -> Any:
 
 
 def _twin(name: str, recipe: Recipe) -> Callable[..., Any]:
-    """The function of NumPy scalars of one dtype; of complex ones it is NumPy's without a recipe."""
+    """The function of NumPy scalars of one dtype; of complex ones by recipe, or NumPy's."""
 
     def twin(*operands: Any) -> Any:
         exact = _EXACT.get(operands[0].dtype.str[1:])
