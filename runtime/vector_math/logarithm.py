@@ -54,11 +54,6 @@ TEN = Base(
 )
 
 
-def split(m: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """k as a float and m, but for 3/4 <= m < 3/2, of a positive number."""
-    return m.exponent_part(x), m.mantissa_part(x)
-
-
 def _inverse(m: Arithmetic, x: Value) -> Value:
     """About 1 / m, from the mantissa of x."""
     return m.looked_up("inverse", table.INVERSE[m.code], x)
