@@ -71,20 +71,24 @@ def arctan2(m: Arithmetic, y: Value, x: Value) -> Value:
     return m.select((x != x) | (y != y), NAN, m.copysign(angle + arc, y))
 
 
-def _below(m: Arithmetic, base: Value, main: Value, rest: Value) -> Value:
-    """base + main + rest, where base is 0 or the largest."""
-    total = base + main
-    return total + (((base - total) + main) + rest)
-
-
 def _half_side(m: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value]:
-    """Whether |x| > 1/2; z; then twice the root of z = (1 - |x|) / 2 and what it lacks."""
+    """Whether |x| > 1/2; z; then twice the root of z = (1 - |x|) / 2 and what it lacks.
+
+    The latter is left out in float64, which has bits to spare.
+    """
     size = abs(x)
     far = size > 0.5
     z = m.select(far, m.fma(size, -0.5, 0.5), size * size)
     root = m.sqrt(z)
-    lost = m.fma(-root, root, z) * m.rough_inverse(root)
+    short = m.code == "f4"
+    lost = m.fma(-root, root, z) * m.rough_inverse(root) if short else m.constant(0.0)
     return far, z, root + root, lost
+
+
+def _below(m: Arithmetic, base: Value, main: Value, rest: Value) -> Value:
+    """base + main + rest, where base is 0 or the largest."""
+    total = base + main
+    return total + (((base - total) + main) + rest)
 
 
 def arcsin(m: Arithmetic, x: Value) -> Value:
@@ -100,8 +104,11 @@ def arccos(m: Arithmetic, x: Value) -> Value:
     """The arc cosine, as the arc sine: pi / 2 - arcsin(x), or 0 + or pi - of the side."""
     high, low = HALF_PI[m.code]
     far, z, side, lost = _half_side(m, x)
+    left = x < 0.0
     q = m.select(far, m.copysign(side, x), -x)
-    turns = m.select(far, m.select(x < 0.0, m.constant(2.0), 0.0), 1.0)
-    rest = m.fma(turns, low, m.select(far, m.select(x < 0.0, -lost, lost), 0.0))
+    turns = m.select(far, m.select(left, m.constant(2.0), 0.0), 1.0)
+    rest = m.fma(turns, low, m.select(far, m.select(left, -lost, lost), 0.0))
     rest = m.fma(q * z, m.polynomial(z, ARCSIN[m.code]), rest)
-    return _below(m, turns * high, q, rest)
+    if m.code == "f4":
+        return _below(m, turns * high, q, rest)
+    return m.fma(turns, high, q) + rest
