@@ -145,7 +145,7 @@ def _erfc_rest(t: Any) -> Any:
 
 TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
-    "EXPM1": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 6, "f8": 10}),
+    "EXPM1": Target(_exp_rest, (mpf("-0.45"), mpf("0.45")), abs, {"f4": 6, "f8": 11}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
     # 3/4 <= m <= 3/2: s = (m - 1) / (m + 1) up to 1/5
     "LOG_BY_QUOTIENT": Target(_atanh_rest, (0, QUOTIENT**2), lambda z: z, {"f4": 3, "f8": 7}),
@@ -176,8 +176,8 @@ TARGETS: dict[str, Target] = {
     "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),
     "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
     "TANH_NEAR": Target(_tanh_rest, (0, mpf("0.55") ** 2), lambda z: z, {"f8": 11}),
-    "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
-    "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
+    "SINH": Target(_sinh_rest, (0, mpf(0.25)), lambda z: z, {"f4": 3, "f8": 6}),
+    "COSH": Target(_cosh_rest, (0, mpf("0.406") ** 2), lambda z: z, {"f4": 3, "f8": 5}),
 }
 
 
