@@ -1,193 +1,271 @@
 """Errors of the elementary functions in units of the last place: `python -m bench.accuracy`.
 
-float32: every input of a function of one number (or a sample) against NumPy's float64 function,
-results near a tie against its longdouble one. float64: samples against longdouble, the worst ones
-and the numbers at which something changes against mpmath. NumPy's own errors stand beside them.
+float32: every input of a function of one number (or a sample) against float64, what is near a tie
+or among the worst against longdouble. float64: samples against longdouble, the worst against
+mpmath. All boundary cases (`accuracy_cases.boundaries`) are measured against mpmath. NumPy's own
+errors stand beside ours.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from mpmath import mp, mpf
 
 import axiomjit
+from axiomjit.bench.accuracy_cases import (
+    CASES,
+    boundaries,
+    count_chunks,
+    every_single,
+    samples,
+)
+from axiomjit.bench.accuracy_tables import PAGE, replace_rows
+from axiomjit.bench.progress import Progress
+from axiomjit.bench.references import reference, settled
+from axiomjit.bench.ulps import scan, two_parts, ulps
+from axiomjit.runtime.schedule import threads
 
 Array = np.ndarray[Any, Any]
-CHUNK = 1 << 20
-WORST = 10_000
-DIGITS = 40
+Chunks = Iterable[list[Array]]
+WORST: Final = 10_000
+ALL: Final = 1 << 32
+PAIRS: Final = 10**8
+"""Samples of a function of two numbers where all of float32 are asked for."""
+NUMPYS_SHARE: Final = 8
+"""Of all float32 NumPy's function does one chunk in so many."""
+PIECE: Final = {"f4": 512, "f8": 32}
+"""Chunks that a process does in one go."""
 
 
-class Case(NamedTuple):
-    """Where a function is sampled, and its exact values."""
-
-    exact: Callable[..., Any]
-    """In mpmath."""
-    spans: tuple[tuple[float, float], ...]
-    """Intervals that are drawn from besides all bit patterns; of two operands one each."""
-    arity: int = 1
-    cancels: bool = False
-    """Whether the result may be small against the operands, in whose units errors then count."""
-
-
-def _logaddexp(x: Any, y: Any) -> Any:
-    return max(x, y) + mp.log1p(mp.exp(-abs(x - y)))
-
-
-def _logaddexp2(x: Any, y: Any) -> Any:
-    return max(x, y) + mp.log1p(mpf(2) ** -abs(x - y)) / mp.log(2)
-
-
-CASES: dict[str, Case] = {
-    "exp": Case(mp.exp, ((-1, 1), (-745, 710), (-104, 89))),
-    "exp2": Case(lambda x: mpf(2) ** x, ((-1, 1), (-1075, 1024), (-150, 128))),
-    "expm1": Case(mp.expm1, ((-1, 1), (-40, 40), (-1, 710))),
-    "log": Case(mp.log, ((0.5, 2), (0, 10))),
-    "log2": Case(lambda x: mp.log(x, 2), ((0.5, 2), (0, 10))),
-    "log10": Case(mp.log10, ((0.5, 2), (0, 10))),
-    "log1p": Case(mp.log1p, ((-0.6, 1), (-1, 10))),
-    "cbrt": Case(lambda x: mp.sign(x) * mp.cbrt(abs(x)), ((-1, 1), (1, 8))),
-    "power": Case(mp.power, ((0.5, 2), (0, 30), (0.999, 1.001)), 2),
-    "erf": Case(mp.erf, ((-1, 1), (-6, 6))),
-    "erfc": Case(lambda x: mp.erfc(max(-30, min(30, x))), ((-1, 1), (-6, 28), (-4, 11))),
-    "logaddexp": Case(_logaddexp, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
-    "logaddexp2": Case(_logaddexp2, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
-    "sin": Case(mp.sin, ((-3.2, 3.2), (-1e5, 1e5))),
-    "cos": Case(mp.cos, ((-3.2, 3.2), (-1e5, 1e5))),
-    "tan": Case(mp.tan, ((-3.2, 3.2), (-1e5, 1e5))),
-    "arcsin": Case(mp.asin, ((-1, 1), (-0.6, 0.6))),
-    "arccos": Case(mp.acos, ((-1, 1), (-0.6, 0.6))),
-    "arctan": Case(mp.atan, ((-1, 1), (-4, 4))),
-    "arctan2": Case(mp.atan2, ((-1, 1), (-4, 4)), 2),
-    "sinh": Case(mp.sinh, ((-1, 1), (-711, 711), (-90, 90))),
-    "cosh": Case(mp.cosh, ((-1, 1), (-711, 711), (-90, 90))),
-    "tanh": Case(mp.tanh, ((-1, 1), (-20, 20))),
-    "arcsinh": Case(mp.asinh, ((-1, 1), (-10, 10))),
-    "arccosh": Case(mp.acosh, ((1, 1.1), (1, 10))),
-    "arctanh": Case(mp.atanh, ((-0.5, 0.5), (-1, 1))),
-    "hypot": Case(mp.hypot, ((-1, 1), (1, 2)), 2),
-}
-
-
+@cache
 def function_of(name: str) -> Callable[..., Any]:
     """The function that is measured, compiled."""
     compiled: Callable[..., Any] = axiomjit.jit(getattr(np, name, None) or getattr(axiomjit, name))
     return compiled
 
 
-def ulps(got: Array, want: Array, operands: Sequence[Array] = ()) -> Array:
-    """Distance from wider results in units of their last place, or that of larger operands.
-
-    It is 0 beside infinity and NaN: a number beyond the largest one may be rounded to it.
-    """
-    info = np.finfo(got.dtype)
-    with np.errstate(all="ignore"):
-        exponent = np.frexp(np.maximum.reduce([abs(want), *map(abs, operands)]))[1]
-        unit = np.ldexp(want.dtype.type(1), np.maximum(exponent - 1, info.minexp) - info.nmant)
-        distance = abs(got.astype(want.dtype) - want) / unit
-    return np.where(np.isfinite(got) & np.isfinite(want), distance, 0)
-
-
-def samples(case: Case, code: str, count: int, rng: np.random.Generator) -> Iterator[list[Array]]:
-    """Operands in chunks: all bit patterns, and the spans of the case in turn."""
-    bits = np.dtype(f"u{code[1]}")
-    for start in range(0, count, CHUNK):
-        size, turn = min(CHUNK, count - start), start // CHUNK
-        spans = [*case.spans, None][turn % (len(case.spans) + 1) :][:1] if count > CHUNK else None
-        if spans is None:  # one chunk: a part of everything
-            parts = [_drawn(span, bits, size // 4 + 1, case.arity, rng) for span in case.spans]
-            parts.append(_drawn(None, bits, size // 4 + 1, case.arity, rng))
-            yield [np.concatenate(columns)[:] for columns in zip(*parts, strict=True)]
-        else:
-            yield _drawn(spans[0], bits, size, case.arity, rng)
-
-
-def _drawn(
-    span: tuple[float, float] | None, bits: Any, size: int, arity: int, rng: np.random.Generator
-) -> list[Array]:
-    floats = np.dtype(f"f{bits.itemsize}")
-    if span is None:
-        top = np.iinfo(bits).max
-        drawn = [rng.integers(0, top, size, bits, endpoint=True) for _ in range(arity)]
-        return [values.view(floats) for values in drawn]
-    return [rng.uniform(*span, size).astype(floats) for _ in range(arity)]
-
-
-def every_single() -> Iterator[list[Array]]:
-    """All 2**32 numbers of float32."""
-    for start in range(0, 1 << 32, CHUNK):
-        yield [np.arange(start, start + CHUNK, dtype=np.uint64).astype(np.uint32).view(np.float32)]
-
-
 class Worst(NamedTuple):
-    """The largest error seen, and its operands."""
+    """The largest error seen, its operands, NumPy's largest, and how many results are nearest."""
 
     ours: float
     at: tuple[float, ...]
     numpys: float
+    nearest: float
+    """Of those that are to be finite and not 0, the part that is the nearest number."""
 
 
-def measure(name: str, code: str, chunks: Iterator[list[Array]]) -> Worst:
-    """The largest errors over chunks of operands, those of float64 settled in mpmath."""
-    function, numpys_own = function_of(name), getattr(np, name, None)
-    reference = numpys_own
-    if reference is None and code == "f4":  # C's function of float64
-        reference = _vectorised(getattr(math, name))
-    wider = np.float64 if code == "f4" else np.longdouble
-    case, worst = CASES[name], Worst(0.0, (), 0.0)
-    for given in chunks:
-        operands = given if reference else [values[::16] for values in given]
-        got = np.asarray(function(*operands))
+class Tally:
+    """The worst results of one implementation so far, over any number of chunks."""
+
+    def __init__(self, name: str, code: str, keep: int) -> None:
+        """Keep so many of a function's results."""
+        self.name, self.keep = name, keep
+        self.errors, self.got = np.empty(0), np.empty(0, code)
+        self.operands = [np.empty(0, code) for _ in range(CASES[name].arity)]
+        self.counted = self.off = 0
+
+    def look(self, operands: list[Array], got: Array, exact: tuple[Array, Array | None]) -> None:
+        """Take results into account.
+
+        Args:
+            operands: of the results.
+            got: the results.
+            exact: what they should be, as `scan` takes them.
+        """
+        threshold = float(self.errors.min()) if len(self.errors) == self.keep else 0.0
+        size = None
+        if CASES[self.name].cancels:
+            size = np.maximum.reduce([abs(exact[0]), *(abs(v).astype("f8") for v in operands)])
+        seen = scan(got, exact, size, threshold)
+        self.counted, self.off = self.counted + seen.counted, self.off + seen.off
+        if len(seen.ties):
+            few = [values[seen.ties] for values in operands]
+            distances = self.distances(got[seen.ties], few, of_longdouble(self.name, few))
+            self.off += int((distances > 0.5).sum())
+        if len(seen.places):
+            chosen = [values[seen.places] for values in operands]
+            self.keep_worst(seen.errors, got[seen.places], chosen)
+
+    def keep_worst(self, errors: Array, got: Array, operands: list[Array]) -> None:
+        """Keep the worst of these and of what is kept."""
+        errors, got = np.append(self.errors, errors), np.append(self.got, got)
+        both = zip(self.operands, operands, strict=True)
+        columns = [np.append(old, new) for old, new in both]
+        if len(errors) > self.keep:
+            chosen = np.argpartition(errors, -self.keep)[-self.keep :]
+            errors, got, columns = errors[chosen], got[chosen], [c[chosen] for c in columns]
+        self.errors, self.got, self.operands = errors, got, columns
+
+    def add(self, other: Tally) -> None:
+        """Take in what another one saw."""
+        self.keep_worst(other.errors, other.got, other.operands)
+        self.counted, self.off = self.counted + other.counted, self.off + other.off
+
+    def distances(self, got: Array, operands: list[Array], want: Array) -> Array:
+        """Of results from longdouble ones."""
+        return ulps(got, want, operands if CASES[self.name].cancels else ())
+
+    def settle(self, exactly: bool) -> None:
+        """Measure what was kept against longdouble, or where `exactly` against mpmath."""
+        want = of_longdouble(self.name, self.operands)
+        if exactly:
+            want = settled(CASES[self.name].exact, self.operands, want)
+        self.errors = self.distances(self.got, self.operands, want)
+
+    def worst(self) -> tuple[float, tuple[float, ...]]:
+        """The largest error, and its operands."""
+        if not len(self.errors):
+            return 0.0, ()
+        place = int(np.argmax(self.errors))
+        return float(self.errors[place]), tuple(float(v[place]) for v in self.operands)
+
+
+def of_longdouble(name: str, operands: list[Array]) -> Array:
+    """The results of longdouble numbers."""
+    with np.errstate(all="ignore"):
+        return reference(name, "g")(*(values.astype("g") for values in operands))
+
+
+Pair = tuple[Tally, Tally]
+"""Ours, and NumPy's."""
+
+
+def look(name: str, code: str, chunks: Chunks, keep: int = WORST, numpys_share: int = 1) -> Pair:
+    """The worst results of chunks of operands; NumPy's of one chunk in `numpys_share`."""
+    function, numpys = function_of(name), getattr(np, name, None)
+    pair = Tally(name, code, keep), Tally(name, code, keep)
+    for number, operands in enumerate(chunks):
         with np.errstate(all="ignore"):
-            wide = [values.astype(wider) for values in operands]
-            want = reference(*wide) if reference else _by_mpmath(case, operands, wider)
-            numpys = numpys_own(*operands) if numpys_own else got
-        beside = operands if case.cancels else ()
-        errors = ulps(got, want, beside)
-        if code == "f8" and reference:
-            errors = _settled(case, operands, got, errors)
-        place = int(np.argmax(errors))
-        theirs = max(worst.numpys, float(ulps(numpys, want, beside).max()))
-        if errors[place] > worst.ours:
-            at = tuple(float(values[place]) for values in operands)
-            worst = Worst(float(errors[place]), at, theirs)
-        worst = worst._replace(numpys=theirs)
-    return worst
+            got = np.asarray(function(*operands))
+            exact = _exact(name, code, operands)
+            pair[0].look(operands, got, exact)
+            if numpys is not None and number % numpys_share == 0:
+                pair[1].look(operands, numpys(*operands), exact)
+    return pair
 
 
-def _vectorised(function: Callable[[float], float]) -> Callable[[Array], Array]:
-    """A function of arrays of float64 from one of numbers."""
-    each = np.frompyfunc(function, 1, 1)
-    return lambda x: np.asarray(each(x)).astype(np.float64)
+def _exact(name: str, code: str, operands: list[Array]) -> tuple[Array, Array | None]:
+    if code == "f8":
+        return two_parts(of_longdouble(name, operands))
+    return reference(name, "f8")(*(values.astype("f8") for values in operands)), None
 
 
-def _by_mpmath(case: Case, operands: list[Array], wider: Any) -> Array:
-    """Exact values, rounded to a wider type by way of a sum of two float64."""
-    result = np.empty(len(operands[0]), wider)
-    with mp.workdps(DIGITS):
-        for k, values in enumerate(zip(*operands, strict=True)):
-            if not np.all(np.isfinite(values)):
-                result[k] = np.nan
-                continue
-            exact = case.exact(*(mpf(float(v)) for v in values))
-            high = float(exact)
-            low = float(exact - mpf(high)) if np.isfinite(high) else 0.0
-            result[k] = wider(high) + wider(low)
-    return result
+def at_boundaries(name: str, code: str, step: int = 1) -> Pair:
+    """The errors at every `step`-th boundary case, settled."""
+    operands = [values[::step] for values in boundaries(name, code)]
+    pair = Tally(name, code, len(operands[0])), Tally(name, code, len(operands[0]))
+    want = settled(CASES[name].exact, operands, of_longdouble(name, operands))
+    with np.errstate(all="ignore"):
+        for tally, function in zip(pair, (function_of(name), getattr(np, name, None)), strict=True):
+            if function is not None:
+                got = np.asarray(function(*operands))
+                tally.keep_worst(tally.distances(got, operands, want), got, operands)
+    return pair
 
 
-def _settled(case: Case, operands: list[Array], got: Array, errors: Array) -> Array:
-    """The errors, the few largest of a chunk measured in mpmath."""
-    few = np.argsort(errors)[-(WORST // 100) :]
-    exact = _by_mpmath(case, [values[few] for values in operands], np.longdouble)
-    beside = [values[few] for values in operands] if case.cancels else []
-    errors[few] = ulps(got[few], exact, beside)
-    return errors
+def summary(code: str, pair: Pair, edge: Pair | None = None) -> Worst:
+    """The figures of what was seen, the worst of it settled."""
+    for tally in pair:
+        tally.settle(exactly=code == "f8")
+    (ours, at), (theirs, _) = pair[0].worst(), pair[1].worst()
+    if edge is not None:
+        ours, at = max((ours, at), edge[0].worst())
+        theirs = max(theirs, edge[1].worst()[0])
+    return Worst(ours, at, theirs, 1 - pair[0].off / max(pair[0].counted, 1))
+
+
+def measure(name: str, code: str, chunks: Chunks, keep: int = 500) -> Worst:
+    """The figures of chunks of operands, no boundary cases among them."""
+    return summary(code, look(name, code, chunks, keep))
+
+
+# --- runs -----------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """What a process does in one go: some chunks, or where there are none the boundary cases."""
+
+    name: str
+    code: str
+    inputs: int
+    chunks: tuple[int, int] | None
+
+
+def pieces(name: str, code: str, count: int) -> list[Piece]:
+    """The parts of a measurement of `count` inputs."""
+    total, step = count_chunks(count), PIECE[code]
+    starts = range(0, total, step)
+    own = [Piece(name, code, count, (start, min(start + step, total))) for start in starts]
+    return [Piece(name, code, count, None), *own]
+
+
+def run_piece(piece: Piece) -> Pair:
+    """Do it, in one thread."""
+    with threads(1):
+        if piece.chunks is None:
+            return at_boundaries(piece.name, piece.code)
+        if piece.inputs == ALL:
+            return look(piece.name, piece.code, every_single(*piece.chunks), WORST, NUMPYS_SHARE)
+        chunks = samples(CASES[piece.name], piece.code, piece.inputs, *piece.chunks)
+        return look(piece.name, piece.code, chunks)
+
+
+def _results(todo: list[Piece], jobs: int) -> Iterator[Pair]:
+    if jobs == 1:
+        yield from map(run_piece, todo)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        yield from pool.map(run_piece, todo)
+
+
+def run(
+    names: list[str], counts: dict[str, int], jobs: int
+) -> Iterator[tuple[str, str, int, Worst]]:
+    """Name, dtype, inputs and figures, one after the other.
+
+    Args:
+        names: of the functions.
+        counts: inputs by dtype; of float32 `ALL` are all of a function of one number.
+        jobs: processes.
+    """
+    parts: list[list[Piece]] = []
+    for name in names:
+        for code, count in counts.items():
+            if count == ALL and CASES[name].arity == 2:
+                count = PAIRS
+            parts.append(pieces(name, code, count))
+    results = _results([piece for part in parts for piece in part], jobs)
+    with Progress(sum(map(len, parts))) as progress:
+        for part in parts:
+            seen: list[Pair] = []
+            for pair in islice(results, len(part)):
+                seen.append(pair)
+                progress.step(f"{part[0].name} {part[0].code}")
+            edge, first, *others = seen
+            for pair in others:
+                first[0].add(pair[0])
+                first[1].add(pair[1])
+            name, code, count, _ = part[0]
+            yield name, code, count, summary(code, first, edge)
+
+
+def _units(error: float) -> str:
+    return f"{error:.3f}" if error < 1000 else f"{error:.2g}"
+
+
+def cells(name: str, code: str, count: int, worst: Worst) -> list[str]:
+    """The figures as text."""
+    inputs = "all" if count == ALL else f"{count:.0e}".replace("e+0", "e").replace("e+", "e")
+    theirs = _units(worst.numpys) if hasattr(np, name) else "-"
+    at = ", ".join(f"{value:.9g}" if code == "f4" else repr(value) for value in worst.at)
+    return [inputs, _units(worst.ours), at, f"{100 * worst.nearest:.2f} %", theirs]
 
 
 def main() -> None:
@@ -196,19 +274,22 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="functions; all by default")
     parser.add_argument("--f4", type=int, default=10**6, help="samples of float32, 0 for all")
     parser.add_argument("--f8", type=int, default=10**6, help="samples of float64")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--write", action="store_true", help="also into docs/accuracy.md")
     given = parser.parse_args()
-    print("| function | dtype | inputs | ulp | at | NumPy's ulp |\n|---|---|---|---|---|---|")
-    for name in given.names or CASES:
-        for code, count in (("f4", given.f4), ("f8", given.f8)):
-            rng = np.random.default_rng(20261121)
-            whole = code == "f4" and count == 0 and CASES[name].arity == 1
-            chunks = every_single() if whole else samples(CASES[name], code, count, rng)
-            worst = measure(name, code, chunks)
-            inputs = "all" if whole else f"{count:.0e}"
-            at = ", ".join(map(repr, worst.at))
-            theirs = f"{worst.numpys:.3f}" if hasattr(np, name) else "-"
-            cells = (name, code, inputs, f"{worst.ours:.3f}", at, theirs)
-            print("| " + " | ".join(cells) + " |", flush=True)
+    names = given.names or list(CASES)
+    unknown = set(names) - set(CASES)
+    if unknown:
+        parser.error(f"{', '.join(sorted(unknown))}: not among {', '.join(CASES)}")
+    print("| function | dtype | inputs | ulp | at | nearest | NumPy's ulp |")
+    print("|---|---|---|---|---|---|---|")
+    rows: dict[str, list[str]] = {name: [] for name in names}
+    for name, code, count, worst in run(names, {"f4": given.f4 or ALL, "f8": given.f8}, given.jobs):
+        found = cells(name, code, count, worst)
+        print("| " + " | ".join([name, code, *found]) + " |", flush=True)
+        rows[name] += found
+    if given.write:
+        replace_rows(PAGE, "accuracy", rows.items(), list(CASES))
 
 
 if __name__ == "__main__":

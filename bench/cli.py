@@ -80,8 +80,8 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--try",
         dest="planted",
         metavar="NAME",
-        help="instead of files: measure quick runs of this tree, unchanged and with the calls of "
-        "this case made twice, and say how often a case is called slower",
+        help="instead of files: measure runs of this tree, unchanged and with the calls of this "
+        "case made twice, and say how often a case is called slower",
     )
     compare.add_argument(
         "--tries", type=int, default=5, metavar="N", help="of each kind, for --try"
@@ -89,6 +89,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compare.add_argument(
         "--case", action="append", default=[], metavar="NAME", help="with --try: these, not all"
     )
+    compare.add_argument("--quick", action="store_true", help="with --try: quick runs")
     compare.set_defaults(run=_compare)
 
 
@@ -134,7 +135,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     from axiomjit.bench.trial import measure_again, try_out
 
     if arguments.planted:
-        return 0 if try_out(arguments.planted, arguments.tries, arguments.case) else 1
+        asked = (arguments.planted, arguments.tries, arguments.case, arguments.quick)
+        return 0 if try_out(*asked) else 1
     if arguments.after is None:
         raise BenchError("compare two runs", "fewer than two files", "name A.json and B.json")
     before, after = read_result(arguments.before), read_result(arguments.after)

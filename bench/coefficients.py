@@ -1,30 +1,39 @@
-"""Coefficients of the elementary functions: `python -m bench.coefficients` writes their table.
+"""Numbers of the elementary functions: `python -m bench.coefficients` writes two modules of them.
 
-`bench.minimax` has the method. With names of tables, only those are computed anew and printed.
+`bench.minimax` has the method for coefficients, `bench.points` and `bench.logarithm_tables` those
+for entries of tables. With names, only those are computed anew and printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
 
+from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
+from axiomjit.bench.points import TABLES as POINTS
+from axiomjit.bench.power_tables import TABLES as POWERS
 
-PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math" / "coefficients.py"
-HEAD = '''"""Coefficients of polynomials, lowest power first. Written by bench/coefficients.py."""
+PLACE = Path(__file__).resolve().parents[1] / "runtime" / "vector_math"
+HEAD = '''"""{}. Written by bench/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
-"""The coefficients per precision."""
+"""The numbers per precision."""
 # fmt: off
 '''
-IN_A_LINE = 3
+COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
-MANTISSAS_LESS_1 = (mpf(-1) / 4, mpf(1) / 2)
-QUOTIENT = mpf("0.2001")
+NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
+"""What mantissas times `INVERSE` exceed 1 by."""
+BY_INVERSE = (-mpf("0.0372"), mpf(1) / 16)
+"""What mantissas times `POWER_INVERSE` exceed 1 by."""
+LOG_COUNTS = {"f4": 4, "f8": 9}
 
 
 TINY = mpf(10) ** -20
@@ -36,53 +45,40 @@ def _exp_rest(r: Any) -> Any:
     return mpf(0.5) if abs(r) < TINY else (mp.expm1(r) - r) / r**2
 
 
+def _expm1_twice_rest(r: Any) -> Any:
+    """(exp(2 r) - 1 - 2 r) / r**2."""
+    return 4 * _exp_rest(2 * r)
+
+
 def _exp2_rest(r: Any) -> Any:
     """(2**r - 1) / r."""
     return mp.log(2) if abs(r) < TINY else mp.expm1(r * mp.log(2)) / r
 
 
-def _atanh_rest(z: Any) -> Any:
-    """(log((1 + s) / (1 - s)) - 2 s) / s**3 of z = s**2."""
-    s = mp.sqrt(z)
-    return mpf(2) / 3 if z < TINY else 2 * (mp.atanh(s) - s) / s**3
+def _log1p_rest(r: Any) -> Any:
+    """(log(1 + r) - r) / r**2."""
+    return -mpf(1) / 2 if abs(r) < TINY else (mp.log1p(r) - r) / r**2
 
 
-def _log1p_rest(f: Any) -> Any:
-    """(log(1 + f) - f + f**2 / 2) / f**3."""
-    return mpf(1) / 3 if abs(f) < TINY else (mp.log1p(f) - f + f**2 / 2) / f**3
+def _cbrt_slope(d: Any) -> Any:
+    """(cbrt(1 + d) - 1) / d."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.cbrt(1 + d) - 1) / d
 
 
-def _inverse_root_of_cube(x: Any) -> Any:
-    return mp.cbrt(1 / x)
-
-
-def _log2_rest(z: Any) -> Any:
-    """(log2((1 + s) / (1 - s)) - 2 s / log(2) - 2 s**3 / (3 log(2))) / s**5 of z = s**2."""
-    s = mp.sqrt(z)
-    if z < TINY:
-        return 2 / (5 * mp.log(2))
-    return (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5 / mp.log(2)
-
-
-def _log2_slope(f: Any) -> Any:
-    """log2(1 + f) / f."""
-    return 1 / mp.log(2) if abs(f) < TINY else mp.log1p(f) / f / mp.log(2)
+def _log1p_rest_of_rest(d: Any) -> Any:
+    """(log(1 + d) - d + d**2 / 2) / d**3."""
+    return mpf(1) / 3 if abs(d) < TINY else (mp.log1p(d) - d + d**2 / 2) / d**3
 
 
 def _sin_rest(z: Any) -> Any:
-    """(sin(s) / s - 1) / z of z = s**2."""
+    """(1 - sin(s) / s) / z of z = s**2."""
     s = mp.sqrt(z)
-    return -mpf(1) / 6 if z < TINY else (mp.sin(s) / s - 1) / z
+    return mpf(1) / 6 if z < TINY else (1 - mp.sin(s) / s) / z
 
 
 def _cos_rest(z: Any) -> Any:
-    """(cos(s) - 1) / z of z = s**2."""
-    return -mpf(1) / 2 if z < TINY else -2 * mp.sin(mp.sqrt(z) / 2) ** 2 / z
-
-
-def _cos_rest_of_rest(z: Any) -> Any:
     """(cos(s) - 1 + z / 2) / z**2 of z = s**2."""
-    return mpf(1) / 24 if z < TINY else (_cos_rest(z) + mpf(1) / 2) / z
+    return mpf(1) / 24 if z < TINY else (z - 4 * mp.sin(mp.sqrt(z) / 2) ** 2) / (2 * z**2)
 
 
 def _tan_rest(z: Any) -> Any:
@@ -147,56 +143,60 @@ TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
     "EXPM1": Target(_exp_rest, (mpf("-0.45"), mpf("0.45")), abs, {"f4": 6, "f8": 11}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
-    # 3/4 <= m <= 3/2: s = (m - 1) / (m + 1) up to 1/5
-    "LOG_BY_QUOTIENT": Target(_atanh_rest, (0, QUOTIENT**2), lambda z: z, {"f4": 3, "f8": 7}),
-    "CBRT": Target(_inverse_root_of_cube, (mpf("0.75"), mpf("1.5")), mp.cbrt, {"f4": 4, "f8": 7}),
-    # of powers; those of float32 are computed in float64
-    "LOG2": Target(_log2_rest, (0, QUOTIENT**2), lambda z: z**2, {"f8": 9}),
-    "LOG2_SHORT": Target(_log2_slope, MANTISSAS_LESS_1, lambda f: 1 / _log2_slope(f), {"f8": 13}),
-    "EXP2_SHORT": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f8": 6}),
-    "LOG": Target(_log1p_rest, MANTISSAS_LESS_1, lambda f: f**2, {"f4": 9}),
+    "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
+    "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),
+    "LOG10_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(10), NEAR_1, abs, LOG_COUNTS),
+    # a fourth of a binade, by its middle
+    "CBRT": Target(_cbrt_slope, (-mpf(1) / 9, mpf(1) / 9), abs, {"f4": 5, "f8": 11}),
+    "POWER": Target(_log1p_rest_of_rest, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
     "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
     "SIN": Target(_sin_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
-    "COS": Target(_cos_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
-    "COS_REST": Target(_cos_rest_of_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3}),
-    "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 14}),
-    "TAN_SHORT": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f8": 7}),
-    "LOG1P_SHORT": Target(
-        lambda f: _log2_slope(f) * mp.log(2),
-        MANTISSAS_LESS_1,
-        lambda f: 1 / _log2_slope(f),
-        {"f8": 11},
-    ),
-    # |s| up to tanh(0.587 log(2) / 2)
-    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.2009") ** 2), lambda z: z, {"f8": 8}),
+    "COS": Target(_cos_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3, "f8": 6}),
+    "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 7, "f8": 14}),
+    # |s| up to 1/10 by the table of quotients
+    "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
-    "ARCTAN": Target(_arctan_rest, (0, 1), lambda z: z, {"f4": 9, "f8": 20}),
-    "ARCTAN_SHORT": Target(_arctan_rest, (0, 1), lambda z: z, {"f8": 11}),
-    "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
-    "TANH_NEAR": Target(_tanh_rest, (0, mpf("0.55") ** 2), lambda z: z, {"f8": 11}),
+    "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
+    "TANH": Target(_tanh_rest, (0, mpf("0.995") ** 2), lambda z: z, {"f4": 7}),
+    "EXPM1_TWICE": Target(_expm1_twice_rest, (mpf("-0.0035"), mpf("0.3432")), abs, {"f8": 11}),
+    "EXP_TWICE": Target(
+        lambda r: mp.exp(2 * r), (-HALF_LN2 / 2, HALF_LN2 / 2), lambda r: mp.exp(-2 * r), {"f4": 7}
+    ),
     "SINH": Target(_sinh_rest, (0, mpf(0.25)), lambda z: z, {"f4": 3, "f8": 6}),
     "COSH": Target(_cosh_rest, (0, mpf("0.406") ** 2), lambda z: z, {"f4": 3, "f8": 5}),
 }
+TABLES = LOGARITHMS | POINTS | POWERS
+NAMES = (*TARGETS, *TABLES)
+"""Of all."""
+MODULES = {
+    "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
+    "entries": ("Entries of tables", tuple(TABLES)),
+}
+"""What they hold."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
     """The entry of the table with this name."""
     with mp.workdps(DIGITS):
+        if name in TABLES:
+            return {code: TABLES[name](code) for code in ("f4", "f8")}
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 
-def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
-    """The module that holds the tables."""
-    lines = [HEAD]
-    for name, entry in tables.items():
+def text(names: Sequence[str]) -> str:
+    """The part of a module that holds these."""
+    lines = []
+    for name, entry in ((name, table(name)) for name in names):
         lines.append(f"{name}: Table = {{")
         for code, values in entry.items():
-            lines.append(f'    "{code}": (')
-            for start in range(0, len(values), IN_A_LINE):
-                lines.append(f"        {', '.join(map(repr, values[start : start + IN_A_LINE]))},")
-            lines.append("    ),")
+            numbers = ", ".join(map(repr, values)) + ","
+            line = f'    "{code}": ({numbers}),'
+            if len(line) > COLUMNS:
+                filled = textwrap.indent(textwrap.fill(numbers, COLUMNS - len(INDENT)), INDENT)
+                line = f'    "{code}": (\n{filled}\n    ),'
+            lines.append(line)
         lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -204,13 +204,14 @@ def text(tables: dict[str, dict[str, tuple[float, ...]]]) -> str:
 def main() -> None:
     """Write the table, or print some of its entries."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *TARGETS])
+    parser.add_argument("names", nargs="*", choices=[[], *NAMES])
     names = parser.parse_args().names
-    made = text({name: table(name) for name in names or TARGETS})
     if names:
-        print(made)
-    else:
-        PLACE.write_text(made, encoding="utf-8")
+        print(text(names))
+        return
+    for module, (title, held) in MODULES.items():
+        written = "\n".join((HEAD.format(title), text(held)))
+        (PLACE / f"{module}.py").write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Time of each elementary function by NumPy's and by a plain Numba loop's, in one thread.
 
-`python -m bench.elementary_speed [NAMES]` runs the three in turn over 10**6 numbers that lie in
-given outputs, and prints medians of the ratios round by round; the bound is the upper end of the
-median's 95 % interval (order statistics).
+`python -m bench.elementary_speed [NAMES]` runs ours and each other one in turns over 10**6 numbers,
+into a given output, and prints medians of the ratios round by round; the bound is the upper end of
+the median's 95 % interval (order statistics). Time is that of the thread. Rounds against NumPy go
+on for a while, so that short functions have many; those against Numba are few.
 """
 
 from __future__ import annotations
@@ -16,10 +17,16 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from axiomjit.bench.accuracy_tables import PAGE, replace_rows
+from axiomjit.bench.rounds import LEAST, Run, in_turns
 from axiomjit.runtime.compile_source import compile_source
 
 Array = np.ndarray[Any, Any]
 SIZE = 10**6
+SAMPLE = 250_000
+"""Numbers per sample at least: smaller arrays are worked on several times."""
+NUMPYS_S = 0.5
+"""What rounds against NumPy may take."""
 INTERVALS: dict[str, tuple[float, float]] = {
     "exp": (-80, 80),
     "exp2": (-120, 120),
@@ -94,56 +101,63 @@ def _binary(scalar: Any) -> Callable[..., None]:
     return loop
 
 
-def upper(ratios: list[float]) -> float:
-    """The upper end of the 95 % interval of a median."""
-    count = len(ratios)
-    return sorted(ratios)[min(count - 1, math.ceil(count / 2 + 0.98 * math.sqrt(count)))]
+def repeated(run: Run, times: int) -> Run:
+    """A function that calls another so many times."""
+
+    def several() -> None:
+        for _ in range(times):
+            run()
+
+    return run if times == 1 else several
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """The thread's own time of one call, which others on the machine take no part of."""
-    start = time.thread_time()
-    run()
-    return time.thread_time() - start
-
-
-def compare(name: str, code: str, rounds: int) -> str:
-    """The line of one function and dtype."""
+def compare(name: str, code: str, size: int, rounds: int) -> list[str]:
+    """Our nanoseconds per number, our ratio to NumPy's time and its bound, and so to Numba's."""
     arity, rng = ARITY.get(name, 1), np.random.default_rng(5)
     low, high = INTERVALS.get(name, (0.01, 1000))
-    operands = [rng.uniform(low, high, SIZE).astype(code) for _ in range(arity)]
-    out = np.empty(SIZE, code)
+    operands = [rng.uniform(low, high, size).astype(code) for _ in range(arity)]
+    out, times = np.empty(size, code), max(1, SAMPLE // size)
     ours, numpys = kernel(name, code, arity), getattr(np, name, None)
     plain = plain_numba(name, arity)
-    runs: dict[str, Callable[[], object]] = {"ours": lambda: ours(operands, out)}
-    if numpys is not None:
-        runs["numpy"] = lambda: numpys(*operands, out=out)
-    runs["numba"] = lambda: plain(operands, out)
-    times: dict[str, list[float]] = {key: [] for key in runs}
+    mine = repeated(lambda: ours(operands, out), times)
+    peers = [
+        (repeated(lambda: numpys(*operands, out=out), times), rounds, NUMPYS_S) if numpys else None,
+        (repeated(lambda: plain(operands, out), times), LEAST, 0.0),
+    ]
+    cells, seconds = [], math.inf
     with np.errstate(all="ignore"):
-        for _ in range(rounds):
-            for key, run in runs.items():
-                run()
-                times[key].append(seconds(run))
-    cells = [name, code, f"{np.median(times['ours']) * 1e3:.2f}"]
-    for key in ("numpy", "numba"):
-        pairs = zip(times["ours"], times.get(key, []), strict=False)
-        ratios = [mine / theirs for mine, theirs in pairs]
-        shown = f"{np.median(ratios):.2f} (<= {upper(ratios):.2f})" if ratios else "-"
-        cells.append(shown)
-    return "| " + " | ".join(cells) + " |"
+        for peer in peers:
+            if peer is None:
+                cells += ["-", "-"]
+                continue
+            run, most, spend_s = peer
+            found = in_turns(mine, run, most, spend_s=spend_s, clock=time.thread_time)
+            cells += found.cells()
+            seconds = min(seconds, found.seconds)
+    return [f"{seconds / times / size * 1e9:.2f}", *cells]
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="functions; all by default")
-    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--rounds", type=int, default=301, help="at most, with NumPy")
+    parser.add_argument("--size", type=int, default=SIZE, help="how many numbers")
+    parser.add_argument("--write", action="store_true", help="also into docs/accuracy.md")
     given = parser.parse_args()
-    print("| function | dtype | ms | / NumPy | / Numba |\n|---|---|---|---|---|")
-    for name in given.names or NAMES:
+    unknown = set(given.names) - set(NAMES)
+    if unknown:
+        parser.error(f"{', '.join(sorted(unknown))}: not among {', '.join(NAMES)}")
+    print("| function | dtype | ns | / NumPy | at most | / Numba | at most |")
+    print("|---|---|---|---|---|---|---|")
+    rows: dict[str, list[str]] = {name: [] for name in given.names or NAMES}
+    for name, row in rows.items():
         for code in ("f8", "f4"):
-            print(compare(name, code, given.rounds), flush=True)
+            cells = compare(name, code, given.size, given.rounds)
+            print("| " + " | ".join([name, code, *cells]) + " |", flush=True)
+            row += cells
+    if given.write:
+        replace_rows(PAGE, "speed", rows.items(), NAMES)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class Effort(Record):
 
 
 FULL: Final = Effort(9, 20, 0.2, 0.03, True, 0.4, 3, (3, 7), 7)
-QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (3, 7), 7)
+QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (2, 4), 5)
 
 
 class Setting(Record):

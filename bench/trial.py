@@ -38,17 +38,22 @@ def measure_again(after: Result, planted: str = "") -> Again:
 
 
 def try_out(
-    planted: str, tries: int, names: Sequence[str] = (), say: Callable[[str], Any] = print
+    planted: str,
+    tries: int,
+    names: Sequence[str] = (),
+    quick: bool = False,
+    say: Callable[[str], Any] = print,
 ) -> bool:
     """Whether `compare` reports a case whose calls are made twice, and nothing else.
 
-    Quick runs of this tree are compared with a first one: `tries` unchanged, then as many with
-    each of our calls of the case `planted` made twice.
+    Runs of this tree are compared with a first one: `tries` unchanged, then as many with each of
+    our calls of the case `planted` made twice.
 
     Args:
         planted: the case.
         tries: how many runs of each kind.
         names: cases to run, all without.
+        quick: measure all threads only, in fewer rounds.
         say: told what is found, a line each.
 
     Returns:
@@ -57,12 +62,12 @@ def try_out(
     if [workload.name for workload in find([planted])] != [planted]:
         raise BenchError(f"make the calls of {planted} twice", "a group", "name one case of it")
     workloads = find([*names, planted] if names else ())
-    before = with_progress(workloads, ALWAYS, quick=True)
+    before = with_progress(workloads, ALWAYS, quick=quick)
     good = True
     for slow, wanted in (("", []), (planted, [planted])):
         right = 0
         for number in range(tries):
-            after = with_progress(workloads, ALWAYS, quick=True, planted=slow)
+            after = with_progress(workloads, ALWAYS, quick=quick, planted=slow)
             verdict = compare(before, after, measure_again(after, slow))
             found = _named(verdict)
             right += found == wanted

@@ -7,13 +7,14 @@ bit. `functions` is the table of recipes; `intrinsics` and `plain` make names of
 To add a function:
 
 1. Write the recipe `f(m, x)` beside its family, over operations of `m` and Python's operators:
-   no branch, no table in memory, float32 and float64 by `m.code`. Other recipes may be called.
+   no branch, no table in memory but those of `lookup`, float32 and float64 by `m.code`. Other
+   recipes may be called.
 2. Let a polynomial be fitted: a `Target` in `bench/coefficients.py`, then
-   `python -m bench.coefficients`, which writes `coefficients.py`.
+   `python -m bench.coefficients`, which writes `coefficients.py`; `entries.py` has tables.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/primitives.py` (`_elementary`), and for
    complex numbers, where NumPy has them, a rule into `runtime/complex_rules.py`.
-4. Name its range and reference in `bench/accuracy.py`, which the tests sample, and its axis-graph
-   form in `axiomjit/elementary.py`.
+4. Name its range and reference in `bench/accuracy_cases.py`, which the tests sample, and its
+   axis-graph form in `axiomjit/elementary.py`.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.
 """

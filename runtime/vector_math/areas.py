@@ -1,112 +1,85 @@
-"""Inverse hyperbolic functions, logarithms of sums that lose nothing, and hypot.
-
-float32 is computed in float64, whose roots and inverses start from those of float32.
-"""
+"""Inverse hyperbolic functions, logarithms of sums that lose nothing, and hypot."""
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import ARCTANH, LOG1P_SHORT
-from axiomjit.runtime.vector_math.constants import INFINITY, LN2, NAN
-from axiomjit.runtime.vector_math.logarithm import natural, of_sum, split
+from axiomjit.runtime.vector_math.coefficients import ARCTANH
+from axiomjit.runtime.vector_math.constants import INFINITY, LN2
+from axiomjit.runtime.vector_math.entries import (
+    HALF_LOG_OF_QUOTIENT,
+    HALF_LOG_OF_QUOTIENT_LOW,
+    QUOTIENT_INVERSE,
+)
+from axiomjit.runtime.vector_math.logarithm import joined, of_sum
 
-FAR = 2.0**40
+FAR = {"f4": 2.0**20, "f8": 2.0**40}
 """From here on x + sqrt(x**2 + 1) is 2 x."""
-STRAIGHT = 2.0**-12
-"""Below this float32 has x for arcsinh(x) and arctanh(x)."""
-TINY = 1e-30
-"""Keeps a quotient of zeros 0."""
+EDGE = {"f4": 2.0**-26, "f8": 2.0**-55}
+"""Less than 1 differs by from the number below."""
 
-Sum = tuple[Value, Value]
+Triple = tuple[Value, Value, Value]
 
 
-def _short_log(m: Arithmetic, x: Value) -> Value:
-    """log(x) of a normal number, right for float32."""
-    exponent, mantissa = split(m, x)
-    f = mantissa - 1.0
-    rest = f * m.polynomial(f, LOG1P_SHORT["f8"])
-    return m.fma(exponent, sum(LN2["f8"]), rest)
+def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value = None) -> Triple:
+    """x + sqrt(square + square_low), which is not below 2 x, as a sum; each is little by the last.
 
-
-def _short_root(m: Arithmetic, x: Value) -> Value:
-    """sqrt(x) in float64 of what is in the range of float32, to 44 bits."""
-    start = m.sqrt(m.wide.narrowed(x))
-    root, inverse = m.widened(start), m.widened(0.5 / (start + TINY))
-    return m.wide.fma(m.wide.fma(-root, root, x), inverse, root)
-
-
-def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value) -> Sum:
-    """x + sqrt(square), as a sum, of float64 up to FAR."""
+    What the root lacks is small, so that few bits of its inverse do.
+    """
     root = m.sqrt(square)
-    off = m.fma(-root, root, square) + square_low
-    root_low = off * m.widened(0.5 / m.narrowed(root + TINY))
-    total = x + root
-    shadow = total - x
-    return total, ((x - (total - shadow)) + (root - shadow)) + root_low
+    off = m.fma(-root, root, square)
+    off = off if square_low is None else off + square_low
+    total = root + x
+    return total, x - (total - root), off * m.rough_quotient(0.5, root)
 
 
-def _log_of_twice(m: Arithmetic, x: Value, near: Sum) -> Value:
-    """log of the sum, or from FAR on of 2 x."""
-    far = x > FAR
-    total, low = m.select(far, x, near[0]), m.select(far, 0.0, near[1])
-    result = of_sum(m, total, low, m.select(far, m.constant(1.0), 0.0))
-    return m.select(x < INFINITY, result, x)
+def _far(m: Arithmetic, x: Value, total: Value, low: Value) -> Triple:
+    """The sum up to FAR, then x; and 1 there, since the logarithm is that of 2 x."""
+    far = x > FAR[m.code]
+    ones = m.select(far, m.constant(1.0), 0.0)
+    return m.select(far, x, total), m.select(far, 0.0, low), ones
 
 
 def arcsinh(m: Arithmetic, x: Value) -> Value:
     """log(|x| + sqrt(x**2 + 1))."""
     size = abs(x)
-    if m.code == "f4":
-        w, y = m.wide, m.widened(m.select(size > FAR, FAR, size))
-        total = y + _short_root(m, w.fma(y, y, 1.0))
-        total = w.select(m.widened(size) > FAR, m.widened(size) * 2.0, total)
-        result = m.narrowed(_short_log(w, total))
-        return m.copysign(m.select((size > STRAIGHT) & (size < INFINITY), result, size), x)
-    square = size * size
-    total = square + 1.0
-    shadow = total - square
-    low = ((square - (total - shadow)) + (1.0 - shadow)) + m.fma(size, size, -square)
-    return m.copysign(_log_of_twice(m, size, _added_root(m, size, total, low)), x)
+    square = m.fma(size, size, 1.0)
+    total, low, less = _added_root(m, size, square, m.fma(size, size, 1.0 - square))
+    less = m.select(size > FAR[m.code], 0.0, less)
+    result = of_sum(m, *_far(m, size, total, low), less)
+    return m.copysign(m.log_limits(size + 1.0, result), x)
 
 
 def arccosh(m: Arithmetic, x: Value) -> Value:
-    """log(x + sqrt(x**2 - 1))."""
-    if m.code == "f4":
-        w, y = m.wide, m.widened(m.select(x > FAR, FAR, x))
-        total = y + _short_root(m, w.fma(y, y, -1.0))
-        total = w.select(m.widened(x) > FAR, m.widened(x) * 2.0, total)
-        result = m.select(x < INFINITY, m.narrowed(_short_log(w, total)), x)
-        return m.select(x >= 1.0, result, NAN)
-    square = x * x
-    total = square - 1.0
-    low = ((square - total) - 1.0) + m.fma(x, x, -square)
-    return m.select(x >= 1.0, _log_of_twice(m, x, _added_root(m, x, total, low)), NAN)
+    """log(1 + t + sqrt(t (t + 2))), t = x - 1."""
+    t = x - 1.0
+    above, low, less = _added_root(m, t, m.fma(t, t, t + t))
+    total = above + 1.0
+    result = of_sum(m, *_far(m, x, total, (above - (total - 1.0)) + (low + less)))
+    return m.log_limits(t + EDGE[m.code], result)
 
 
 def arctanh(m: Arithmetic, x: Value) -> Value:
-    """log((1 + |x|) / (1 - |x|)) / 2: k log(2) / 2 and the arc of s = (q - 1) / (q + 1).
+    """k log(2) / 2 - log(c) / 2 and the arc of s = (q - 1) / (q + 1), q = (1 + x) v / (1 - x).
 
-    q is the quotient over 2**k, near 1.
+    k and a few bits more of the quotient's logarithm are read off the bits of 1 + x and 1 - x; c,
+    about 1 / the rest, has few bits, so that v = 2**-k c loses nothing beside 1, or if x >= 1/2
+    beside 1 - x.
     """
     size = abs(x)
-    beyond = m.select(size == 1.0, m.constant(INFINITY), NAN)
-    if m.code == "f4":
-        w, y = m.wide, m.widened(size)
-        above, below = y + 1.0, 1.0 - y
-        inverse = m.widened(1.0 / w.narrowed(below))
-        quotient = above * w.fma(inverse, w.fma(-inverse, below, 1.0), inverse)
-        result = m.select(size > STRAIGHT, m.narrowed(_short_log(w, quotient) * 0.5), size)
-        return m.copysign(m.select(size < 1.0, result, beyond), x)
-    above, below = size + 1.0, size - 1.0
-    above_low, below_low = size - (above - 1.0), size - (below + 1.0)
-    exponent = (m.bits(above) - m.bits(-below) + (1 << m.mantissa - 1)) >> m.mantissa
-    scale = m.power_of_two(exponent)
-    top, bottom = m.fma(scale, below, above), m.fma(-scale, below, above)
-    inverse = 1.0 / bottom
-    s = top * inverse
-    low = (m.fma(-s, bottom, top) + m.fma(scale, below_low, above_low)) * inverse
+    below = 1.0 - size
+    distance = m.bits(size + 1.0) - m.bits(below)
+    whole = distance >> m.mantissa
+    exponent, index = m.to_float(whole), m.number(distance)
+    inverse = m.looked_up("quotient_inverse", QUOTIENT_INVERSE[m.code], index)
+    v = m.number(m.bits(inverse) - (whole << m.mantissa))
+    small = size < 0.5
+    share, unit = m.select(small, m.constant(1.0), 0.0), m.select(small, 1.0, below)
+    s = m.fma(size, v + share, v - unit) / m.fma(size, v - share, v + unit)
     z = s * s
-    rest = m.fma(s * z, m.polynomial(z, ARCTANH["f8"]), low)
-    result = natural(m, m.to_float(exponent) * 0.5, s, rest)
-    return m.copysign(m.select(size < 1.0, result, beyond), x)
+    two, two_low = LN2[m.code]
+    high = m.looked_up("half_log", HALF_LOG_OF_QUOTIENT[m.code], index)
+    low = m.looked_up("half_log_low", HALF_LOG_OF_QUOTIENT_LOW[m.code], index)
+    rest = m.fma(s * z, m.polynomial(z, ARCTANH[m.code]), m.fma(exponent, two_low / 2, low))
+    result = joined(m, m.fma(exponent, two / 2, high), s, rest)
+    return m.copysign(m.log_limits(below, result), x)
 
 
 LARGE, SMALL, SCALE = 2.0**500, 2.0**-450, 2.0**600

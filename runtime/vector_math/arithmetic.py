@@ -98,7 +98,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
-        """An entry of the table with this name, inside a recipe of `beyond`."""
+        """An entry of the table with this name."""
 
     def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
         """The sum of coefficients[k] * x**k, by Horner's rule."""
@@ -146,6 +146,11 @@ class Arithmetic(ABC):
         """1 / x within an eighth, of a positive normal number; of 0 a large number."""
         return self.number(ROUGH_INVERSE[self.code] - self.bits(x))
 
+    def rough_quotient(self, power: float, x: Value) -> Value:
+        """power / x of a power of 2 within an eighth, near powers of 2 better; x as above."""
+        one = self.bits(self.constant(1.0))
+        return self.number(self.bits(self.constant(power)) + one - self.bits(x))
+
     def bounded(self, x: Value, low: float, high: float) -> Value:
         """x, or the bound that it is beyond; NaN stays."""
         x = self.select(x > high, high, x)
@@ -160,14 +165,17 @@ class Arithmetic(ABC):
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
+    def _normal_bits(self, x: Value) -> tuple[Value, Value]:
+        """Whether x is below normal numbers, and its bits, then as 2**(mantissa + 2) times it."""
+        low = x < 2.0 ** (1 - self.bias)
+        return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
+
     def _split(self, x: Value) -> tuple[Value, Value]:
         """The parts of x as an integer and a float."""
-        lift = self.mantissa + 2
-        low = x < 2.0 ** (1 - self.bias)
-        bits = self.bits(self.select(low, x * 2.0**lift, x))
+        low, bits = self._normal_bits(x)
         exponent = (bits - self.bits(self.constant(0.75))) >> self.mantissa
         rest = self.number(bits - (exponent << self.mantissa))
-        return self.select(low, exponent - lift, exponent), rest
+        return self.select(low, exponent - (self.mantissa + 2), exponent), rest
 
     def mantissa_part(self, x: Value) -> Value:
         """A positive number over a power of 2, from 3/4 to 3/2; of others it has no meaning."""
@@ -177,7 +185,38 @@ class Arithmetic(ABC):
         """The exponent of that power, as a float."""
         return self.to_float(self._split(x)[0])
 
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry at an integer modulo the length of a table of 16 or 32 numbers."""
+        return self.entry(name, table, index & len(table) - 1)
+
+    def significand(self, x: Value) -> Value:
+        """A positive number over a power of 2, from 1 to 2; of others it has no meaning."""
+        bits = self._normal_bits(x)[1]
+        fraction = bits & ((1 << self.mantissa) - 1)
+        return self.number(fraction | self.bits(self.constant(1.0)))
+
+    def binade(self, x: Value) -> Value:
+        """The exponent of that power, as a float; of 0 -infinity, of infinity and NaN they."""
+        low, bits = self._normal_bits(x)
+        exponent = (bits >> self.mantissa) - self.bias
+        result = self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
+        return self.select(x == 0.0, -INFINITY, self.select(x < INFINITY, result, x))
+
+    def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Value:
+        """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
+        return self.lookup(name, table, self.bits(x) >> (self.mantissa - 4))
+
     def log_limits(self, x: Value, result: Value) -> Value:
         """The limits of a logarithm where x is not a positive finite number, else the result."""
         limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
         return self.select((x > 0.0) & (x < INFINITY), result, limit)
+
+    def ends_kept(self, x: Value, result: Value) -> Value:
+        """x where it is 0, infinite or NaN, else the result."""
+        size = abs(x)
+        return self.select((size > 0.0) & (size < INFINITY), result, x)
+
+    def odd_sign(self, x: Value) -> Value:
+        """-0 where the nearest whole number is odd, else 0."""
+        half = self.rint(x) * 0.5
+        return self.select(abs(self.rint(half) - half) == 0.5, self.constant(-0.0), 0.0)

@@ -5,7 +5,7 @@ Numbers beyond REACH go through `turns`, those of float32 before by way of float
 """
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import COS, COS_REST, SIN, TAN, TAN_SHORT
+from axiomjit.runtime.vector_math.coefficients import COS, SIN, TAN
 from axiomjit.runtime.vector_math.turns import quarter_turns
 
 REACH = {"f4": 2.0**17, "f8": 2.0**45}
@@ -16,96 +16,88 @@ HALF_PIS = {
 }
 """pi / 2 as a sum."""
 TWO_OVER_PI = 0.6366197723675814
+SLOPE = 0.59
+"""Of tan(r) / r by r**2 where r is pi / 4."""
 
 
 def _reduced(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """The nearest number of quarter turns, and the angle that is left, as a sum."""
+    """The nearest number of quarter turns, and the angle that is left, as a difference.
+
+    What is taken off is 0, not -0, where x is: so the sine of -0 is -0.
+    """
     large, middle, small = HALF_PIS[m.code]
     whole, quarters = m.nearest_whole(x, TWO_OVER_PI)
-    first, second = m.fma(whole, -large, x), whole * middle
-    r = first - second
-    lost = ((first - r) - second) - m.fma(whole, middle, -second)
-    return quarters, r, m.fma(whole, -small, lost)
+    first = m.fma(whole, -large, x)
+    r = first - whole * middle
+    return quarters, r, m.fma(whole, small, m.fma(whole, middle, r - first))
 
 
-def _sine(m: Arithmetic, r: Value, lost: Value, quarters: Value) -> Value:
-    """sin(r + lost + quarters * pi / 2) for |r| <= pi / 4."""
-    z = r * r
-    sine = r + m.fma(r * z, m.polynomial(z, SIN[m.code]), lost)
-    if m.code == "f4":
-        half = r * -0.5
-        cosine = m.fma(half, r, 1.0)
-        rest = m.fma(half, r, 1.0 - cosine)
-        cosine = cosine + m.fma(-r, lost, m.fma(z * z, m.polynomial(z, COS_REST["f4"]), rest))
-    else:
-        cosine = m.fma(z, m.polynomial(z, COS["f8"]), -(r * lost)) + 1.0
+def _sine(m: Arithmetic, r: Value, off: Value, quarters: Value) -> Value:
+    """sin(r - off + quarters * pi / 2) for |r| <= pi / 4."""
+    z = m.fma(r, r, -((r + r) * off))
+    sine = r - m.fma(r * z, m.polynomial(z, SIN[m.code]), off)
+    cosine = m.fma(z, m.polynomial(z, (-0.5, *COS[m.code])), 1.0)
     result = m.select((quarters & 1) == 0, sine, cosine)
     return m.number(m.bits(result) ^ ((quarters & 2) << (62 if m.code == "f8" else 30)))
 
 
-def _tangent(m: Arithmetic, r: Value, lost: Value, odd: Value) -> Value:
-    """tan(r + lost) for |r| <= pi / 4, or where `odd` is odd -1 / tan(r + lost); float64."""
-    z = r * r
-    tangent = r + m.fma(r * z, m.polynomial(z, TAN["f8"]), lost)
-    return m.select((odd & 1) == 0, tangent, -1.0 / tangent)
+def _tangent(m: Arithmetic, r: Value, off: Value, odd: Value) -> Value:
+    """tan(r - off) for |r| <= pi / 4, or where `odd` is odd -1 / tan(r - off).
 
-
-def _short_tangent(m: Arithmetic, x: Value) -> Value:
-    """The tangent of a float32, in float64; the inverse starts from that of float32."""
-    w, y = m.wide, m.widened(x)
-    whole, odd = w.nearest_whole(y, TWO_OVER_PI)
-    r = w.fma(whole, -HALF_PIS["f8"][1], w.fma(whole, -HALF_PIS["f8"][0], y))
+    In float32, which has no bit to spare, the roundings of r**2 and of the tangent are made good.
+    """
     z = r * r
-    tangent = r * w.fma(z, w.polynomial(z, TAN_SHORT["f8"]), 1.0)
-    inverse = m.widened(-1.0 / m.narrowed(tangent))
-    inverse = w.fma(inverse, w.fma(inverse, tangent, 1.0), inverse)
-    return m.narrowed(w.select((odd & 1) == 0, tangent, inverse))
+    less = off * m.fma(z, 1.5, 1.0)  # about tan(r) - tan(r - off)
+    if m.code == "f4":
+        less = m.fma(m.fma(r, r, -z), r * -SLOPE, less)
+    rest = m.fma(r * z, m.polynomial(z, TAN[m.code]), -less)
+    tangent = r + rest
+    inverse = -1.0 / tangent
+    if m.code == "f4":
+        inverse = m.fma(inverse, m.fma(inverse, rest, m.fma(inverse, r, 1.0)), inverse)
+    return m.select((odd & 1) == 0, tangent, inverse)
 
 
 def _far(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
     """`_reduced` for numbers beyond the reach of float64."""
     whole, angle, rest = quarter_turns(m, x, m.rint)
-    return m.nearest_whole(whole, 1.0)[1], angle, rest
+    return m.nearest_whole(whole, 1.0)[1], angle, -rest
 
 
 def _far_sin(m: Arithmetic, x: Value) -> Value:
     if m.code == "f4":
         return m.narrowed(sin(m.wide, m.widened(x)))
-    quarters, r, lost = _far(m, x)
-    return _sine(m, r, lost, quarters)
+    quarters, r, off = _far(m, x)
+    return _sine(m, r, off, quarters)
 
 
 def _far_cos(m: Arithmetic, x: Value) -> Value:
     if m.code == "f4":
         return m.narrowed(cos(m.wide, m.widened(x)))
-    quarters, r, lost = _far(m, x)
-    return _sine(m, r, lost, quarters + 1)
+    quarters, r, off = _far(m, x)
+    return _sine(m, r, off, quarters + 1)
 
 
 def _far_tan(m: Arithmetic, x: Value) -> Value:
     if m.code == "f4":
         return m.narrowed(tan(m.wide, m.widened(x)))
-    quarters, r, lost = _far(m, x)
-    return _tangent(m, r, lost, quarters)
+    quarters, r, off = _far(m, x)
+    return _tangent(m, r, off, quarters)
 
 
 def sin(m: Arithmetic, x: Value) -> Value:
     """The sine."""
-    quarters, r, lost = _reduced(m, x)
-    usual = m.select(x == 0.0, x, _sine(m, r, lost, quarters))  # -0 stays
-    return m.beyond(REACH[m.code], x, usual, _far_sin)
+    quarters, r, off = _reduced(m, x)
+    return m.beyond(REACH[m.code], x, _sine(m, r, off, quarters), _far_sin)
 
 
 def cos(m: Arithmetic, x: Value) -> Value:
     """The cosine."""
-    quarters, r, lost = _reduced(m, x)
-    return m.beyond(REACH[m.code], x, _sine(m, r, lost, quarters + 1), _far_cos)
+    quarters, r, off = _reduced(m, x)
+    return m.beyond(REACH[m.code], x, _sine(m, r, off, quarters + 1), _far_cos)
 
 
 def tan(m: Arithmetic, x: Value) -> Value:
     """The tangent."""
-    if m.code == "f4":
-        return m.beyond(REACH["f8"], x, _short_tangent(m, x), _far_tan)
-    quarters, r, lost = _reduced(m, x)
-    usual = m.select(x == 0.0, x, _tangent(m, r, lost, quarters))
-    return m.beyond(REACH["f8"], x, usual, _far_tan)
+    quarters, r, off = _reduced(m, x)
+    return m.beyond(REACH[m.code], x, _tangent(m, r, off, quarters), _far_tan)

@@ -51,9 +51,13 @@ def call(name: str, builder: Any, args: list[Any]) -> Any:
     kind = args[0].type
     vector = isinstance(kind, ir.VectorType)
     lanes = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
-    full = f"{name}.{lanes}"
-    function = builder.module.globals.get(full)
+    return call_as(builder, f"{name}.{lanes}", kind, args)
+
+
+def call_as(builder: Any, name: str, kind: Any, args: list[Any]) -> Any:
+    """A call of an intrinsic by its full name, to a value of this type."""
+    function = builder.module.globals.get(name)
     if function is None:
-        function_type = ir.FunctionType(kind, [kind] * len(args))
-        function = ir.Function(builder.module, function_type, full)
+        function_type = ir.FunctionType(kind, [value.type for value in args])
+        function = ir.Function(builder.module, function_type, name)
     return builder.call(function, args)

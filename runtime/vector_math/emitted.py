@@ -6,7 +6,7 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.processor import vector_bytes
-from axiomjit.runtime.vector_math import native, rare
+from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.definitions import call
 
@@ -188,18 +188,37 @@ class Emitted(Arithmetic):
     def _step(self, name: str, *operands: Value) -> Lane:
         """A step of `Arithmetic`, by the instruction for it where there is one."""
         basic: Callable[..., Lane] = getattr(Arithmetic, name)
-        if vector_bytes() < native.BYTES:
+        return self._chosen(name, native.INSTRUCTIONS[name], basic, *operands)
+
+    def _chosen(
+        self,
+        name: str,
+        instruction: native.Instruction,
+        basic: Callable[..., Lane],
+        *operands: Value,
+    ) -> Lane:
+        """A step by its instruction or, where vectors are shorter, by basic operations."""
+        if vector_bytes() < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
-            return self.lane(native.emit(self.builder, name, values))
+            return self.lane(native.emit(self.builder, instruction, values))
 
         def single(builder: Any, *args: Any) -> Any:
             return basic(Emitted(builder, self.code, 1), *(Lane(builder, a) for a in args)).value
 
         kind = FLOATS[self.code]
-        function = native.step(self.builder.module, name, kind, len(values), single)
+        function = native.step(self.builder.module, name, instruction, kind, len(values), single)
         return self.lane(self.builder.call(function, values))
+
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry at an integer modulo the length of a table."""
+
+        def basic(m: Emitted, bits: Lane) -> Value:
+            return Arithmetic.lookup(m, name, table, m.bits(bits))
+
+        instruction = tables.lookup(table, max(vector_bytes(), 32))
+        return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
     def mantissa_part(self, x: Value) -> Lane:
         """x over a power of 2, from 3/4 to 3/2."""
@@ -209,6 +228,14 @@ class Emitted(Arithmetic):
         """The exponent of that power."""
         return self._step("exponent_part", x)
 
+    def significand(self, x: Value) -> Lane:
+        """x over a power of 2, from 1 to 2."""
+        return self._step("significand", x)
+
+    def binade(self, x: Value) -> Lane:
+        """The exponent of that power."""
+        return self._step("binade", x)
+
     def scaled(self, x: Value, whole: Value) -> Lane:
         """x * 2**whole."""
         return self._step("scaled", x, whole)
@@ -217,11 +244,26 @@ class Emitted(Arithmetic):
         """The limits of a logarithm where x is not a positive finite number, else the result."""
         return self._step("log_limits", x, result)
 
+    def ends_kept(self, x: Value, result: Value) -> Lane:
+        """x where it is 0, infinite or NaN, else the result."""
+        return self._step("ends_kept", x, result)
+
+    def odd_sign(self, x: Value) -> Lane:
+        """-0 where the nearest whole number is odd, else 0."""
+        return self._step("odd_sign", x)
+
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
         """An entry of a table."""
-        where = rare.table(self.builder.module, f"axiomjit_{name}", FLOATS[self.code], table)
-        place = self.builder.gep(where, [index.value.type(0), index.value])
-        return self.lane(self.builder.load(place))
+        full = f"axiomjit_{name}_{self.code}"
+        where = rare.table(self.builder.module, full, FLOATS[self.code], table)
+        if self.lanes == 1:
+            return self.lane(rare.element(self.builder, where, index.value))
+        result = ir.Constant(of_lanes(FLOATS[self.code], self.lanes), ir.Undefined)
+        for lane in map(rare.INDEX, range(self.lanes)):
+            position = self.builder.extract_element(index.value, lane)
+            value = rare.element(self.builder, where, position)
+            result = self.builder.insert_element(result, value, lane)
+        return self.lane(result)
 
     @property
     def wide(self) -> "Emitted":

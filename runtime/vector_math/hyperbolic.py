@@ -1,4 +1,4 @@
-"""Hyperbolic functions: x = k log(2) + r, and polynomials of sinh(r) and cosh(r), or of e**r.
+"""Hyperbolic functions: x = k log(2) + r, and polynomials of sinh(r) and cosh(r).
 
 2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r), and the other way round for cosh. The
 sums of powers are rounded only where 2**-k is beyond the last bit, and then are factors of what is
@@ -6,15 +6,14 @@ small beside 2**k: the last sum has that alone, and 2**-k by itself.
 """
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import COSH, EXP, SINH, TANH, TANH_NEAR
+from axiomjit.runtime.vector_math.coefficients import COSH, EXP_TWICE, EXPM1_TWICE, SINH, TANH
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 from axiomjit.runtime.vector_math.exponential import ASKEW
 
 REACH = {"f4": 89.7, "f8": 710.8}
 """Beyond this sinh and cosh are infinite; half of them at this is a number."""
-BEND = {"f4": 1.0, "f8": 0.55}
-"""Below this tanh is a polynomial."""
-NEAR = TANH | TANH_NEAR
+BEND = 0.99
+"""Below this tanh of float32 is a polynomial."""
 FLAT = {"f4": 10.0, "f8": 22.0}
 """Beyond this tanh is 1."""
 SMALL = 0.5
@@ -56,16 +55,37 @@ def cosh(m: Arithmetic, x: Value) -> Value:
     return (up + m.fma(less, r, rest)) * 2.0
 
 
-def tanh(m: Arithmetic, x: Value) -> Value:
-    """The hyperbolic tangent: x + x**3 p(x**2), and 1 - 2 / (1 + e**2x) from a bound on."""
+def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
+    """d / (d + 2) for d = e**2x - 1 = 2**k (e**r - 1) + (2**k - 1), r from 0 or nearly to log(2): all positive.
+
+    The polynomial is of r / 2. What the quotient lacks is divided roughly.
+    """
     high, low = LN2[m.code]
-    size = m.select(abs(x) > FLAT[m.code], FLAT[m.code], abs(x))
-    twice = size + size
-    whole, exponent = m.nearest_whole(twice, LOG2_E)
-    r = m.fma(whole, -low, m.fma(whole, -high, twice))
-    scale = m.power_of_two(exponent)
-    rest = r * m.fma(r, m.polynomial(r, EXP[m.code]), 1.0)
-    far = 1.0 - 2.0 / m.fma(scale, rest, scale + 1.0)
+    whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)
+    first = m.fma(whole, -0.5 * high, size)
+    r = m.fma(whole, -0.5 * low, first)
+    square = r * r
+    lost = m.fma(whole, -0.5 * low, first - r)
+    rest = m.fma(square, m.parallel(r, square, EXPM1_TWICE[m.code]), lost + lost)
+    less = m.fma(scale, rest, m.fma(scale, r + r, scale - 1.0))
+    divisor = less + 2.0
+    quotient = less / divisor
+    rest = m.fma(-quotient, less - (divisor - 2.0), m.fma(-quotient, divisor, less))
+    return m.fma(rest, m.rough_inverse(divisor), quotient)
+
+
+def _tanh_of_singles(m: Arithmetic, size: Value) -> Value:
+    """1 - 2 / (1 + e**2x), and x + x**3 p(x**2) below 1; k log(2) need not be exact beside r."""
+    whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0)
+    r = m.fma(whole, -0.5 * sum(LN2["f8"]), size)
+    far = 1.0 - 2.0 / m.fma(scale, m.polynomial(r, EXP_TWICE[m.code]), 1.0)
     z = size * size
-    near = m.fma(size * z, m.polynomial(z, NEAR[m.code]), size)
-    return m.copysign(m.select(size < BEND[m.code], near, far), x)
+    near = m.fma(size * z, m.polynomial(z, TANH[m.code]), size)
+    return m.select(size < BEND, near, far)
+
+
+def tanh(m: Arithmetic, x: Value) -> Value:
+    """The hyperbolic tangent."""
+    size = m.select(abs(x) > FLAT[m.code], FLAT[m.code], abs(x))
+    of_size = _tanh_of_singles if m.code == "f4" else _tanh_of_doubles
+    return m.copysign(of_size(m, size), x)

@@ -52,12 +52,13 @@ def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> An
     code = _code(kind)
 
     def body(builder: Any, form: Any) -> Any:
-        single = not isinstance(form.args[0].type, ir.VectorType)
-        lanes = library.lanes_of(kind)[0] if single else form.args[0].type.count
-        given = [_spread(builder, arg, lanes) for arg in form.args] if single else form.args
-        m = Emitted(builder, code, lanes)
-        result = recipe(m, *map(m.lane, given)).value
-        return builder.extract_element(result, LANE(0)) if single else result
+        if isinstance(form.args[0].type, ir.VectorType):
+            m = Emitted(builder, code, form.args[0].type.count)
+            return recipe(m, *map(m.lane, form.args)).value
+        lanes = library.lanes_of(kind)[0]
+        whole = builder.module.globals[library.form_name(name, lanes)]
+        result = builder.call(whole, [_spread(builder, arg, lanes) for arg in form.args])
+        return builder.extract_element(result, LANE(0))
 
     return library.function(module, name, kind, arity, 1, body)
 

@@ -23,10 +23,10 @@ _LIBRARIES: dict[str, Any] = {}
 def lanes_of(kind: Any) -> tuple[int, ...]:
     """Lengths of the vectors that functions have forms for.
 
-    Beside float64 a vector of float32 is half full; and if it is full, it goes with two of float64.
+    Beside float64 a vector of float32 is half full.
     """
-    whole = vector_bytes() // (4 if isinstance(kind, ir.FloatType) else 8)
-    return tuple(lanes for lanes in (whole // 2, whole) if lanes > 1)
+    doubles = vector_bytes() // 8
+    return (doubles, 2 * doubles) if isinstance(kind, ir.FloatType) else (doubles,)
 
 
 def form_name(name: str, lanes: int) -> str:

@@ -1,94 +1,141 @@
-"""Logarithms: x = 2**k m, 3/4 <= m < 3/2, and a polynomial of m - 1 or of a quotient.
+"""Logarithms: x = 2**k m with 1 <= m < 2, and r = m c - 1 with c, about 1 / m, from a table.
 
-The latter is FreeBSD's e_log.c: with s = f / (2 + f), log(1 + f) = f - (f**2/2 - s (f**2/2 + R)).
+Then log(x) = k log(2) - log(c) + log(1 + r), the last by a polynomial. Beside powers of 2 c is 1
+or 1/2, so that r and log(x) are small together. P. T. P. Tang, "Table-driven implementation of the
+logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990; the table is short enough
+for registers.
 """
 
+from typing import NamedTuple
+
+from axiomjit.runtime.vector_math import entries as table
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import (
-    LOG,
-    LOG_BY_QUOTIENT,
+from axiomjit.runtime.vector_math.coefficients import LOG2_NEAR_1, LOG10_NEAR_1, LOG_NEAR_1
+from axiomjit.runtime.vector_math.constants import LOG2_OF_E, LOG10_OF_E
+
+EXACTLY_1: table.Table = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
+
+
+class Base(NamedTuple):
+    """Of logarithms: those of e, of 2 and of 1 / c, as sums, and the polynomial."""
+
+    name: str
+    of_e: table.Table
+    of_two: table.Table
+    high: table.Table
+    low: table.Table
+    near_1: table.Table
+    """(log(1 + r) - log(e) r) / r**2."""
+
+
+E = Base(
+    "log",
+    EXACTLY_1,
+    table.LOG_OF_2,
+    table.LOG_OF_INVERSE,
+    table.LOG_OF_INVERSE_LOW,
+    LOG_NEAR_1,
 )
-from axiomjit.runtime.vector_math.constants import (
-    LN2,
+TWO = Base(
+    "log2",
     LOG2_OF_E,
-    LOG10_OF_2,
+    table.LOG2_OF_2,
+    table.LOG2_OF_INVERSE,
+    table.LOG2_OF_INVERSE_LOW,
+    LOG2_NEAR_1,
+)
+TEN = Base(
+    "log10",
     LOG10_OF_E,
+    table.LOG10_OF_2,
+    table.LOG10_OF_INVERSE,
+    table.LOG10_OF_INVERSE_LOW,
+    LOG10_NEAR_1,
 )
 
 
 def split(m: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """k as a float, and m, of a positive number."""
+    """k as a float and m, but for 3/4 <= m < 3/2, of a positive number."""
     return m.exponent_part(x), m.mantissa_part(x)
 
 
-def parts(m: Arithmetic, mantissa: Value) -> tuple[Value, Value]:
-    """log(mantissa) as a sum: mantissa - 1, and what is left, below a quarter of it."""
-    f = mantissa - 1.0
-    square = f * f * 0.5
-    if m.code == "f4":
-        return f, m.fma(f * f * f, m.polynomial(f, LOG[m.code]), -square)
-    s = f / (f + 2.0)
-    z = s * s
-    rest = z * m.polynomial(z, LOG_BY_QUOTIENT[m.code])
-    return f, m.fma(s, square + rest, -square)
+def _inverse(m: Arithmetic, x: Value) -> Value:
+    """About 1 / m, from the mantissa of x."""
+    return m.looked_up("inverse", table.INVERSE[m.code], x)
 
 
-def natural(m: Arithmetic, exponent: Value, f: Value, rest: Value) -> Value:
-    """exponent * log(2) + f + rest; the exponent is 0 or the largest of these."""
-    high, low = LN2[m.code]
-    whole = exponent * high
-    total = whole + f
-    lost = (whole - total) + f
-    return total + (m.fma(exponent, low, rest) + lost)
+def terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tuple[Value, Value]:
+    """exponent * log(2) - log(c) + log(1 + r), c being that of x, but for r log(e): a sum."""
+    two, two_low = base.of_two[m.code]
+    whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
+    low = m.looked_up(f"{base.name}_low", base.low[m.code], x)
+    if two_low != 0.0:
+        low = m.fma(exponent, two_low, low)
+    coefficients = (base.of_e[m.code][1], *base.near_1[m.code])
+    return whole, m.fma(r, m.polynomial(r, coefficients), low)
+
+
+def _of_number(m: Arithmetic, base: Base, x: Value) -> Value:
+    """The logarithm to a base."""
+    mantissa = m.significand(x)
+    r = m.fma(mantissa, _inverse(m, mantissa), -1.0)
+    whole, rest = terms(m, base, m.binade(x), mantissa, r)
+    return m.log_limits(x, whole + m.fma(r, base.of_e[m.code][0], rest))
 
 
 def log(m: Arithmetic, x: Value) -> Value:
     """The natural logarithm."""
-    exponent, mantissa = split(m, x)
-    return m.log_limits(x, natural(m, exponent, *parts(m, mantissa)))
-
-
-def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value) -> Value:
-    """log(2**doublings * (total + lost)) of a positive total that is not below normal numbers."""
-    exponent, mantissa = split(m, total)
-    f, rest = parts(m, mantissa)
-    inverse = m.fma(m.fma(f, 0.8, -1.0), f, 1.0)  # of the mantissa, roughly
-    rest = m.fma(m.scaled(lost, -exponent), inverse, rest)
-    return natural(m, exponent + doublings, f, rest)
-
-
-def log1p(m: Arithmetic, x: Value) -> Value:
-    """log(1 + x): what 1 + x loses is divided by it and added."""
-    total = x + 1.0
-    shadow = total - 1.0
-    lost = (1.0 - (total - shadow)) + (x - shadow)
-    result = m.log_limits(total, of_sum(m, total, lost, 0.0))
-    return m.copysign(result, x)
-
-
-def _in_base(
-    m: Arithmetic, x: Value, of_two: tuple[float, float], of_e: tuple[float, float]
-) -> Value:
-    """The logarithm to a base, of which those of 2 and e are given as sums."""
-    exponent, mantissa = split(m, x)
-    f, rest = parts(m, mantissa)
-    high = f + rest
-    low = (f - high) + rest
-    first = high * of_e[0]
-    second = m.fma(low, of_e[0], m.fma(high, of_e[1], m.fma(high, of_e[0], -first)))
-    whole = exponent if of_two[0] == 1.0 else exponent * of_two[0]
-    total = whole + first
-    lost = (whole - total) + first
-    if of_two[1] != 0.0:
-        second = m.fma(exponent, of_two[1], second)
-    return m.log_limits(x, total + (second + lost))
+    return _of_number(m, E, x)
 
 
 def log2(m: Arithmetic, x: Value) -> Value:
     """The logarithm to base 2, exact for powers of 2."""
-    return _in_base(m, x, (1.0, 0.0), LOG2_OF_E[m.code])
+    return _of_number(m, TWO, x)
 
 
 def log10(m: Arithmetic, x: Value) -> Value:
     """The logarithm to base 10, exact for powers of 10."""
-    return _in_base(m, x, LOG10_OF_2[m.code], LOG10_OF_E[m.code])
+    return _of_number(m, TEN, x)
+
+
+def inverse_of(m: Arithmetic, x: Value, exponent: Value) -> Value:
+    """v = 2**-k c, so that x v is near 1."""
+    return m.scaled(_inverse(m, x), -exponent)
+
+
+def joined(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
+    """A sum of which `whole` is 0 or the largest; float32 has no room for another rounding."""
+    if m.code == "f8":
+        return whole + (high + low)
+    first = whole + high
+    return first + (((whole - first) + high) + low)
+
+
+def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Value = None) -> Value:
+    """log(2**doublings (total + lost + less)) of a positive total; less is little beside lost."""
+    exponent = m.binade(total)
+    v = inverse_of(m, total, exponent)
+    high = m.fma(total, v, -1.0)
+    all_lost = lost if less is None else lost + less
+    whole, rest = terms(m, E, exponent + doublings, total, m.fma(all_lost, v, high))
+    rest = rest if less is None else m.fma(less, v, rest)
+    return joined(m, whole, high, m.fma(lost, v, rest))
+
+
+def parts_beside_1(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
+    """log(1 + x) as a sum of three: (1 + x) v - 1 is x v + (v - 1) in one rounding.
+
+    v - 1 is a number, unless k is so large that it does not matter.
+    """
+    total = x + 1.0
+    exponent = m.binade(total)
+    v = inverse_of(m, total, exponent)
+    r = m.fma(x, v, v - 1.0)
+    whole, rest = terms(m, E, exponent, total, r)
+    return whole, r, rest
+
+
+def log1p(m: Arithmetic, x: Value) -> Value:
+    """log(1 + x)."""
+    result = joined(m, *parts_beside_1(m, x))
+    return m.copysign(m.log_limits(x + 1.0, result), x)

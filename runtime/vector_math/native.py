@@ -7,23 +7,27 @@ part of the loop after it has been made a vector loop (`kernel_library`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import define, keep, variants
+from axiomjit.runtime.vector_math.definitions import call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
 BYTES = 64
-"""Of the vectors that the instructions work on."""
+"""Of the vectors of AVX-512."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
+ONE = INT(0b0000)
+"""Mantissas from 1 to 2, with the sign of the number."""
 THREE_QUARTERS = INT(0b0011)
 """Mantissas from 3/4 to 3/2, with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers by kind of number, from the lowest: quiet NaN, signalling NaN, 0, 1,
--infinity, infinity, negative, positive; 0: the result, 2: the number, 3: NaN, 4, 5: infinities."""
+-infinity, infinity, negative, positive; 0: the result, 1, 2: the number, 3: NaN, 4, 5: infinities.
+"""
+ENDS = 0x22 | 0x1 << 8 | 0x11 << 16
 
 
 def _bits(kind: Any) -> int:
@@ -37,11 +41,7 @@ def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
         given.append(CURRENT_ROUNDING)
     scalar = "s" if isinstance(kind.element, ir.FloatType) else "d"
     full = f"llvm.x86.avx512.mask.{name}.p{scalar}.{_bits(kind)}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        function_type = ir.FunctionType(kind, [value.type for value in given])
-        function = ir.Function(builder.module, function_type, full)
-    return builder.call(function, given)
+    return call_as(builder, full, kind, given)
 
 
 def _undefined(kind: Any) -> Any:
@@ -52,8 +52,16 @@ def _mantissa(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, THREE_QUARTERS, _undefined(x.type))
 
 
+def _significand(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
+
+
+def _binade(builder: Any, x: Any) -> Any:
+    return _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+
+
 def _exponent(builder: Any, x: Any) -> Any:
-    below = _instruction(builder, "getexp", x.type, x, _undefined(x.type))
+    below = _binade(builder, x)
     one = ir.Constant(x.type, 1.0)
     lower = builder.fcmp_ordered("<", _mantissa(builder, x), one)
     return builder.select(lower, builder.fadd(below, one), below)
@@ -63,17 +71,52 @@ def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
 
 
-def _log_limits(builder: Any, x: Any, result: Any) -> Any:
-    whole = ir.VectorType(ir.IntType(_bits(x.type) // x.type.count), x.type.count)
-    table = ir.Constant(whole, LOGARITHM_LIMITS)
-    return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
+def _integers(kind: Any) -> Any:
+    """The type of as many integers of the same length."""
+    return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
 
 
-INSTRUCTIONS: dict[str, Callable[..., Any]] = {
-    "mantissa_part": _mantissa,
-    "exponent_part": _exponent,
-    "scaled": _scaled,
-    "log_limits": _log_limits,
+def _odd_sign(builder: Any, x: Any) -> Any:
+    """Numbers beyond integers become the smallest one, which is even."""
+    kind = _integers(x.type)
+    if _bits(x.type) < 8 * BYTES:
+        whole = call_as(builder, "llvm.x86.avx.cvt.ps2dq.256", kind, [x])
+    else:
+        name = f"cvtp{'s2d' if kind.element.width == 32 else 'd2q'}q"
+        rest = [_undefined(kind), ir.IntType(kind.count)(-1), CURRENT_ROUNDING]
+        whole = call_as(builder, f"llvm.x86.avx512.mask.{name}.512", kind, [x, *rest])
+    last = builder.shl(whole, ir.Constant(kind, [kind.element.width - 1] * kind.count))
+    return builder.bitcast(last, x.type)
+
+
+def _fixed(answers: int) -> Callable[..., Any]:
+    """A result, or what vfixupimm answers to x."""
+
+    def emit(builder: Any, x: Any, result: Any) -> Any:
+        table = ir.Constant(_integers(x.type), answers)
+        return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
+
+    return emit
+
+
+class Instruction(NamedTuple):
+    """What does a step."""
+
+    emission: Callable[..., Any]
+    """From a builder and vectors that are no longer than `size`."""
+    size: int = BYTES
+    """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
+
+
+INSTRUCTIONS: dict[str, Instruction] = {
+    "significand": Instruction(_significand),
+    "binade": Instruction(_binade),
+    "mantissa_part": Instruction(_mantissa),
+    "exponent_part": Instruction(_exponent),
+    "scaled": Instruction(_scaled),
+    "log_limits": Instruction(_fixed(LOGARITHM_LIMITS)),
+    "ends_kept": Instruction(_fixed(ENDS)),
+    "odd_sign": Instruction(_odd_sign),
 }
 
 
@@ -83,39 +126,72 @@ def _halves(builder: Any, value: Any) -> list[Any]:
     return [builder.shuffle_vector(value, _undefined(value.type), mask) for mask in masks]
 
 
-def emit(builder: Any, name: str, operands: Sequence[Any]) -> Any:
+def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
     """A step of vectors, in as many instructions as they are long."""
     kind = operands[0].type
-    if _bits(kind) <= 8 * BYTES:
-        return INSTRUCTIONS[name](builder, *operands)
+    if _bits(kind) <= 8 * instruction.size:
+        return instruction.emission(builder, *operands)
     halves = zip(*(_halves(builder, value) for value in operands), strict=True)
-    low, high = (emit(builder, name, half) for half in halves)
+    low, high = (emit(builder, instruction, half) for half in halves)
     mask = ir.Constant(ir.VectorType(INT, kind.count), list(range(kind.count)))
     return builder.shuffle_vector(low, high, mask)
 
 
-def step(module: Any, name: str, kind: Any, arity: int, basic: Callable[..., Any]) -> Any:
+def step(
+    module: Any,
+    name: str,
+    instruction: Instruction,
+    kind: Any,
+    arity: int,
+    basic: Callable[..., Any],
+) -> Any:
     """The function of single numbers for a step, whose forms for vectors are its instructions.
 
     Args:
         module: where it is, or becomes, a function.
         name: of the step.
+        instruction: what does it to vectors.
         kind: the type of a number.
         arity: count of operands.
         basic: emission of the step in basic operations, from a builder and the operands.
     """
-    full = f"{PREFIX}{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
+
+    def body(builder: Any, form: Any) -> Any:
+        if isinstance(form.args[0].type, ir.VectorType):
+            return emit(builder, instruction, form.args)
+        return basic(builder, *form.args)
+
+    full = f"{name}_{'f4' if isinstance(kind, ir.FloatType) else 'f8'}"
+    lengths = (instruction.size // 8, instruction.size // 4)
+    return with_forms(module, full, kind, arity, lengths, body)[1]
+
+
+def with_forms(
+    module: Any,
+    name: str,
+    kind: Any,
+    arity: int,
+    lengths: Sequence[int],
+    body: Callable[[Any, Any], Any],
+) -> dict[int, Any]:
+    """A function of single numbers and, by their lengths, its forms for vectors, part of loops.
+
+    Args:
+        module: where it is, or becomes, a function.
+        name: without PREFIX.
+        kind: the type of a number.
+        arity: count of operands.
+        lengths: of the vectors.
+        body: emission of every form: the result, from a builder and the function.
+    """
+    full = PREFIX + name
+    names = {lanes: f"{full}_x{lanes}" for lanes in lengths}
     if full not in module.globals:
-        forms = []
-        for lanes in (8, 16):
-            vector = ir.VectorType(kind, lanes)
-            form, builder = define(module, f"{full}_x{lanes}", vector, arity, "alwaysinline")
-            builder.ret(emit(builder, name, form.args))
-            forms.append(form)
-        names = {form.args[0].type.count: form.name for form in forms}
-        function, builder = define(
-            module, full, kind, arity, "noinline", variants(full, arity, names)
-        )
-        builder.ret(basic(builder, *function.args))
-        keep(module, forms)
-    return module.globals[full]
+        attributes = {1: ("noinline", variants(full, arity, names))}
+        for lanes, form_name in (names | {1: full}).items():
+            of_form = attributes.get(lanes, ("alwaysinline",))
+            vector = ir.VectorType(kind, lanes) if lanes > 1 else kind
+            form, builder = define(module, form_name, vector, arity, *of_form)
+            builder.ret(body(builder, form))
+        keep(module, [module.globals[form_name] for form_name in names.values()])
+    return {lanes: module.globals[form_name] for lanes, form_name in (names | {1: full}).items()}

@@ -1,8 +1,8 @@
 """Calls for the few numbers that a recipe's vector code does not cover.
 
 The recipe calls one function of the number and of its usual result. That function's forms for
-vectors look whether any lane needs more, and do such lanes one by one. So a loop stays vector code,
-and pays for a call and a test.
+vectors, which become part of loops, look whether any lane needs more; if so they call a function of
+the library, which does the lanes one by one. So a loop stays vector code, and pays for a test.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,11 @@ from llvmlite import ir
 
 from axiomjit.runtime.vector_math import library
 from axiomjit.runtime.vector_math.definitions import call
+from axiomjit.runtime.vector_math.native import with_forms
 
 INDEX = ir.IntType(32)
+SELDOM = 2000
+"""How often numbers are usual ones, for LLVM's choice of registers."""
 
 
 def beyond(
@@ -30,13 +33,20 @@ def beyond(
         slow: emission of the result of one number, from a builder and the number.
     """
 
-    def body(builder: Any, form: Any) -> Any:
+    def every_lane(builder: Any, form: Any) -> Any:
+        if isinstance(form.args[0].type, ir.VectorType):
+            return _one_by_one(builder, form, builder.module.globals[name])
         _test(form, builder, bound)
-        if not isinstance(form.args[0].type, ir.VectorType):
-            return slow(builder, form.args[0])
-        return _one_by_one(builder, form, builder.module.globals[name])
+        return slow(builder, form.args[0])
 
-    return library.function(module, name, kind, 2, lanes, body)
+    def tested(builder: Any, form: Any) -> Any:
+        _test(form, builder, bound)
+        count = getattr(form.args[0].type, "count", 1)
+        function = library.function(module, name, kind, 2, count, every_lane)
+        return builder.call(function, form.args)
+
+    lengths = library.lanes_of(kind)
+    return with_forms(module, f"usual_{name}", kind, 2, lengths, tested)[lanes]
 
 
 def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
@@ -66,7 +76,7 @@ def _test(function: Any, builder: Any, bound: float) -> None:
         mask = ir.IntType(x.type.count)
         needed = builder.icmp_unsigned("!=", builder.bitcast(needed, mask), mask(0))
     usually, rarely = (function.append_basic_block(n) for n in ("usually", "rarely"))
-    builder.cbranch(needed, rarely, usually)
+    builder.cbranch(needed, rarely, usually).set_weights([1, SELDOM])
     builder.position_at_end(usually)
     builder.ret(usual)
     builder.position_at_end(rarely)
@@ -80,3 +90,8 @@ def table(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
         found.linkage, found.global_constant = "internal", True
         found.initializer = ir.Constant(found.value_type, [ir.Constant(kind, v) for v in values])
     return found
+
+
+def element(builder: Any, table: Any, index: Any) -> Any:
+    """The number at a place of such an array."""
+    return builder.load(builder.gep(table, [index.type(0), index]))

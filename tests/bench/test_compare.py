@@ -22,7 +22,7 @@ def measured(monkeypatch, seed, slower=None, answers=None):
 def test_a_planted_slowdown_is_reported_and_an_unchanged_tree_is_not(monkeypatch, capsys):
     install(monkeypatch, seed=3)
     lines = []
-    assert try_out("axpy", 5, [GROUP], lines.append), lines
+    assert try_out("axpy", 5, [GROUP], True, lines.append), lines
     assert [line for line in lines if "right in" in line] == [
         "unchanged: right in 5 of 5",
         "planted: right in 5 of 5",

@@ -1,9 +1,15 @@
-"""The programs that are timed against JAX: ours and NumPy's agree, and a line has its cells."""
+"""The programs that are timed against JAX: ours and NumPy's agree, a wrong one has no time."""
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
-from axiomjit.bench.elementary_programs import PROGRAMS, cells, runs
+from axiomjit.bench import elementary_programs
+from axiomjit.bench.elementary_programs import PROGRAMS, compare, difference, pin, runs
+from axiomjit.errors import BenchError
+from axiomjit.runtime.schedule import available_threads
 
 
 @pytest.mark.parametrize("code", ["f4", "f8"])
@@ -17,6 +23,27 @@ def test_programs_agree(name, code):
     np.testing.assert_allclose(ours, numpys, rtol=0, atol=20 * np.finfo(code).eps * scale)
 
 
-def test_the_cells_of_a_line():
-    times = {"ours": [0.001] * 20, "jax": [0.002] * 20}
-    assert cells(times, ("jax", "numpy")) == ["1.00", "0.50 (<= 0.50)", "-"]
+def test_the_cells_of_a_line(monkeypatch):
+    monkeypatch.setattr(elementary_programs, "SIZE", 500)
+    cells = compare("haversine", "f8", 15)
+    assert len(cells) == 5
+    assert 0 < float(cells[3]) <= float(cells[4])
+
+
+def test_a_wrong_result_has_no_time(monkeypatch):
+    monkeypatch.setattr(elementary_programs, "SIZE", 500)
+    right = runs
+
+    def wrong(name, operands):
+        return right(name, operands) | {"jax": lambda: np.zeros(len(operands[0]), "f4")}
+
+    monkeypatch.setattr(elementary_programs, "runs", wrong)
+    with pytest.raises(BenchError, match=r"jax in black_scholes.*\n.*off by"):
+        compare("black_scholes", "f4", 15)
+    assert difference(np.zeros(3), np.zeros(3, "f4")) == "float64 (3,) instead of float32 (3,)"
+
+
+def test_one_thread_is_one_cpu():
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        pool.submit(pin).result()
+        assert pool.submit(available_threads).result() == 1

@@ -38,6 +38,16 @@ def test_interrupted_samples_are_taken_again(session, monkeypatch):
     assert session.sample() == {"sample_s": 2.0}
 
 
+@pytest.mark.parametrize(("lost", "left"), [(0.01, 0.02), (0.025, 0.03)])
+def test_time_without_a_core_is_taken_off_unless_it_is_most(session, monkeypatch, lost, left):
+    clock, waits = iter([1.0, 1.03]), iter([0.5, 0.5 + lost])
+    monkeypatch.setattr("axiomjit.bench.worker.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("axiomjit.bench.worker.waiting_s", lambda: next(waits))
+    monkeypatch.setattr("axiomjit.bench.worker.other_threads_s", lambda: 0.0)
+    session.call = lambda: None
+    assert session._timed(1) == pytest.approx(left)
+
+
 def test_planted_calls_are_made_twice(session, monkeypatch):
     monkeypatch.setattr("axiomjit.bench.worker.interruptions", lambda: 0)
     session.prepare(peer="numpy", case="affine_10", seed=0, pinned=False, planted=2)

@@ -45,6 +45,8 @@ MAY_IMPORT = {
     "bench": {
         *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
         *("axiomjit.commands", "axiomjit.runtime.schedule", "axiomjit.runtime.compile_source"),
+        "axiomjit.runtime.vector_math.exact",
+        "axiomjit.runtime.vector_math.functions",
     },
 }
 BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}

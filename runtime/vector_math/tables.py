@@ -1,0 +1,71 @@
+"""Tables in registers: AVX-512 and AVX2 look into short ones for all lanes of a vector at once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from axiomjit.runtime.vector_math.definitions import call_as
+from axiomjit.runtime.vector_math.native import BYTES, Instruction
+
+INT, LONG = ir.IntType(32), ir.IntType(64)
+PAIRS = ir.VectorType(ir.FloatType(), 8)
+"""What AVX2 has an instruction for, float64 being two of these."""
+
+
+def lookup(table: Sequence[float], size: int) -> Instruction:
+    """The instruction that looks at the lowest bits of its operand, for vectors of `size` bytes."""
+
+    def emission(builder: Any, x: Any) -> Any:
+        return _looked_up(builder, tuple(table), x, size)
+
+    return Instruction(emission, size)
+
+
+def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
+    """Of a longer table each half, and by a bit one of them."""
+    width = 32 if isinstance(x.type.element, ir.FloatType) else 64
+    full = 8 * size // width
+    if x.type.count < full:
+        return _first_lanes(builder, table, x, size, full)
+    index = builder.bitcast(x, ir.VectorType(ir.IntType(width), full))
+    if len(table) > (2 * full if size == BYTES else full):
+        half = len(table) // 2
+        low, high = (_looked_up(builder, part, x, size) for part in (table[:half], table[half:]))
+        bit = builder.and_(index, ir.Constant(index.type, half))
+        upper = builder.icmp_unsigned("!=", bit, ir.Constant(index.type, 0))
+        return builder.select(upper, high, low)
+    parts = [ir.Constant(x.type, list(table[k : k + full])) for k in range(0, len(table), full)]
+    return (_in_long if size == BYTES else _in_short)(builder, parts, index)
+
+
+def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: int) -> Any:
+    """Of a short vector, as part of a full one."""
+    lanes = x.type.count
+    repeated = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
+    wide = _looked_up(builder, table, builder.shuffle_vector(x, x, repeated), size)
+    first = ir.Constant(ir.VectorType(INT, lanes), list(range(lanes)))
+    return builder.shuffle_vector(wide, wide, first)
+
+
+def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
+    """vpermps and vpermi2ps, or those of float64."""
+    kind = parts[0].type
+    single = isinstance(kind.element, ir.FloatType)
+    if len(parts) == 1:
+        name, given = f"permvar.{'sf' if single else 'df'}", [parts[0], index]
+    else:
+        name, given = f"vpermi2var.{'ps' if single else 'pd'}", [parts[0], index, parts[1]]
+    return call_as(builder, f"llvm.x86.avx512.{name}.512", kind, given)
+
+
+def _in_short(builder: Any, parts: Sequence[Any], index: Any) -> Any:
+    """vpermps of AVX2; of float64 both halves."""
+    (part,) = parts
+    if index.type.element == LONG:
+        within = builder.and_(index, ir.Constant(index.type, 3))
+        twice = builder.shl(within, ir.Constant(index.type, 1))
+        both = builder.or_(twice, builder.shl(twice, ir.Constant(index.type, 32)))
+        index = builder.add(both, ir.Constant(index.type, 1 << 32))
+    halves = [builder.bitcast(part, PAIRS), builder.bitcast(index, ir.VectorType(INT, 8))]
+    return builder.bitcast(call_as(builder, "llvm.x86.avx2.permps", PAIRS, halves), part.type)

@@ -1,0 +1,60 @@
+"""Tables in registers: instructions for vectors of each length, and basic operations, agree."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from llvmlite import ir
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from axiomjit.processor import vector_bytes
+from axiomjit.runtime.vector_math import emitted
+from axiomjit.runtime.vector_math.emitted import FLOATS, Emitted, of_lanes
+from axiomjit.runtime.vector_math.exact import Exact
+from tests.runtime.kernels import same_bits
+
+RNG = np.random.default_rng(7)
+TABLES = {n: tuple(RNG.standard_normal(n).astype("f4").astype(float)) for n in (16, 32)}
+
+
+def looked_up(m, x):
+    """Sums of entries of tables of both lengths at the bits of x."""
+    found = [m.lookup(f"table_{n}", table, m.bits(x)) for n, table in TABLES.items()]
+    return found[0] + found[1] * 3.0
+
+
+def run(code, lanes, recipe, x):
+    """The recipe of a vector of numbers, compiled for so many lanes."""
+    kind = of_lanes(FLOATS[code], lanes)
+    library = cpu_target.target_context.codegen().create_library(f"step_{code}_{lanes}")
+    module = library.create_ir_module("step")
+    pointer = ir.PointerType(kind)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer, pointer]), "step")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    m = Emitted(builder, code, lanes)
+    load = builder.load(function.args[0], align=1)
+    builder.store(recipe(m, m.lane(load)).value, function.args[1], align=1)
+    builder.ret_void()
+    with global_compiler_lock:
+        library.add_ir_module(module)
+        library.finalize()
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
+        library.get_pointer_to_function("step")
+    )
+    out = np.empty_like(x)
+    for k in range(0, len(x), lanes):
+        call(x[k:].ctypes.data, out[k:].ctypes.data)
+    return out
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+@pytest.mark.parametrize("size", [16, 32, 64])
+def test_entries_of_tables(code, lanes, size, monkeypatch):
+    if size > vector_bytes():
+        pytest.skip(f"this processor has no vectors of {size} bytes")
+    x = RNG.integers(-(2**31), 2**31, 64).astype(f"i{code[1]}").view(code)
+    want = looked_up(Exact(code), x)
+    monkeypatch.setattr(emitted, "vector_bytes", lambda: size)
+    assert same_bits(run(code, lanes, looked_up, x), want)
