@@ -56,9 +56,9 @@ def cosh(m: Arithmetic, x: Value) -> Value:
 
 
 def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
-    """d / (d + 2) for d = e**2x - 1 = 2**k (e**r - 1) + (2**k - 1), r from 0 or nearly to log(2): all positive.
+    """d / (d + 2) for d = e**2x - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
 
-    The polynomial is of r / 2. What the quotient lacks is divided roughly.
+    So nothing cancels. The polynomial is of r / 2. What the quotient lacks is divided roughly.
     """
     high, low = LN2[m.code]
     whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)
