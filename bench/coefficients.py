@@ -45,6 +45,11 @@ def _exp_rest(r: Any) -> Any:
     return mpf(0.5) if abs(r) < TINY else (mp.expm1(r) - r) / r**2
 
 
+def _expm1_twice_rest(r: Any) -> Any:
+    """(exp(2 r) - 1 - 2 r) / r**2."""
+    return 4 * _exp_rest(2 * r)
+
+
 def _exp2_rest(r: Any) -> Any:
     """(2**r - 1) / r."""
     return mp.log(2) if abs(r) < TINY else mp.expm1(r * mp.log(2)) / r
@@ -136,7 +141,7 @@ def _erfc_rest(t: Any) -> Any:
 
 TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
-    "EXPM1": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: abs(r), {"f4": 6, "f8": 10}),
+    "EXPM1": Target(_exp_rest, (mpf("-0.45"), mpf("0.45")), abs, {"f4": 6, "f8": 11}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
     "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
     "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),
@@ -154,10 +159,13 @@ TARGETS: dict[str, Target] = {
     "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
     "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
-    "TANH": Target(_tanh_rest, (0, 1), lambda z: z, {"f4": 7}),
-    "TANH_NEAR": Target(_tanh_rest, (0, mpf("0.55") ** 2), lambda z: z, {"f8": 11}),
-    "SINH": Target(_sinh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
-    "COSH": Target(_cosh_rest, (0, HALF_LN2**2), lambda z: z, {"f4": 3, "f8": 5}),
+    "TANH": Target(_tanh_rest, (0, mpf("0.995") ** 2), lambda z: z, {"f4": 7}),
+    "EXPM1_TWICE": Target(_expm1_twice_rest, (mpf("-0.0035"), mpf("0.3432")), abs, {"f8": 11}),
+    "EXP_TWICE": Target(
+        lambda r: mp.exp(2 * r), (-HALF_LN2 / 2, HALF_LN2 / 2), lambda r: mp.exp(-2 * r), {"f4": 7}
+    ),
+    "SINH": Target(_sinh_rest, (0, mpf(0.25)), lambda z: z, {"f4": 3, "f8": 6}),
+    "COSH": Target(_cosh_rest, (0, mpf("0.406") ** 2), lambda z: z, {"f4": 3, "f8": 5}),
 }
 TABLES = LOGARITHMS | POINTS | POWERS
 NAMES = (*TARGETS, *TABLES)

@@ -13,7 +13,7 @@ from axiomjit.runtime.vector_math.logarithm import joined, of_sum
 FAR = {"f4": 2.0**20, "f8": 2.0**40}
 """From here on x + sqrt(x**2 + 1) is 2 x."""
 EDGE = {"f4": 2.0**-26, "f8": 2.0**-55}
-"""Less than 1 differs by from the number below."""
+"""Less than the distance from 1 to the number below it."""
 
 Triple = tuple[Value, Value, Value]
 

@@ -32,22 +32,31 @@ def exp2(m: Arithmetic, x: Value) -> Value:
 
 SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
 """Below the first exp(x) - 1 is -1."""
+NEAR = 0.45
+"""Below this, in size, exp(x) - 1 is the polynomial of x itself."""
+ASKEW = 0.085
+"""log2(3/2) - 1/2: so much less than x / log(2) is rounded, that e**r is from 3/4 to 3/2.
+
+There both r and e**r - 1 are below 1/2, and above -1/4 where e**r is below 1: small units.
+"""
 
 
 def expm1(m: Arithmetic, x: Value) -> Value:
-    """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), in sums that lose nothing.
+    """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where k = 0 for small x; e**r from 3/4 to 3/2.
 
-    Half of everything is computed, for 2**k may be beyond the largest number.
+    So little cancels. Half of it is computed, for 2**k may be beyond the largest number. In float32
+    what 2**k - 1 lost by rounding is felt.
     """
     high, low = LN2[m.code]
+    far = abs(x) >= NEAR
     reduced = m.bounded(x, *SMALL[m.code])
-    whole, exponent = m.nearest_whole(reduced, LOG2_E)
-    first = m.fma(whole, -high, reduced)
-    r = m.fma(whole, -low, first)
-    rest = m.fma(r * r, m.polynomial(r, EXPM1[m.code]), m.fma(whole, -low, first - r))
-    scale = m.power_of_two(exponent - 1)
-    constant, linear = scale - 0.5, scale * r
-    total = constant + linear
-    lost = ((constant - total) + linear) + ((scale - constant) - 0.5)
-    result = (total + m.fma(scale, rest, lost)) * 2.0
-    return m.select(abs(x) < 2.0 ** -(m.mantissa + 2), x, result)
+    whole, half = m.nearest_power(reduced, LOG2_E, -1, ASKEW)
+    whole = m.select(far, whole, 0.0)
+    r = m.fma(whole, -low, m.fma(whole, -high, reduced))
+    near = m.fma(r * r, m.polynomial(r, EXPM1[m.code]), r)
+    rest = near
+    if m.code == "f4":
+        inverse = m.number((2 * m.bias << m.mantissa) - m.bits(half))
+        rest = m.select(half >= 2.0 ** (m.mantissa + 1), m.fma(inverse, -0.5, near), near)
+    result = m.fma(half, rest, half - 0.5)
+    return m.copysign(m.select(far, result * 2.0, near), x)

@@ -1,76 +1,91 @@
-"""Hyperbolic functions: x = k log(2) + r, and polynomials of sinh(r) and cosh(r), or of e**r.
+"""Hyperbolic functions: x = k log(2) + r, and polynomials of sinh(r) and cosh(r).
 
-2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r), and the other way round for cosh.
-There is no quotient, and nothing is lost where k is 0.
+2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r), and the other way round for cosh. The
+sums of powers are rounded only where 2**-k is beyond the last bit, and then are factors of what is
+small beside 2**k: the last sum has that alone, and 2**-k by itself.
 """
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import COSH, EXP, SINH, TANH, TANH_NEAR
+from axiomjit.runtime.vector_math.coefficients import COSH, EXP_TWICE, EXPM1_TWICE, SINH, TANH
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
+from axiomjit.runtime.vector_math.exponential import ASKEW
 
 REACH = {"f4": 89.7, "f8": 710.8}
 """Beyond this sinh and cosh are infinite; half of them at this is a number."""
-BEND = {"f4": 1.0, "f8": 0.55}
-"""Below this tanh is a polynomial."""
-NEAR = TANH | TANH_NEAR
+BEND = 0.99
+"""Below this tanh of float32 is a polynomial."""
 FLAT = {"f4": 10.0, "f8": 22.0}
 """Beyond this tanh is 1."""
-ONE_SIDED = 64
-"""From this exponent on 2**-k does not matter beside 2**k."""
-STRAIGHT = {"f4": 2.0**-13, "f8": 2.0**-27}
-"""Below this sinh(x) is x."""
+SMALL = 0.5
+"""Below this sinh is the polynomial of x itself."""
 
 
-def _parts(m: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value]:
-    """k and r of |x|, and what lacks in r; then sinh(r) - r and cosh(r) - 1."""
+def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ...]:
+    """Of |x|: quarters of 2**k and 2**-k; r, the two factors of sinh(r) - r, and cosh(r) - 1.
+
+    r is |x| where that is not far.
+    """
     high, low = LN2[m.code]
     size = m.select(abs(x) > REACH[m.code], REACH[m.code], abs(x))
-    whole, exponent = m.nearest_whole(size, LOG2_E)
-    first = m.fma(whole, -high, size)
-    r = m.fma(whole, -low, first)
+    askew = ASKEW if m.code == "f4" else 0.0
+    whole, up = m.nearest_power(size, LOG2_E, -2, askew)
+    below = (2 * (m.bias - 2) << m.mantissa) - m.bits(up)
+    down = m.number(m.select(below < 0, 0, below))
+    if far is not None:
+        whole = m.select(far, whole, 0.0)
+    r = m.fma(whole, -low, m.fma(whole, -high, size))
     z = r * r
-    odd = m.fma(r * z, m.polynomial(z, SINH[m.code]), m.fma(whole, -low, first - r))
-    return exponent, r, odd, z * m.polynomial(z, COSH[m.code])
-
-
-def _powers(m: Arithmetic, exponent: Value) -> tuple[Value, Value]:
-    """A quarter of 2**k and of 2**-k."""
-    limited = m.select(exponent > ONE_SIDED, exponent * 0 + ONE_SIDED, exponent)
-    return m.power_of_two(exponent - 2), m.power_of_two(-limited - 2)
+    return up, down, r, r * z, m.polynomial(z, SINH[m.code]), z * m.polynomial(z, COSH[m.code])
 
 
 def sinh(m: Arithmetic, x: Value) -> Value:
     """The hyperbolic sine."""
-    exponent, r, odd, even = _parts(m, x)
-    up, down = _powers(m, exponent)
-    more, less = up + down, up - down
-    rest = m.fma(more, odd, m.fma(less, even, (up - less) - down))
-    half = less + m.fma(more, r, m.fma((up - more) + down, r, rest))
-    return m.select(abs(x) < STRAIGHT[m.code], x, m.copysign(half * 2.0, x))
+    far = abs(x) >= SMALL
+    up, down, r, cube, odd, even = _parts(m, x, far)
+    rest = m.fma(up + down, cube * odd, m.fma(up - down, even, -down))
+    half = up + m.fma(up, r, m.fma(down, r, rest))
+    return m.copysign(m.select(far, half * 2.0, m.fma(cube, odd, r)), x)
 
 
 def cosh(m: Arithmetic, x: Value) -> Value:
-    """The hyperbolic cosine; in float64, with bits to spare, 2**k e**r and 2**-k e**-r."""
-    exponent, r, odd, even = _parts(m, x)
-    up, down = _powers(m, exponent)
-    if m.code == "f4":
-        more, less = up + down, up - down
-        rest = m.fma(more, even, m.fma(less, odd, (up - more) + down))
-        return (more + m.fma(less, r, rest)) * 2.0
-    slope = r + odd
-    return (up + m.fma(up, even + slope, down * ((even - slope) + 1.0))) * 2.0
+    """The hyperbolic cosine."""
+    up, down, r, cube, odd, even = _parts(m, x)
+    less = up - down
+    rest = m.fma(up + down, even, m.fma(less, cube * odd, down))
+    return (up + m.fma(less, r, rest)) * 2.0
+
+
+def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
+    """d / (d + 2) for d = e**2x - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
+
+    So nothing cancels. The polynomial is of r / 2. What the quotient lacks is divided roughly.
+    """
+    high, low = LN2[m.code]
+    whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)
+    first = m.fma(whole, -0.5 * high, size)
+    r = m.fma(whole, -0.5 * low, first)
+    square = r * r
+    lost = m.fma(whole, -0.5 * low, first - r)
+    rest = m.fma(square, m.parallel(r, square, EXPM1_TWICE[m.code]), lost + lost)
+    less = m.fma(scale, rest, m.fma(scale, r + r, scale - 1.0))
+    divisor = less + 2.0
+    quotient = less / divisor
+    rest = m.fma(-quotient, less - (divisor - 2.0), m.fma(-quotient, divisor, less))
+    return m.fma(rest, m.rough_inverse(divisor), quotient)
+
+
+def _tanh_of_singles(m: Arithmetic, size: Value) -> Value:
+    """1 - 2 / (1 + e**2x), and x + x**3 p(x**2) below 1; k log(2) need not be exact beside r."""
+    whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0)
+    r = m.fma(whole, -0.5 * sum(LN2["f8"]), size)
+    far = 1.0 - 2.0 / m.fma(scale, m.polynomial(r, EXP_TWICE[m.code]), 1.0)
+    z = size * size
+    near = m.fma(size * z, m.polynomial(z, TANH[m.code]), size)
+    return m.select(size < BEND, near, far)
 
 
 def tanh(m: Arithmetic, x: Value) -> Value:
-    """The hyperbolic tangent: x + x**3 p(x**2), and 1 - 2 / (1 + e**2x) from a bound on."""
-    high, low = LN2[m.code]
+    """The hyperbolic tangent."""
     size = m.select(abs(x) > FLAT[m.code], FLAT[m.code], abs(x))
-    twice = size + size
-    whole, exponent = m.nearest_whole(twice, LOG2_E)
-    r = m.fma(whole, -low, m.fma(whole, -high, twice))
-    scale = m.power_of_two(exponent)
-    rest = r * m.fma(r, m.polynomial(r, EXP[m.code]), 1.0)
-    far = 1.0 - 2.0 / m.fma(scale, rest, scale + 1.0)
-    z = size * size
-    near = m.fma(size * z, m.polynomial(z, NEAR[m.code]), size)
-    return m.copysign(m.select(size < BEND[m.code], near, far), x)
+    of_size = _tanh_of_singles if m.code == "f4" else _tanh_of_doubles
+    return m.copysign(of_size(m, size), x)

@@ -54,11 +54,6 @@ TEN = Base(
 )
 
 
-def split(m: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """k as a float and m, but for 3/4 <= m < 3/2, of a positive number."""
-    return m.exponent_part(x), m.mantissa_part(x)
-
-
 def _inverse(m: Arithmetic, x: Value) -> Value:
     """About 1 / m, from the mantissa of x."""
     return m.looked_up("inverse", table.INVERSE[m.code], x)
@@ -122,8 +117,8 @@ def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Val
     return joined(m, whole, high, m.fma(lost, v, rest))
 
 
-def parts_beside_1(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """log(1 + x) as a sum of three: (1 + x) v - 1 is x v + (v - 1) in one rounding.
+def log1p(m: Arithmetic, x: Value) -> Value:
+    """log(1 + x): (1 + x) v - 1 is x v + (v - 1) in one rounding.
 
     v - 1 is a number, unless k is so large that it does not matter.
     """
@@ -132,10 +127,4 @@ def parts_beside_1(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
     v = inverse_of(m, total, exponent)
     r = m.fma(x, v, v - 1.0)
     whole, rest = terms(m, E, exponent, total, r)
-    return whole, r, rest
-
-
-def log1p(m: Arithmetic, x: Value) -> Value:
-    """log(1 + x)."""
-    result = joined(m, *parts_beside_1(m, x))
-    return m.copysign(m.log_limits(x + 1.0, result), x)
+    return m.copysign(m.log_limits(total, joined(m, whole, r, rest)), x)
