@@ -17,7 +17,7 @@ def _sum(
 ) -> Value:
     """The larger one, and log(1 + power(-|x - y|)); float32 through float64.
 
-    `log` is a recipe of log(1 + x), which near 0 is x * unit. No step is below normal numbers unless
+    `log` is a recipe of log(1 + x), near 0 x * unit. No step is below normal numbers unless
     its result is, since that takes long; power(reach) is 0.
     """
     w, wide_x, wide_y = m.wide, m.widened(x), m.widened(y)
