@@ -151,7 +151,7 @@ def compile_source(
     words = WordsType([(p.kind, p.dtype) for p in parameters])
     signature = (words, types.int64, types.int64)
     try:
-        namespace = dict(CHECKED_NAMES if checked else NAMES)
+        namespace = (CHECKED_NAMES if checked else NAMES) | elementary.names(source)
         exec(compile(source, "<kernel>", "exec"), namespace)
         with global_compiler_lock:
             started = time.perf_counter()

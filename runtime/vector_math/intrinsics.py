@@ -1,13 +1,15 @@
 """The elementary functions as Numba intrinsics, inlined or called as functions of vectors.
 
-The first `INLINED` calls of a kernel are inlined, so that the vectoriser makes vector code of the
-recipe itself; that is fastest. Later ones keep compile time down: a loop calls a function of one
-number which says, by LLVM's vector function ABI, which function does a vector of them at once. The
+In a kernel of at most `INLINED` calls they are inlined, so that the vectoriser makes vector code of
+the recipes themselves; that is fastest. Otherwise compile time is kept down: a loop calls functions
+of one number which say, by LLVM's vector function ABI, which function does a vector of them. The
 vectoriser calls that one, which is compiled once per process (`library`); where single numbers are
 left the former does a vector of them. Both ways have the same bits.
 """
 
 import inspect
+import re
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -22,10 +24,11 @@ from axiomjit.runtime.vector_math.definitions import add_attributes, define
 from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
-INLINED = 3
+INLINED = 6
+"""One call among inlined functions costs as much as calling all: registers are saved around it."""
 LANE = ir.IntType(32)
-COUNT = "axiomjit.elementary"
-"""Metadata of a module that has one entry per call."""
+Definition = Callable[[Any, str, Any, Recipe, int], Any]
+"""Of a function in a module: its name, type, recipe and count of operands."""
 
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
@@ -68,17 +71,12 @@ def _prefer_long_vectors(builder: Any) -> None:
     add_attributes(builder.function, f'"prefer-vector-width"="{8 * vector_bytes()}"')
 
 
-def emitter(name: str, recipe: Recipe) -> Emitter:
+def emitter(name: str, recipe: Recipe, define: Definition = _inlined) -> Emitter:
     """Emission of a call of the module's function, which the first such call defines."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         module, kind = builder.module, args[0].type
-        count = module.namedmetadata.get(COUNT) or module.add_named_metadata(COUNT)
-        count.add(module.add_metadata([]))
-        define, form = _inlined, "inlined"
-        if len(count.operands) > INLINED:
-            define, form = _called, "called"
-        full = f"axiomjit_{name}_{_code(kind)}_{form}"
+        full = f"axiomjit_{name}_{_code(kind)}{define.__name__}"
         function = module.globals.get(full) or define(module, full, kind, recipe, len(args))
         _prefer_long_vectors(builder)
         return builder.call(function, args)
@@ -86,19 +84,19 @@ def emitter(name: str, recipe: Recipe) -> Emitter:
     return emit
 
 
-def _of_complex(recipe: ComplexRecipe) -> Emitter:
+def _of_complex(recipe: ComplexRecipe, define: Definition) -> Emitter:
     """Emission of a function of complex numbers, around calls of real ones."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
-        re, im = (builder.extract_value(args[0], k) for k in (0, 1))
-        m = Emitted(builder, _code(re.type), 1)
+        x, y = (builder.extract_value(args[0], k) for k in (0, 1))
+        m = Emitted(builder, _code(x.type), 1)
 
         def of(name: str, *operands: Lane) -> Lane:
-            call = emitter(name, RECIPES[name])
+            call = emitter(name, RECIPES[name], define)
             return m.lane(call(builder, [operand.value for operand in operands]))
 
         result = ir.Constant(args[0].type, ir.Undefined)
-        for k, part in enumerate(recipe(m, of, m.lane(re), m.lane(im))):
+        for k, part in enumerate(recipe(m, of, m.lane(x), m.lane(y))):
             result = builder.insert_value(result, part.value, k)
         _prefer_long_vectors(builder)
         return result
@@ -106,13 +104,23 @@ def _of_complex(recipe: ComplexRecipe) -> Emitter:
     return emit
 
 
-def _intrinsic(name: str, recipe: Recipe) -> Any:
+def _intrinsic(name: str, recipe: Recipe, define: Definition) -> Any:
     operands = len(inspect.signature(recipe).parameters) - 1
     make = make_unary if operands == 1 else make_binary
-    rules = {"f": emitter(name, recipe)}
+    rules = {"f": emitter(name, recipe, define)}
     if name in COMPLEX_RECIPES:
-        rules["c"] = _of_complex(COMPLEX_RECIPES[name])
+        rules["c"] = _of_complex(COMPLEX_RECIPES[name], define)
     return make(name, rules | {"c": complex_power} if name == "power" else rules)
 
 
-NAMES: dict[str, Any] = {name: _intrinsic(name, recipe) for name, recipe in RECIPES.items()}
+NAMES, CALLED_NAMES = (
+    {name: _intrinsic(name, recipe, define) for name, recipe in RECIPES.items()}
+    for define in (_inlined, _called)
+)
+"""The functions, inlined and called."""
+_CALL = re.compile(rf"\b(?:{'|'.join(RECIPES)})\(")
+
+
+def names(source: str) -> dict[str, Any]:
+    """The functions for a kernel source, by how many calls it has."""
+    return NAMES if len(_CALL.findall(source)) <= INLINED else CALLED_NAMES
