@@ -137,24 +137,37 @@ Pair = tuple[Tally, Tally]
 """Ours, and NumPy's."""
 
 
-def look(name: str, code: str, chunks: Chunks, keep: int = WORST, numpys_share: int = 1) -> Pair:
-    """The worst results of chunks of operands; NumPy's of one chunk in `numpys_share`."""
+def look(name: str, code: str, chunks: Chunks, keep: int = WORST, single: bool = False) -> Pair:
+    """The worst results of chunks of operands.
+
+    Args:
+        name: of the function.
+        code: dtype of the operands.
+        chunks: the operands.
+        keep: how many of the worst are kept.
+        single: whether chunks are those of `every_single`; NumPy's function does a part of them.
+    """
     function, numpys = function_of(name), getattr(np, name, None)
     pair = Tally(name, code, keep), Tally(name, code, keep)
     for number, operands in enumerate(chunks):
         with np.errstate(all="ignore"):
             got = np.asarray(function(*operands))
-            exact = _exact(name, code, operands)
+            exact = _exact(name, code, operands, CASES[name].parity if single else 0)
             pair[0].look(operands, got, exact)
-            if numpys is not None and number % numpys_share == 0:
+            if numpys is not None and not (single and number % NUMPYS_SHARE):
                 pair[1].look(operands, numpys(*operands), exact)
     return pair
 
 
-def _exact(name: str, code: str, operands: list[Array]) -> tuple[Array, Array | None]:
+def _exact(name: str, code: str, operands: list[Array], parity: int) -> tuple[Array, Array | None]:
+    """What results should be; a parity says that the second half is the first, negated."""
     if code == "f8":
         return two_parts(of_longdouble(name, operands))
-    return reference(name, "f8")(*(values.astype("f8") for values in operands)), None
+    wide = [values.astype("f8") for values in operands]
+    if not parity:
+        return reference(name, "f8")(*wide), None
+    half = reference(name, "f8")(*(values[: len(values) // 2] for values in wide))
+    return np.concatenate([half, half * parity]), None
 
 
 def at_boundaries(name: str, code: str, step: int = 1) -> Pair:
@@ -212,7 +225,7 @@ def run_piece(piece: Piece) -> Pair:
         if piece.chunks is None:
             return at_boundaries(piece.name, piece.code)
         if piece.inputs == ALL:
-            return look(piece.name, piece.code, every_single(*piece.chunks), WORST, NUMPYS_SHARE)
+            return look(piece.name, piece.code, every_single(*piece.chunks), single=True)
         chunks = samples(CASES[piece.name], piece.code, piece.inputs, *piece.chunks)
         return look(piece.name, piece.code, chunks)
 

@@ -30,6 +30,8 @@ class Case(NamedTuple):
     arity: int = 1
     cancels: bool = False
     """Whether the result may be small against the operands, in whose units errors then count."""
+    parity: int = 0
+    """1 where f(-x) is f(x), -1 where it is -f(x)."""
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
@@ -48,25 +50,25 @@ CASES: dict[str, Case] = {
     "log2": Case(lambda x: mp.log(x, 2), ((0.5, 2), (0, 10))),
     "log10": Case(mp.log10, ((0.5, 2), (0, 10))),
     "log1p": Case(mp.log1p, ((-0.6, 1), (-1, 10))),
-    "cbrt": Case(lambda x: mp.sign(x) * mp.cbrt(abs(x)), ((-1, 1), (1, 8))),
+    "cbrt": Case(lambda x: mp.sign(x) * mp.cbrt(abs(x)), ((-1, 1), (1, 8)), parity=-1),
     "power": Case(mp.power, ((0.5, 2), (0, 30), (0.999, 1.001)), 2),
-    "erf": Case(mp.erf, ((-1, 1), (-6, 6))),
+    "erf": Case(mp.erf, ((-1, 1), (-6, 6)), parity=-1),
     "erfc": Case(lambda x: mp.erfc(max(-30, min(30, x))), ((-1, 1), (-6, 28), (-4, 11))),
     "logaddexp": Case(_logaddexp, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
     "logaddexp2": Case(_logaddexp2, ((0, 1), (0, 50), (-2, 1)), 2, cancels=True),
-    "sin": Case(mp.sin, ((-3.2, 3.2), (-1e5, 1e5))),
-    "cos": Case(mp.cos, ((-3.2, 3.2), (-1e5, 1e5))),
-    "tan": Case(mp.tan, ((-3.2, 3.2), (-1e5, 1e5))),
-    "arcsin": Case(mp.asin, ((-1, 1), (-0.6, 0.6))),
+    "sin": Case(mp.sin, ((-3.2, 3.2), (-1e5, 1e5)), parity=-1),
+    "cos": Case(mp.cos, ((-3.2, 3.2), (-1e5, 1e5)), parity=1),
+    "tan": Case(mp.tan, ((-3.2, 3.2), (-1e5, 1e5)), parity=-1),
+    "arcsin": Case(mp.asin, ((-1, 1), (-0.6, 0.6)), parity=-1),
     "arccos": Case(mp.acos, ((-1, 1), (-0.6, 0.6))),
-    "arctan": Case(mp.atan, ((-1, 1), (-4, 4))),
+    "arctan": Case(mp.atan, ((-1, 1), (-4, 4)), parity=-1),
     "arctan2": Case(mp.atan2, ((-1, 1), (-4, 4)), 2),
-    "sinh": Case(mp.sinh, ((-1, 1), (-711, 711), (-90, 90))),
-    "cosh": Case(mp.cosh, ((-1, 1), (-711, 711), (-90, 90))),
-    "tanh": Case(mp.tanh, ((-1, 1), (-20, 20))),
-    "arcsinh": Case(mp.asinh, ((-1, 1), (-10, 10))),
+    "sinh": Case(mp.sinh, ((-1, 1), (-711, 711), (-90, 90)), parity=-1),
+    "cosh": Case(mp.cosh, ((-1, 1), (-711, 711), (-90, 90)), parity=1),
+    "tanh": Case(mp.tanh, ((-1, 1), (-20, 20)), parity=-1),
+    "arcsinh": Case(mp.asinh, ((-1, 1), (-10, 10)), parity=-1),
     "arccosh": Case(mp.acosh, ((1, 1.1), (1, 10))),
-    "arctanh": Case(mp.atanh, ((-0.5, 0.5), (-1, 1))),
+    "arctanh": Case(mp.atanh, ((-0.5, 0.5), (-1, 1)), parity=-1),
     "hypot": Case(mp.hypot, ((-1, 1), (1, 2)), 2),
 }
 CIRCULAR: Final = ("sin", "cos", "tan")
@@ -108,10 +110,12 @@ def _drawn(
 
 
 def every_single(first: int = 0, last: int = (1 << 32) // CHUNK) -> Iterator[list[Array]]:
-    """All 2**32 numbers of float32, or some chunks of them."""
-    step = np.arange(CHUNK, dtype=np.uint32)
+    """All 2**32 numbers of float32, or some chunks of them: of each half are the other, negated."""
+    half = CHUNK // 2
+    step = np.arange(half, dtype=np.uint32)
     for number in range(first, last):
-        yield [(step + np.uint32(number * CHUNK)).view(np.float32)]
+        bits = step + np.uint32(number * half)
+        yield [np.concatenate([bits, bits | np.uint32(1 << 31)]).view(np.float32)]
 
 
 # --- boundary cases -------------------------------------------------------------------------

@@ -51,9 +51,9 @@ class Watched(Exact):
         self.choices.append(whole)
         return whole, integer
 
-    def exponent_part(self, x: Any) -> Any:
+    def binade(self, x: Any) -> Any:
         """A choice of a power of two."""
-        self.choices.append(super().exponent_part(x))
+        self.choices.append(super().binade(x))
         return self.choices[-1]
 
     def entry(self, name: str, table: tuple[float, ...], index: Any) -> Any:

@@ -46,7 +46,7 @@ def ulps(got: Array, want: Array, operands: Sequence[Array] = ()) -> Array:
 def two_parts(want: Array) -> tuple[Array, Array]:
     """Longdouble numbers as sums of two float64, as the scan takes them."""
     high = want.astype(np.float64)
-    rest = np.where(np.isfinite(high), want - high, 0)
+    rest = np.subtract(want, high, out=np.zeros_like(want), where=np.isfinite(high))
     small = abs(high) < SMALL
     if small.any():
         rest[small] *= LIFT

@@ -2,7 +2,7 @@
 
 A product uses fused multiply-add and an absolute value a ratio of its parts, as NumPy's packed
 loops do; a quotient is Smith's; order is lexicographic. Where NumPy calls the C library (hypot,
-csqrt, cpow), so do these.
+csqrt, tangents, inverse functions), so do these, but for `vector_math.complex_functions`.
 """
 
 import platform
@@ -185,24 +185,12 @@ def choose(builder: Any, condition: Any, yes: Any, no: Any) -> Any:
     return joined(*(bit.choose(a, b) for a, b in pairs))
 
 
-def _times(factor: float) -> Emitter:
-    """Both parts times a number."""
-    return _each(lambda a: a * a.constant(factor))
-
-
-def _expm1(x: Number) -> Number:
-    re, im = x
-    two, half = re.constant(2.0), (im * im.constant(0.5)).library("sin")
-    real = re.library("expm1") * im.library("cos") - two * half * half
-    return real, re.library("exp") * im.library("sin")
-
-
 def _log1p(x: Number) -> Number:
     re, im = x[0] + x[0].constant(1.0), x[1]
     return re.library("hypot", im).library("log"), im.library("atan2", re)
 
 
-LN2, LOG10_OF_E = 0.6931471805599453, 0.4342944819032518
+ARCS = ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
 COMPLEX: dict[str, Emitter] = {
     "add": _each(lambda a, b: a + b),
     "add_reassoc": _each(_reassociated),
@@ -224,18 +212,9 @@ COMPLEX: dict[str, Emitter] = {
     "fmin": _extreme("<=", ignores_nan=True),
     "clip": _to_number(_clip),
     "sqrt": library("csqrt"),
-    "exp": library("cexp"),
-    "exp2": lambda b, args: library("cexp")(b, [_times(LN2)(b, args)]),
-    "expm1": _to_number(_expm1),
-    "log": library("clog"),
-    **{
-        "arc" * bool(arc) + name: library(f"c{arc}{name}")
-        for arc in ("", "a")
-        for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")
-    },
-    "log2": lambda b, args: _times(1 / LN2)(b, [library("clog")(b, args)]),
-    "log10": lambda b, args: _times(LOG10_OF_E)(b, [library("clog")(b, args)]),
     "log1p": _to_number(_log1p),
+    **{name: library(name.replace("arc", "ca")) for name in ARCS},
+    **{name: library(f"c{name}") for name in ("tan", "tanh")},
     "equal": _to_part(_equal),
     "not_equal": _to_part(lambda x, y: ~_equal(x, y)),
     **{

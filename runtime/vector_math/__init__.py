@@ -12,7 +12,8 @@ To add a function:
 2. Let a polynomial be fitted: a `Target` in `bench/coefficients.py`, then
    `python -m bench.coefficients`, which writes `coefficients.py`; `entries.py` has tables.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/primitives.py` (`_elementary`), and for
-   complex numbers, where NumPy has them, a rule into `runtime/complex_rules.py`.
+   complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
+   `runtime/complex_rules.py`.
 4. Name its range and reference in `bench/accuracy_cases.py`, which the tests sample, and its
    axis-graph form in `axiomjit/elementary.py`.
 

@@ -64,8 +64,9 @@ def arctan2(m: Arithmetic, y: Value, x: Value) -> Value:
     c, angle = m.lookup("arctan2_points", points, place), m.lookup("arctan2_angles", angles, place)
     above, below = m.fma(-c, run, rise), m.fma(rise, c, run)
     q = above / below
-    short = m.code == "f4"  # where there is no bit to spare for the quotient's rounding
-    lost = m.fma(-q, below, above) * m.rough_inverse(below) if short else None
+    lost = None
+    if m.code == "f4":  # no bit to spare for the roundings of the quotient and of what is below
+        lost = m.fma(-(q * rise), c, m.fma(-q, run, above)) * m.rough_inverse(below)
     arc = _arc(m, q, lost)
     arc = m.number(m.bits(arc) ^ (m.bits(x) & m.bits(m.constant(-0.0))))
     return m.select((x != x) | (y != y), NAN, m.copysign(angle + arc, y))

@@ -170,21 +170,6 @@ class Arithmetic(ABC):
         low = x < 2.0 ** (1 - self.bias)
         return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
 
-    def _split(self, x: Value) -> tuple[Value, Value]:
-        """The parts of x as an integer and a float."""
-        low, bits = self._normal_bits(x)
-        exponent = (bits - self.bits(self.constant(0.75))) >> self.mantissa
-        rest = self.number(bits - (exponent << self.mantissa))
-        return self.select(low, exponent - (self.mantissa + 2), exponent), rest
-
-    def mantissa_part(self, x: Value) -> Value:
-        """A positive number over a power of 2, from 3/4 to 3/2; of others it has no meaning."""
-        return self._split(x)[1]
-
-    def exponent_part(self, x: Value) -> Value:
-        """The exponent of that power, as a float."""
-        return self.to_float(self._split(x)[0])
-
     def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
         """The entry at an integer modulo the length of a table of 16 or 32 numbers."""
         return self.entry(name, table, index & len(table) - 1)

@@ -220,14 +220,6 @@ class Emitted(Arithmetic):
         instruction = tables.lookup(table, max(vector_bytes(), 32))
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
-    def mantissa_part(self, x: Value) -> Lane:
-        """x over a power of 2, from 3/4 to 3/2."""
-        return self._step("mantissa_part", x)
-
-    def exponent_part(self, x: Value) -> Lane:
-        """The exponent of that power."""
-        return self._step("exponent_part", x)
-
     def significand(self, x: Value) -> Lane:
         """x over a power of 2, from 1 to 2."""
         return self._step("significand", x)

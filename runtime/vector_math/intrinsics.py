@@ -17,8 +17,9 @@ from axiomjit.runtime.complex_power import power as complex_power
 from axiomjit.runtime.emission import Emitter
 from axiomjit.runtime.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.vector_math import library
+from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES, ComplexRecipe
 from axiomjit.runtime.vector_math.definitions import add_attributes, define
-from axiomjit.runtime.vector_math.emitted import Emitted
+from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
 INLINED = 3
@@ -63,6 +64,10 @@ def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> An
     return library.function(module, name, kind, arity, 1, body)
 
 
+def _prefer_long_vectors(builder: Any) -> None:
+    add_attributes(builder.function, f'"prefer-vector-width"="{8 * vector_bytes()}"')
+
+
 def emitter(name: str, recipe: Recipe) -> Emitter:
     """Emission of a call of the module's function, which the first such call defines."""
 
@@ -75,8 +80,28 @@ def emitter(name: str, recipe: Recipe) -> Emitter:
             define, form = _called, "called"
         full = f"axiomjit_{name}_{_code(kind)}_{form}"
         function = module.globals.get(full) or define(module, full, kind, recipe, len(args))
-        add_attributes(builder.function, f'"prefer-vector-width"="{8 * vector_bytes()}"')
+        _prefer_long_vectors(builder)
         return builder.call(function, args)
+
+    return emit
+
+
+def _of_complex(recipe: ComplexRecipe) -> Emitter:
+    """Emission of a function of complex numbers, around calls of real ones."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        re, im = (builder.extract_value(args[0], k) for k in (0, 1))
+        m = Emitted(builder, _code(re.type), 1)
+
+        def of(name: str, *operands: Lane) -> Lane:
+            call = emitter(name, RECIPES[name])
+            return m.lane(call(builder, [operand.value for operand in operands]))
+
+        result = ir.Constant(args[0].type, ir.Undefined)
+        for k, part in enumerate(recipe(m, of, m.lane(re), m.lane(im))):
+            result = builder.insert_value(result, part.value, k)
+        _prefer_long_vectors(builder)
+        return result
 
     return emit
 
@@ -85,6 +110,8 @@ def _intrinsic(name: str, recipe: Recipe) -> Any:
     operands = len(inspect.signature(recipe).parameters) - 1
     make = make_unary if operands == 1 else make_binary
     rules = {"f": emitter(name, recipe)}
+    if name in COMPLEX_RECIPES:
+        rules["c"] = _of_complex(COMPLEX_RECIPES[name])
     return make(name, rules | {"c": complex_power} if name == "power" else rules)
 
 

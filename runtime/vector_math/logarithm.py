@@ -54,11 +54,6 @@ TEN = Base(
 )
 
 
-def split(m: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """k as a float and m, but for 3/4 <= m < 3/2, of a positive number."""
-    return m.exponent_part(x), m.mantissa_part(x)
-
-
 def _inverse(m: Arithmetic, x: Value) -> Value:
     """About 1 / m, from the mantissa of x."""
     return m.looked_up("inverse", table.INVERSE[m.code], x)
@@ -122,8 +117,8 @@ def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Val
     return joined(m, whole, high, m.fma(lost, v, rest))
 
 
-def log1p(m: Arithmetic, x: Value) -> Value:
-    """log(1 + x): (1 + x) v - 1 is x v + (v - 1) in one rounding.
+def _of_one_more(m: Arithmetic, base: Base, x: Value) -> tuple[Value, Value, Value]:
+    """A sum and r, by which log(1 + x) is the sum and r log(e): (1 + x) v - 1 is x v + (v - 1).
 
     v - 1 is a number, unless k is so large that it does not matter.
     """
@@ -131,5 +126,16 @@ def log1p(m: Arithmetic, x: Value) -> Value:
     exponent = m.binade(total)
     v = inverse_of(m, total, exponent)
     r = m.fma(x, v, v - 1.0)
-    whole, rest = terms(m, E, exponent, total, r)
-    return m.copysign(m.log_limits(total, joined(m, whole, r, rest)), x)
+    return *terms(m, base, exponent, total, r), r
+
+
+def log1p(m: Arithmetic, x: Value) -> Value:
+    """log(1 + x)."""
+    whole, rest, r = _of_one_more(m, E, x)
+    return m.copysign(m.log_limits(x + 1.0, joined(m, whole, r, rest)), x)
+
+
+def log2_1p(m: Arithmetic, x: Value) -> Value:
+    """log2(1 + x) of finite numbers that are not negative, right for float64."""
+    whole, rest, r = _of_one_more(m, TWO, x)
+    return whole + m.fma(r, TWO.of_e[m.code][0], rest)

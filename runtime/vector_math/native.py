@@ -21,8 +21,6 @@ INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
 """Mantissas from 1 to 2, with the sign of the number."""
-THREE_QUARTERS = INT(0b0011)
-"""Mantissas from 3/4 to 3/2, with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers by kind of number, from the lowest: quiet NaN, signalling NaN, 0, 1,
 -infinity, infinity, negative, positive; 0: the result, 1, 2: the number, 3: NaN, 4, 5: infinities.
@@ -48,23 +46,12 @@ def _undefined(kind: Any) -> Any:
     return ir.Constant(kind, ir.Undefined)
 
 
-def _mantissa(builder: Any, x: Any) -> Any:
-    return _instruction(builder, "getmant", x.type, x, THREE_QUARTERS, _undefined(x.type))
-
-
 def _significand(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
 
 
 def _binade(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getexp", x.type, x, _undefined(x.type))
-
-
-def _exponent(builder: Any, x: Any) -> Any:
-    below = _binade(builder, x)
-    one = ir.Constant(x.type, 1.0)
-    lower = builder.fcmp_ordered("<", _mantissa(builder, x), one)
-    return builder.select(lower, builder.fadd(below, one), below)
 
 
 def _scaled(builder: Any, x: Any, whole: Any) -> Any:
@@ -111,8 +98,6 @@ class Instruction(NamedTuple):
 INSTRUCTIONS: dict[str, Instruction] = {
     "significand": Instruction(_significand),
     "binade": Instruction(_binade),
-    "mantissa_part": Instruction(_mantissa),
-    "exponent_part": Instruction(_exponent),
     "scaled": Instruction(_scaled),
     "log_limits": Instruction(_fixed(LOGARITHM_LIMITS)),
     "ends_kept": Instruction(_fixed(ENDS)),

@@ -1,22 +1,42 @@
 """The elementary functions of generated source in plain Python."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
 from axiomjit.runtime.vector_math.exact import Exact
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
 _EXACT = {code: Exact(code) for code in ("f4", "f8")}
 
 
+@lru_cache(maxsize=4096)
+def _of_complex(name: str, data: bytes) -> Any:
+    """A complex function of the number with these bytes; slow, and numbers come again."""
+    z = np.frombuffer(data, f"c{len(data)}")
+    exact = _EXACT[f"f{len(data) // 2}"]
+
+    def of(real: str, *operands: Any) -> Any:
+        return RECIPES[real](exact, *operands)
+
+    result = np.zeros(1, z.dtype)
+    result.real, result.imag = COMPLEX_RECIPES[name](exact, of, z.real[0], z.imag[0])
+    return result[0]
+
+
 def _twin(name: str, recipe: Recipe) -> Callable[..., Any]:
-    """The function of NumPy scalars of one dtype; of complex ones it is NumPy's."""
+    """The function of NumPy scalars of one dtype; of complex ones by recipe, or NumPy's."""
 
     def twin(*operands: Any) -> Any:
         exact = _EXACT.get(operands[0].dtype.str[1:])
-        return getattr(np, name)(*operands) if exact is None else recipe(exact, *operands)
+        if exact is not None:
+            return recipe(exact, *operands)
+        if name in COMPLEX_RECIPES:
+            return _of_complex(name, operands[0].tobytes())
+        return getattr(np, name)(*operands)
 
     return twin
 

@@ -5,17 +5,20 @@ from collections.abc import Callable
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 from axiomjit.runtime.vector_math.exponential import REACH, REACH2, exp, exp2
-from axiomjit.runtime.vector_math.logarithm import log1p
+from axiomjit.runtime.vector_math.logarithm import log1p, log2_1p
 
 Recipe = Callable[[Arithmetic, Value], Value]
 SMALL = 2.0**-54
 """Below this log(1 + x) is x."""
 
 
-def _sum(m: Arithmetic, x: Value, y: Value, power: Recipe, reach: float, unit: float) -> Value:
-    """The larger one, and unit * log(1 + power(-|x - y|)); float32 through float64.
+def _sum(
+    m: Arithmetic, x: Value, y: Value, power: Recipe, reach: float, log: Recipe, unit: float
+) -> Value:
+    """The larger one, and log(1 + power(-|x - y|)); float32 through float64.
 
-    No step is below normal numbers unless its result is, since that takes long; power(reach) is 0.
+    `log` is a recipe of log(1 + x), near 0 x * unit. No step is below normal numbers unless
+    its result is, since that takes long; power(reach) is 0.
     """
     w, wide_x, wide_y = m.wide, m.widened(x), m.widened(y)
     larger = w.select(wide_x > wide_y, wide_x, wide_y)
@@ -23,7 +26,7 @@ def _sum(m: Arithmetic, x: Value, y: Value, power: Recipe, reach: float, unit: f
     gone = distance > -reach
     share = w.select(gone, 0.0, power(w, -w.select(gone, 0.0, distance)))
     small = share < SMALL
-    rest = w.select(small, share, log1p(w, w.select(small, 0.0, share))) * unit
+    rest = w.select(small, share * unit, log(w, w.select(small, 0.0, share)))
     # infinities that are equal have no difference
     result = w.select(wide_x == wide_y, wide_x + sum(LN2["f8"]) * unit, larger + rest)
     return m.narrowed(result) if m.code == "f4" else result
@@ -31,9 +34,9 @@ def _sum(m: Arithmetic, x: Value, y: Value, power: Recipe, reach: float, unit: f
 
 def logaddexp(m: Arithmetic, x: Value, y: Value) -> Value:
     """log(e**x + e**y)."""
-    return _sum(m, x, y, exp, REACH[m.code][0], 1.0)
+    return _sum(m, x, y, exp, REACH[m.code][0], log1p, 1.0)
 
 
 def logaddexp2(m: Arithmetic, x: Value, y: Value) -> Value:
     """log2(2**x + 2**y)."""
-    return _sum(m, x, y, exp2, REACH2[m.code][0], LOG2_E)
+    return _sum(m, x, y, exp2, REACH2[m.code][0], log2_1p, LOG2_E)

@@ -9,11 +9,12 @@ from mpmath import mp, mpf
 from axiomjit.bench import accuracy
 from axiomjit.bench.accuracy import at_boundaries, look, measure, run, summary
 from axiomjit.bench.accuracy_cases import CASES, CHUNK, boundaries, every_single, samples
-from axiomjit.bench.accuracy_tables import replace_rows
+from axiomjit.bench.accuracy_tables import PAGE, replace_rows
 from axiomjit.bench.recipe_edges import edges, floats, neighbours, ordered
 from axiomjit.bench.references import reference, rounded, settled
 from axiomjit.bench.ulps import scan, two_parts, ulps
 from axiomjit.errors import BenchError
+from axiomjit.runtime.vector_math.functions import RECIPES
 
 WORST_ANGLE = 6381956970095103 * 2.0**797
 """The double that lies nearest to a multiple of pi / 2."""
@@ -107,13 +108,48 @@ def test_error_functions_of_longdouble_numbers(name):
 
 
 def test_an_error_at_one_number_of_all_singles_is_found(monkeypatch):
-    number = 4099  # a chunk between 0.5 and 0.52
+    number = 8099  # a chunk of numbers a little above 0.77
     clean = measure("log", "f4", every_single(number, number + 1))
     x = next(every_single(number, number + 1))[0][77]
+    assert 0.7 < x < 0.8
     planted(monkeypatch, "log", x)
     found = measure("log", "f4", every_single(number, number + 1))
     assert clean.ours < 1.5 < 2 < found.ours
     assert found.at == (float(x),)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.parity])
+def test_halves_of_chunks_of_all_singles_are_each_other_negated(name):
+    chunk = next(every_single(8099, 8100))
+    assert np.array_equal(chunk[0][: CHUNK // 2], -chunk[0][CHUNK // 2 :])
+    once, twice = (look(name, "f4", [chunk], 10, single=single)[0] for single in (True, False))
+    assert np.sort(once.errors) == pytest.approx(np.sort(twice.errors), abs=1e-6)
+    assert max(once.errors) < 1
+
+
+def test_all_singles_are_there_once():
+    ends = [next(every_single(number, number + 1))[0] for number in (0, (1 << 32) // CHUNK - 1)]
+    assert [ends[0][0], ends[0][CHUNK // 2]] == [0, 0]
+    assert np.signbit(ends[0][CHUNK // 2])
+    assert [hex(v) for v in ends[1][-1:].view("u4")] == ["0xffffffff"]
+    assert [hex(v) for v in ends[1][CHUNK // 2 - 1 : CHUNK // 2].view("u4")] == ["0x7fffffff"]
+
+
+def test_the_command_writes_rows_as_long_as_the_heading(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "accuracy.md"
+    page.write_text(PAGE.read_text())
+    monkeypatch.setattr(accuracy, "PAGE", page)
+    words = ["accuracy", "hypot", "erf", "--f4", "1000", "--f8", "1000", "--write"]
+    monkeypatch.setattr("sys.argv", words)
+    accuracy.main()
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| erf")]
+    assert [line.split(" | ")[1:3] for line in shown] == [["f4", "1e3"], ["f8", "1e3"]]
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| erf | 1e3")]
+    assert rows[0].count("|") == 12
+    monkeypatch.setattr("sys.argv", ["accuracy", "sinus"])
+    with pytest.raises(SystemExit):
+        accuracy.main()
+    assert "sinus: not among exp, exp2" in capsys.readouterr().err
 
 
 def test_an_error_at_one_sample_is_found_in_mpmath(monkeypatch):
@@ -129,13 +165,15 @@ def test_an_error_at_one_sample_is_found_in_mpmath(monkeypatch):
 @pytest.mark.parametrize("code", ["f4", "f8"])
 def test_an_error_at_a_boundary_is_found(monkeypatch, code, place):
     kind, largest = np.dtype(code).type, math.log(float(np.finfo(code).max))
-    bend = {"f4": 1.0, "f8": 0.55}[code]
+    bend = kind(0.3371)
+    if place == "threshold":
+        monkeypatch.setitem(RECIPES, "tanh", lambda m, x: m.select(abs(x) < float(bend), x, -x))
     name, at = {
         "end": (
             "exp",
             kind(largest) if kind(largest) <= largest else np.nextafter(kind(largest), 0),
         ),
-        "threshold": ("tanh", np.nextafter(kind(bend), kind(0))),
+        "threshold": ("tanh", np.nextafter(bend, kind(0))),
         "power of two": ("log", kind(2.0**-37)),
     }[place]
     planted(monkeypatch, name, at)

@@ -11,8 +11,6 @@ from tests.runtime.kernels import buffers, run_compiled, same_bits
 
 SQUARES = tuple(float(k * k) for k in range(16))
 OF_POSITIVE = {
-    "mantissa_part": lambda m, x: m.mantissa_part(x),
-    "exponent_part": lambda m, x: m.exponent_part(x),
     "significand": lambda m, x: m.significand(x),
 }
 OF_ALL = {
