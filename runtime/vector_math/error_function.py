@@ -1,4 +1,4 @@
-"""The error function and its complement, which for float32 is computed in float64.
+"""The error function and its complement; float32 is computed in float64.
 
 erf is a polynomial, and 1 - e**p(x) where x is not small (as N. Juffa's, with polynomials anew).
 
@@ -13,9 +13,9 @@ from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
 AT_4 = (1.2329951186255526, -4.625318921008717e-17)
 """exp(16) erfc(4) 9."""
-BEND = 0.965
+BEND = 0.96
 """Below this erf is a polynomial of x and x**2."""
-FLAT = {"f4": 4.0, "f8": 6.0}
+FLAT = 6.0
 """Beyond this erf is 1."""
 LAST = 28.0
 """Here and beyond erfc is 0."""
@@ -58,15 +58,21 @@ def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
     return m.select(size < 0.5, near, m.select(x < 0.0, 2.0 - far, far))
 
 
-def erf(m: Arithmetic, x: Value) -> Value:
-    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
-    size = m.select(abs(x) > FLAT[m.code], FLAT[m.code], abs(x))
-    slope = m.polynomial(size, ERFC_LOG[m.code])
+def _erf_of_doubles(m: Arithmetic, x: Value) -> Value:
+    size = m.select(abs(x) > FLAT, FLAT, abs(x))
+    slope = m.parallel(size, size * size, ERFC_LOG["f8"])
     whole, scale = m.nearest_power(m.fma(size, slope, -size), LOG2_E, 0)
     rest = m.fma(size, slope, m.fma(whole, -sum(LN2["f8"]), -size))
-    power = m.fma(rest, m.fma(rest, m.polynomial(rest, EXP[m.code]), 1.0), 1.0)
+    curve = m.parallel(rest, rest * rest, EXP["f8"])
+    power = m.fma(rest, m.fma(rest, curve, 1.0), 1.0)
     far = m.fma(-scale, power, 1.0)
     return m.copysign(m.select(size < BEND, m.fma(size, _slope(m, size), size), far), x)
+
+
+def erf(m: Arithmetic, x: Value) -> Value:
+    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+    result = _erf_of_doubles(m.wide, m.widened(x))
+    return m.narrowed(result) if m.code == "f4" else result
 
 
 def erfc(m: Arithmetic, x: Value) -> Value:
