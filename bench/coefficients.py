@@ -128,6 +128,11 @@ def _erf_rest(z: Any) -> Any:
     return (2 / mp.sqrt(mp.pi) if z < TINY else mp.erf(x) / x) - 1
 
 
+def _log_erfc_rest(x: Any) -> Any:
+    """log(erfc(x)) / x + 1."""
+    return mp.log(mp.erfc(x)) / x + 1
+
+
 def _erfc_scaled(t: Any) -> Any:
     """exp(x**2) erfc(x) (1 + 2 x) of t = (x - 4) / (x + 4)."""
     x = 4 * (1 + t) / (1 - t)
@@ -149,7 +154,8 @@ TARGETS: dict[str, Target] = {
     # a fourth of a binade, by its middle
     "CBRT": Target(_cbrt_slope, (-mpf(1) / 9, mpf(1) / 9), abs, {"f4": 5, "f8": 11}),
     "POWER": Target(_log1p_rest_of_rest, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
-    "ERF": Target(_erf_rest, (0, mpf("0.25")), lambda z: mpf(1), {"f8": 10}),
+    "ERF": Target(_erf_rest, (0, mpf("0.96") ** 2), lambda z: mpf(1), {"f8": 12}),
+    "ERFC_LOG": Target(_log_erfc_rest, (mpf("0.92"), mpf(6)), lambda x: x * mp.erfc(x), {"f8": 20}),
     "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
     "SIN": Target(_sin_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 3, "f8": 6}),

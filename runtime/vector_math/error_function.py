@@ -1,23 +1,29 @@
 """The error function and its complement; float32 is computed in float64.
 
-Below 1/2 a polynomial of x**2. Above, erfc(x) = exp(-x**2) p(t) / (1 + 2 x) with t = (x - 4) / (x +
+erf is a polynomial, and 1 - e**p(x) where x is not small (as N. Juffa's, with polynomials anew).
+
+erfc below 1/2 is 1 - erf. Above, erfc(x) = exp(-x**2) p(t) / (1 + 2 x) with t = (x - 4) / (x +
 4), whose numerator p varies little from 0 to infinity (M. M. Shepherd and J. G. Laframboise,
 Mathematics of Computation 36, 1981); its factors are sums of two numbers.
 """
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import ERF, ERFC, EXP
+from axiomjit.runtime.vector_math.coefficients import ERF, ERFC, ERFC_LOG, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
 AT_4 = (1.2329951186255526, -4.625318921008717e-17)
 """exp(16) erfc(4) 9."""
+BEND = 0.96
+"""Below this erf is a polynomial of x and x**2."""
+FLAT = 6.0
+"""Beyond this erf is 1."""
 LAST = 28.0
 """Here and beyond erfc is 0."""
 
 
-def _near(m: Arithmetic, x: Value) -> Value:
-    """erf(x) - x for |x| < 1 / 2."""
-    return x * m.polynomial(x * x, ERF["f8"])
+def _slope(m: Arithmetic, x: Value) -> Value:
+    """erf(x) / x - 1 for small x."""
+    return m.polynomial(x * x, ERF[m.code])
 
 
 def _far(m: Arithmetic, x: Value) -> Value:
@@ -27,12 +33,12 @@ def _far(m: Arithmetic, x: Value) -> Value:
     high, low = LN2["f8"]
     whole, exponent = m.nearest_whole(square, -LOG2_E)
     reduced = m.fma(whole, -low, m.fma(whole, -high, -square)) - m.fma(x, x, -square)
-    part = reduced * m.fma(reduced, m.polynomial(reduced, EXP["f8"]), 1.0)
+    part = reduced * m.fma(reduced, m.parallel(reduced, reduced * reduced, EXP["f8"]), 1.0)
     power = part + 1.0
     power_low = (1.0 - power) + part
     t = (x - 4.0) / (x + 4.0)
     first, second = AT_4
-    part = m.fma(t, m.polynomial(t, ERFC["f8"]), second)
+    part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
     scaled = part + first
     scaled_low = (first - scaled) + part
     product = power * scaled
@@ -45,17 +51,22 @@ def _far(m: Arithmetic, x: Value) -> Value:
     return m.scaled(m.fma(rest, inverse, result), whole)
 
 
-def _erf_of_doubles(m: Arithmetic, x: Value) -> Value:
-    size = abs(x)
-    near = x + _near(m, x)
-    return m.select(size < 0.5, near, m.copysign(1.0 - _far(m, size), x))
-
-
 def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
     size = abs(x)
-    near = 0.5 - ((x - 0.5) + _near(m, x))
+    near = 0.5 - m.fma(x, _slope(m, x), x - 0.5)
     far = _far(m, size)
     return m.select(size < 0.5, near, m.select(x < 0.0, 2.0 - far, far))
+
+
+def _erf_of_doubles(m: Arithmetic, x: Value) -> Value:
+    size = m.select(abs(x) > FLAT, FLAT, abs(x))
+    slope = m.parallel(size, size * size, ERFC_LOG["f8"])
+    whole, scale = m.nearest_power(m.fma(size, slope, -size), LOG2_E, 0)
+    rest = m.fma(size, slope, m.fma(whole, -sum(LN2["f8"]), -size))
+    curve = m.parallel(rest, rest * rest, EXP["f8"])
+    power = m.fma(rest, m.fma(rest, curve, 1.0), 1.0)
+    far = m.fma(-scale, power, 1.0)
+    return m.copysign(m.select(size < BEND, m.fma(size, _slope(m, size), size), far), x)
 
 
 def erf(m: Arithmetic, x: Value) -> Value:
