@@ -141,7 +141,7 @@ def _erfc_rest(t: Any) -> Any:
 
 TARGETS: dict[str, Target] = {
     "EXP": Target(_exp_rest, (-HALF_LN2, HALF_LN2), lambda r: r**2, {"f4": 5, "f8": 10}),
-    "EXPM1": Target(_exp_rest, (mpf("-0.2885"), mpf("0.4062")), abs, {"f4": 6, "f8": 10}),
+    "EXPM1": Target(_exp_rest, (mpf("-0.45"), mpf("0.45")), abs, {"f4": 6, "f8": 11}),
     "EXP2": Target(_exp2_rest, (-0.5, 0.5), lambda r: mpf(1), {"f4": 6, "f8": 11}),
     "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
     "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),

@@ -32,6 +32,8 @@ def exp2(m: Arithmetic, x: Value) -> Value:
 
 SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
 """Below the first exp(x) - 1 is -1."""
+NEAR = 0.45
+"""Below this, in size, exp(x) - 1 is the polynomial of x itself."""
 ASKEW = 0.085
 """log2(3/2) - 1/2: so much less than x / log(2) is rounded, that e**r is from 3/4 to 3/2.
 
@@ -40,18 +42,21 @@ There both r and e**r - 1 are below 1/2, and above -1/4 where e**r is below 1: s
 
 
 def expm1(m: Arithmetic, x: Value) -> Value:
-    """e**x - 1 = 2**k (e**r - 1) + (2**k - 1); e**r is from 3/4 to 3/2, so that little cancels.
+    """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where k = 0 for small x; e**r from 3/4 to 3/2.
 
-    Half of it is computed, for 2**k may be beyond the largest number. In float32 what 2**k - 1 lost
-    by rounding is felt.
+    So little cancels. Half of it is computed, for 2**k may be beyond the largest number. In float32
+    what 2**k - 1 lost by rounding is felt.
     """
     high, low = LN2[m.code]
+    far = abs(x) >= NEAR
     reduced = m.bounded(x, *SMALL[m.code])
     whole, half = m.nearest_power(reduced, LOG2_E, -1, ASKEW)
+    whole = m.select(far, whole, 0.0)
     r = m.fma(whole, -low, m.fma(whole, -high, reduced))
-    rest = m.fma(r * r, m.polynomial(r, EXPM1[m.code]), r)
+    near = m.fma(r * r, m.polynomial(r, EXPM1[m.code]), r)
+    rest = near
     if m.code == "f4":
         inverse = m.number((2 * m.bias << m.mantissa) - m.bits(half))
-        rest = m.select(half >= 2.0 ** (m.mantissa + 1), m.fma(inverse, -0.5, rest), rest)
+        rest = m.select(half >= 2.0 ** (m.mantissa + 1), m.fma(inverse, -0.5, near), near)
     result = m.fma(half, rest, half - 0.5)
-    return m.copysign(result * 2.0, x)
+    return m.copysign(m.select(far, result * 2.0, near), x)

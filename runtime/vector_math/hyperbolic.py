@@ -22,7 +22,7 @@ SMALL = 0.5
 
 
 def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ...]:
-    """Of |x|: quarters of 2**k and 2**-k; r, r**2, and over it sinh(r) - r and cosh(r) - 1.
+    """Of |x|: quarters of 2**k and 2**-k; r, the two factors of sinh(r) - r, and cosh(r) - 1.
 
     r is |x| where that is not far.
     """
@@ -36,24 +36,23 @@ def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ..
         whole = m.select(far, whole, 0.0)
     r = m.fma(whole, -low, m.fma(whole, -high, size))
     z = r * r
-    return up, down, r, z, r * m.polynomial(z, SINH[m.code]), m.polynomial(z, COSH[m.code])
+    return up, down, r, r * z, m.polynomial(z, SINH[m.code]), z * m.polynomial(z, COSH[m.code])
 
 
 def sinh(m: Arithmetic, x: Value) -> Value:
     """The hyperbolic sine."""
     far = abs(x) >= SMALL
-    up, down, r, z, odd, even = _parts(m, x, far)
-    more, less = up + down, up - down
-    rest = m.fma(z, m.fma(more, odd, less * even), -down)
+    up, down, r, cube, odd, even = _parts(m, x, far)
+    rest = m.fma(up + down, cube * odd, m.fma(up - down, even, -down))
     half = up + m.fma(up, r, m.fma(down, r, rest))
-    return m.copysign(m.select(far, half * 2.0, m.fma(z, odd, r)), x)
+    return m.copysign(m.select(far, half * 2.0, m.fma(cube, odd, r)), x)
 
 
 def cosh(m: Arithmetic, x: Value) -> Value:
     """The hyperbolic cosine."""
-    up, down, r, z, odd, even = _parts(m, x)
-    more, less = up + down, up - down
-    rest = m.fma(z, m.fma(less, odd, more * even), down)
+    up, down, r, cube, odd, even = _parts(m, x)
+    less = up - down
+    rest = m.fma(up + down, even, m.fma(less, cube * odd, down))
     return (up + m.fma(less, r, rest)) * 2.0
 
 
