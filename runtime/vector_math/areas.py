@@ -84,18 +84,43 @@ def arctanh(m: Arithmetic, x: Value) -> Value:
 
 LARGE, SMALL, SCALE = 2.0**500, 2.0**-450, 2.0**600
 """Between the bounds squares are in the range of float64."""
+LEAST_POWER, LARGEST_POWER = 2.0**-126, 2.0**126
+"""Of two that have an inverse in the range of float32's normal numbers."""
+NOTHING = 2.0**-60
+"""Beside numbers from 2**-23 its square is not felt; its own is a normal number."""
+
+
+def _hypot_of_singles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
+    """The root of a fused sum, and what its square lacks over twice the root, divided roughly.
+
+    C. F. Borges, "An improved algorithm for hypot(a, b)", 2019. Operands are scaled by a power of 2
+    that brings the larger one to 1 to 2; if that is infinite or NaN so is one of the terms.
+    """
+    exponent = m.number(m.bits(larger) & m.bits(m.constant(INFINITY)))
+    power = m.bounded(exponent, LEAST_POWER, LARGEST_POWER)
+    inverse = m.number((2 * m.bias << m.mantissa) - m.bits(power))
+    a, b = larger * inverse, smaller * inverse
+    b = m.select(b < NOTHING, NOTHING, b)
+    root = m.sqrt(m.fma(a, a, b * b))
+    square, of_root = a * a, root * root
+    rest = m.fma(root, root, -of_root) - m.fma(a, a, -square)
+    excess = m.fma(-b, b, of_root - square) + rest
+    return m.fma(excess, -m.rough_quotient(0.5, root), root) * power
+
+
+def _hypot_of_doubles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
+    """The root of a fused sum, 2**600 times as large or small where squares are out of range."""
+    large, small = larger > LARGE, larger < SMALL
+    scale = m.select(large, m.constant(1.0 / SCALE), m.select(small, m.constant(SCALE), 1.0))
+    back = m.select(large, m.constant(SCALE), m.select(small, m.constant(1.0 / SCALE), 1.0))
+    a, b = larger * scale, smaller * scale
+    return m.sqrt(m.fma(a, a, b * b)) * back
 
 
 def hypot(m: Arithmetic, x: Value, y: Value) -> Value:
     """sqrt(x**2 + y**2)."""
     x, y = abs(x), abs(y)
     infinite = (x == INFINITY) | (y == INFINITY)
-    if m.code == "f4":
-        w, a, b = m.wide, m.widened(x), m.widened(y)
-        return m.select(infinite, INFINITY, m.narrowed(w.sqrt(w.fma(a, a, b * b))))
-    larger, smaller = m.select(x > y, x, y), m.select(x > y, y, x)
-    large, small = larger > LARGE, larger < SMALL
-    scale = m.select(large, m.constant(1.0 / SCALE), m.select(small, m.constant(SCALE), 1.0))
-    back = m.select(large, m.constant(SCALE), m.select(small, m.constant(1.0 / SCALE), 1.0))
-    a, b = larger * scale, smaller * scale
-    return m.select(infinite, INFINITY, m.sqrt(m.fma(a, a, b * b)) * back)
+    of_sizes = _hypot_of_singles if m.code == "f4" else _hypot_of_doubles
+    result = of_sizes(m, m.select(x > y, x, y), m.select(x > y, y, x))
+    return m.select(infinite, INFINITY, result)
