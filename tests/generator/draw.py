@@ -139,9 +139,9 @@ def distances_of(steps, count):
 def asks_one_operand(step, values):
     """Whether a step may be a method of an array that NumPy makes of integers alone.
 
-    Those do not ask other operands whether they stand for arrays; functions do.
+    Those do not ask other operands whether they stand for arrays; functions do, but for `take`.
     """
-    method = step.form.startswith("{0}.") or ".reduce(" in step.form
+    method = step.form.startswith("{0}.") or ".reduce(" in step.form or step.name == "take"
     return method and len(step.uses()) > 1 and any(isinstance(v, int) for v in values)
 
 
