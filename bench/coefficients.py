@@ -1,7 +1,7 @@
 """Numbers of the elementary functions: `python -m bench.coefficients` writes two modules of them.
 
-`bench.minimax` has the method for coefficients, `bench.points` and `bench.logarithm_tables` those
-for entries of tables. With names, only those are computed anew and printed.
+`bench.minimax` has the method for coefficients, `bench.points` and modules beside it those for
+entries of tables. With names, only those are computed anew and printed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from mpmath import mp, mpf
 
 from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
+from axiomjit.bench.pieces import TABLES as PIECES
 from axiomjit.bench.points import TABLES as POINTS
 from axiomjit.bench.power_tables import TABLES as POWERS
 
@@ -111,12 +112,6 @@ def _arctanh_rest(z: Any) -> Any:
     return mpf(1) / 3 if z < TINY else (mp.atanh(s) / s - 1) / z
 
 
-def _tanh_rest(z: Any) -> Any:
-    """(tanh(s) / s - 1) / z of z = s**2."""
-    s = mp.sqrt(z)
-    return -mpf(1) / 3 if z < TINY else (mp.tanh(s) / s - 1) / z
-
-
 def _cosh_rest(z: Any) -> Any:
     """(cosh(s) - 1) / z of z = s**2."""
     return mpf(1) / 2 if z < TINY else 2 * mp.sinh(mp.sqrt(z) / 2) ** 2 / z
@@ -165,15 +160,11 @@ TARGETS: dict[str, Target] = {
     "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
     "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
-    "TANH": Target(_tanh_rest, (0, mpf("0.995") ** 2), lambda z: z, {"f4": 7}),
     "EXPM1_TWICE": Target(_expm1_twice_rest, (mpf("-0.0035"), mpf("0.3432")), abs, {"f8": 11}),
-    "EXP_TWICE": Target(
-        lambda r: mp.exp(2 * r), (-HALF_LN2 / 2, HALF_LN2 / 2), lambda r: mp.exp(-2 * r), {"f4": 7}
-    ),
     "SINH": Target(_sinh_rest, (0, mpf(0.25)), lambda z: z, {"f4": 3, "f8": 6}),
     "COSH": Target(_cosh_rest, (0, mpf("0.406") ** 2), lambda z: z, {"f4": 3, "f8": 5}),
 }
-TABLES = LOGARITHMS | POINTS | POWERS
+TABLES = LOGARITHMS | POINTS | POWERS | PIECES
 NAMES = (*TARGETS, *TABLES)
 """Of all."""
 MODULES = {
@@ -187,7 +178,8 @@ def table(name: str) -> dict[str, tuple[float, ...]]:
     """The entry of the table with this name."""
     with mp.workdps(DIGITS):
         if name in TABLES:
-            return {code: TABLES[name](code) for code in ("f4", "f8")}
+            codes = ("f4",) if name in PIECES else ("f4", "f8")
+            return {code: TABLES[name](code) for code in codes}
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
 

@@ -1,15 +1,19 @@
-"""The error function and its complement; float32 is computed in float64.
+"""The error function and its complement, which of float32 is computed in float64.
 
-erf is a polynomial, and 1 - e**p(x) where x is not small (as N. Juffa's, with polynomials anew).
+erf of float32 is polynomials of pieces; of float64 it is a polynomial, and 1 - e**p(x) where x is
+not small (as N. Juffa's, with polynomials anew).
 
 erfc below 1/2 is 1 - erf. Above, erfc(x) = exp(-x**2) p(t) / (1 + 2 x) with t = (x - 4) / (x +
 4), whose numerator p varies little from 0 to infinity (M. M. Shepherd and J. G. Laframboise,
 Mathematics of Computation 36, 1981); its factors are sums of two numbers.
 """
 
+from axiomjit.runtime.vector_math import pieces
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ERF, ERFC, ERFC_LOG, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
+from axiomjit.runtime.vector_math.entries import ERF_PIECES
+from axiomjit.runtime.vector_math.pieces import piecewise
 
 AT_4 = (1.2329951186255526, -4.625318921008717e-17)
 """exp(16) erfc(4) 9."""
@@ -71,8 +75,9 @@ def _erf_of_doubles(m: Arithmetic, x: Value) -> Value:
 
 def erf(m: Arithmetic, x: Value) -> Value:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
-    result = _erf_of_doubles(m.wide, m.widened(x))
-    return m.narrowed(result) if m.code == "f4" else result
+    if m.code == "f4":
+        return piecewise(m, pieces.ERF, ERF_PIECES[m.code], x)
+    return _erf_of_doubles(m, x)
 
 
 def erfc(m: Arithmetic, x: Value) -> Value:

@@ -5,17 +5,18 @@ sums of powers are rounded only where 2**-k is beyond the last bit, and then are
 small beside 2**k: the last sum has that alone, and 2**-k by itself.
 """
 
+from axiomjit.runtime.vector_math import pieces
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import COSH, EXP_TWICE, EXPM1_TWICE, SINH, TANH
+from axiomjit.runtime.vector_math.coefficients import COSH, EXPM1_TWICE, SINH
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
+from axiomjit.runtime.vector_math.entries import TANH_PIECES
 from axiomjit.runtime.vector_math.exponential import ASKEW
+from axiomjit.runtime.vector_math.pieces import piecewise
 
 REACH = {"f4": 89.7, "f8": 710.8}
 """Beyond this sinh and cosh are infinite; half of them at this is a number."""
-BEND = 0.99
-"""Below this tanh of float32 is a polynomial."""
-FLAT = {"f4": 10.0, "f8": 22.0}
-"""Beyond this tanh is 1."""
+FLAT = 22.0
+"""Beyond this tanh of float64 is 1."""
 SMALL = 0.5
 """Below this sinh is the polynomial of x itself."""
 
@@ -74,18 +75,9 @@ def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
     return m.fma(rest, m.rough_inverse(divisor), quotient)
 
 
-def _tanh_of_singles(m: Arithmetic, size: Value) -> Value:
-    """1 - 2 / (1 + e**2x), and x + x**3 p(x**2) below 1; k log(2) need not be exact beside r."""
-    whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0)
-    r = m.fma(whole, -0.5 * sum(LN2["f8"]), size)
-    far = 1.0 - 2.0 / m.fma(scale, m.polynomial(r, EXP_TWICE[m.code]), 1.0)
-    z = size * size
-    near = m.fma(size * z, m.polynomial(z, TANH[m.code]), size)
-    return m.select(size < BEND, near, far)
-
-
 def tanh(m: Arithmetic, x: Value) -> Value:
     """The hyperbolic tangent."""
-    size = m.select(abs(x) > FLAT[m.code], FLAT[m.code], abs(x))
-    of_size = _tanh_of_singles if m.code == "f4" else _tanh_of_doubles
-    return m.copysign(of_size(m, size), x)
+    if m.code == "f4":
+        return piecewise(m, pieces.TANH, TANH_PIECES[m.code], x)
+    size = m.select(abs(x) > FLAT, FLAT, abs(x))
+    return m.copysign(_tanh_of_doubles(m, size), x)

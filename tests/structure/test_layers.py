@@ -47,6 +47,7 @@ MAY_IMPORT = {
         *("axiomjit.commands", "axiomjit.runtime.schedule", "axiomjit.runtime.compile_source"),
         "axiomjit.runtime.vector_math.exact",
         "axiomjit.runtime.vector_math.functions",
+        "axiomjit.runtime.vector_math.pieces",
     },
 }
 BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}
