@@ -96,8 +96,9 @@ def ran(step, values):
         return None
     if isinstance(value, tuple | list) or value is NotImplemented or not is_small(value):
         return None
-    if isinstance(value, bool):  # Of Python numbers: docs/differences.md.
-        return None
+    numbers = [values[o] for o in step.operands if isinstance(o, At)]
+    if isinstance(value, bool | np.bool_) and any(type(n) in (int, float) for n in numbers):
+        return None  # Row "Python numbers that are arguments".
     operands = [np.asarray(values[o] if isinstance(o, At) else o) for o in step.operands]
     options = ((name, values[o] if isinstance(o, At) else o) for name, o in step.options)
     known = step._replace(options=tuple(options))
