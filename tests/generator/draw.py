@@ -96,8 +96,9 @@ def ran(step, values):
         return None
     if isinstance(value, tuple | list) or value is NotImplemented or not is_small(value):
         return None
-    if isinstance(value, bool):  # Of Python numbers: docs/differences.md.
-        return None
+    numbers = [values[o] for o in step.operands if isinstance(o, At)]
+    if isinstance(value, bool | np.bool_) and any(type(n) in (int, float) for n in numbers):
+        return None  # Row "Python numbers that are arguments".
     operands = [np.asarray(values[o] if isinstance(o, At) else o) for o in step.operands]
     options = ((name, values[o] if isinstance(o, At) else o) for name, o in step.options)
     known = step._replace(options=tuple(options))
@@ -139,9 +140,9 @@ def distances_of(steps, count):
 def asks_one_operand(step, values):
     """Whether a step may be a method of an array that NumPy makes of integers alone.
 
-    Those do not ask other operands whether they stand for arrays; functions do.
+    Those do not ask other operands whether they stand for arrays; functions do, but for `take`.
     """
-    method = step.form.startswith("{0}.") or ".reduce(" in step.form
+    method = step.form.startswith("{0}.") or ".reduce(" in step.form or step.name == "take"
     return method and len(step.uses()) > 1 and any(isinstance(v, int) for v in values)
 
 

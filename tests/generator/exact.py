@@ -114,8 +114,12 @@ def _sum(step, operands, result):
 
 def _mean(step, operands, result):
     value = _folded(step, operands)
-    if value is None or (result.dtype == np.uint32 and not operands[0].size):
+    if value is None:
         return False
+    if result.dtype == np.uint32:  # Row "float to uint32 where the value does not fit".
+        options = {name: option for name, option in step.options if name != "dtype"}
+        if np.any(np.isnan(operands[0].mean(**options))):
+            return False
     return adds_up(value)  # integers are summed as float64 where no dtype is given
 
 
