@@ -155,7 +155,7 @@ def test_settings_are_checked():
 
 
 def test_compile_failure_shows_no_traceback_of_numba(monkeypatch):
-    def explode(*args):
+    def explode(*args, **options):
         raise RuntimeError("LLVM ERROR: out of registers")
 
     monkeypatch.setattr(compile_source.compiler, "compile_extra", explode)
