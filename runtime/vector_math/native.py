@@ -26,6 +26,7 @@ LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 -infinity, infinity, negative, positive; 0: the result, 1, 2: the number, 3: NaN, 4, 5: infinities.
 """
 ENDS = 0x22 | 0x1 << 8 | 0x11 << 16
+"""As above: the number where it is NaN, 0 or an infinity."""
 
 
 def _bits(kind: Any) -> int:
@@ -170,13 +171,14 @@ def with_forms(
         body: emission of every form: the result, from a builder and the function.
     """
     full = PREFIX + name
-    names = {lanes: f"{full}_x{lanes}" for lanes in lengths}
+    vectors = {lanes: f"{full}_x{lanes}" for lanes in lengths}
+    names = {1: full, **vectors}
     if full not in module.globals:
-        attributes = {1: ("noinline", variants(full, arity, names))}
-        for lanes, form_name in (names | {1: full}).items():
-            of_form = attributes.get(lanes, ("alwaysinline",))
-            vector = ir.VectorType(kind, lanes) if lanes > 1 else kind
-            form, builder = define(module, form_name, vector, arity, *of_form)
+        for lanes, form_name in names.items():
+            form_kind, attributes = ir.VectorType(kind, lanes), ("alwaysinline",)
+            if lanes == 1:
+                form_kind, attributes = kind, ("noinline", variants(full, arity, vectors))
+            form, builder = define(module, form_name, form_kind, arity, *attributes)
             builder.ret(body(builder, form))
-        keep(module, [module.globals[form_name] for form_name in names.values()])
-    return {lanes: module.globals[form_name] for lanes, form_name in (names | {1: full}).items()}
+        keep(module, [module.globals[form_name] for form_name in vectors.values()])
+    return {lanes: module.globals[form_name] for lanes, form_name in names.items()}

@@ -8,6 +8,7 @@ import pytest
 
 from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.plain import run_plain
+from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
 from axiomjit.runtime.vector_math.functions import RECIPES
 from axiomjit.runtime.vector_math.intrinsics import INLINED
 from tests.runtime.kernels import buffers, run_compiled, same_bits
@@ -67,6 +68,29 @@ def test_float32_beside_float64_fills_half_a_vector():
         {f"{n}_f4" for n in ("exp", "log", "exp2", "cbrt", "sin")},
     )
     assert called(llvm) == doubles | singles
+
+
+SINGLE = re.compile(r"= f(?:add|sub|mul|div|neg|cmp)[^<\n]* (?:float|double) ")
+"""Arithmetic of single numbers."""
+CASES = [(name, code) for name in RECIPES for code in ("f4", "f8")]
+CASES += [(name, code) for name in COMPLEX_RECIPES for code in ("c8", "c16")]
+
+
+@pytest.mark.parametrize(("name", "code"), CASES)
+def test_the_loop_around_a_function_has_nothing_but_vectors(name, code):
+    """It calls nothing but forms for vectors of what numbers beyond the usual ones need."""
+    arity = len(inspect.signature(RECIPES[name]).parameters) - 1
+    operands = ", ".join(f"load(a{k}, i)" for k in range(arity))
+    source = "def kernel(w, lo, hi):\n"
+    source += "".join(f"    a{k} = buffer(w, {k})\n" for k in range(arity + 1))
+    source += f"    for i in range(lo, hi):\n        store(a{arity}, i, {name}({operands}))\n"
+    llvm = compile_source(source, buffers(*[code] * (arity + 1))).llvm
+    loop = llvm[llvm.index("\nvector.body:") : llvm.index("\nmiddle.block")]
+    assert re.search(r"= fm?\w+ <\d+ x |@llvm\.fma\.v", loop)
+    assert not SINGLE.search(loop)
+    for callee in re.findall(r"call [^@\n]*@([\w.]+)\(", loop):
+        assert not re.search(r"\.f(32|64)$", callee)
+        assert callee.startswith("llvm.") or re.fullmatch(r"axiomjit_far_\w+_x\d+", callee)
 
 
 def test_a_few_calls_are_inlined():
