@@ -175,10 +175,12 @@ def with_forms(
     names = {1: full, **vectors}
     if full not in module.globals:
         for lanes, form_name in names.items():
-            form_kind, attributes = ir.VectorType(kind, lanes), ("alwaysinline",)
             if lanes == 1:
-                form_kind, attributes = kind, ("noinline", variants(full, arity, vectors))
-            form, builder = define(module, form_name, form_kind, arity, *attributes)
+                by_variants = variants(full, arity, vectors)
+                form, builder = define(module, form_name, kind, arity, "noinline", by_variants)
+            else:
+                vector = ir.VectorType(kind, lanes)
+                form, builder = define(module, form_name, vector, arity, "alwaysinline")
             builder.ret(body(builder, form))
         keep(module, [module.globals[form_name] for form_name in vectors.values()])
     return {lanes: module.globals[form_name] for lanes, form_name in names.items()}
