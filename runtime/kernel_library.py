@@ -21,8 +21,8 @@ class KernelLibrary(JITCodeLibrary):
         if any(function.name.startswith(PREFIX) for function in self._final_module.functions):
             passes = binding.create_new_module_pass_manager()
             passes.add_always_inliner_pass()
-            passes.add_instruction_combine_pass()
             passes.add_new_gvn_pass()
+            passes.add_instruction_combine_pass()
             passes.run(self._final_module, self._codegen._pass_builder())
 
 

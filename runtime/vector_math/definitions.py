@@ -27,9 +27,15 @@ def add_attributes(function: Any, *attributes: str) -> None:
         set.add(function.attributes, attribute)
 
 
-def variants(name: str, arity: int, forms: dict[int, str]) -> str:
-    """The attribute of a function that names its forms for vectors, by their lengths."""
-    mangled = (f"_ZGV_LLVM_N{n}{'v' * arity}_{name}({form})" for n, form in forms.items())
+def variants(name: str, forms: dict[str, str]) -> str:
+    """The attribute of a function that names its forms for vectors.
+
+    Args:
+        name: of the function.
+        forms: their names, by their lengths and letters of parameters: v for vectors, l4 for a
+            number that grows by 4 (the mangling of LLVM's vector function ABI).
+    """
+    mangled = (f"_ZGV_LLVM_N{parameters}_{name}({form})" for parameters, form in forms.items())
     return f'"vector-function-abi-variant"="{",".join(mangled)}"'
 
 
