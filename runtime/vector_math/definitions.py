@@ -4,6 +4,8 @@ from typing import Any
 
 from llvmlite import ir
 
+LATE = '"function-inline-cost"="1000000"'
+"""Not inlined before loops are made vector loops (`kernel_library`)."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 
 

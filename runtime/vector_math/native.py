@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import call_as, define, keep, variants
+from axiomjit.runtime.vector_math.definitions import LATE, call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
@@ -177,7 +177,7 @@ def with_forms(
         for lanes, form_name in names.items():
             if lanes == 1:
                 named = {f"{n}{'v' * arity}": vector for n, vector in vectors.items()}
-                attributes = ("noinline", variants(full, named))
+                attributes = (LATE, variants(full, named))
                 form, builder = define(module, form_name, kind, arity, *attributes)
             else:
                 vector = ir.VectorType(kind, lanes)
