@@ -132,6 +132,13 @@ def _remedy(source: str) -> str:
     return "report this source, and meanwhile run without compilation:\n" + source
 
 
+def _namespace(source: str, checked: bool) -> dict[str, Any]:
+    """What the names in a kernel source mean."""
+    calls = elementary.calls(source)
+    names = (CHECKED_NAMES if checked else NAMES) | elementary.names(calls)
+    return names | intrinsics.PREFETCHING_NAMES if calls and not checked else names
+
+
 def compile_source(
     source: str, parameters: Sequence[Parameter], *, checked: bool = False
 ) -> CompiledKernel:
@@ -151,7 +158,7 @@ def compile_source(
     words = WordsType([(p.kind, p.dtype) for p in parameters])
     signature = (words, types.int64, types.int64)
     try:
-        namespace = (CHECKED_NAMES if checked else NAMES) | elementary.names(source)
+        namespace = _namespace(source, checked)
         exec(compile(source, "<kernel>", "exec"), namespace)
         with global_compiler_lock:
             started = time.perf_counter()

@@ -25,6 +25,7 @@ from axiomjit.runtime.kernel_types import (
     Typed,
     WordsType,
 )
+from axiomjit.runtime.prefetching import passed
 
 
 def _word_index(words: Any, k: Any, kind: str) -> int | None:
@@ -120,22 +121,31 @@ def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
     return access
 
 
-@intrinsic
-def load(typingctx: Any, a: Any, i: Any) -> Typed:
-    """`load(a, i)`: the element `i` items away from where `a` points."""
-    if not isinstance(a, BufferType) or not isinstance(i, types.Integer):
-        return None
+def _make_load(prefetching: bool) -> Any:
+    """The intrinsic `load`, or one which asks for floats further on where it loads vectors."""
 
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        buffer, index = args
+    def load(typingctx: Any, a: Any, i: Any) -> Typed:
+        """`load(a, i)`: the element `i` items away from where `a` points."""
+        if not isinstance(a, BufferType) or not isinstance(i, types.Integer):
+            return None
+        passes = prefetching and a.count > 0 and a.dtype in (types.float32, types.float64)
 
-        def read(pointer: Any) -> Any:
-            return _mark(builder, builder.load(builder.gep(pointer, [index])), a)
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            buffer, index = args
 
-        value = within(builder, a, buffer, one(index), read)
-        return builder.icmp_unsigned("!=", value, BYTE(0)) if CODES[a.dtype] == "b1" else value
+            def read(pointer: Any) -> Any:
+                value = _mark(builder, builder.load(builder.gep(pointer, [index])), a)
+                return passed(builder, value, pointer, index) if passes else value
 
-    return a.dtype(a, types.int64), emit
+            value = within(builder, a, buffer, one(index), read)
+            return builder.icmp_unsigned("!=", value, BYTE(0)) if CODES[a.dtype] == "b1" else value
+
+        return a.dtype(a, types.int64), emit
+
+    return intrinsic(load)
+
+
+load = _make_load(prefetching=False)
 
 
 @intrinsic
@@ -207,4 +217,6 @@ def checked_tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
 
 _INTRINSICS = (buffer, scalar, length, load, store, tile)
 NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
+PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load(prefetching=True)}
+"""The same for loops with elementary functions (see `prefetching`)."""
 CHECKED_NAMES: dict[str, Any] = {"buffer": checked_buffer, "tile": checked_tile}

@@ -1,7 +1,8 @@
-"""Numba's library of a kernel, which makes steps of elementary functions part of vector loops.
+"""Numba's library of a kernel, which makes steps of elementary functions part of its loops.
 
 LLVM's inliner runs before loops are made vector loops, but what those call for a step of a recipe
-is known only then (`vector_math.native`).
+is known only then (`vector_math.native`). Loops over what is left of a vector take the forms for
+single numbers.
 """
 
 from typing import Any
@@ -18,11 +19,14 @@ class KernelLibrary(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         super()._optimize_final_module()
-        if any(function.name.startswith(PREFIX) for function in self._final_module.functions):
+        steps = [f for f in self._final_module.functions if f.name.startswith(PREFIX)]
+        for step in steps:
+            step.add_function_attribute("alwaysinline")
+        if steps:
             passes = binding.create_new_module_pass_manager()
             passes.add_always_inliner_pass()
-            passes.add_instruction_combine_pass()
             passes.add_new_gvn_pass()
+            passes.add_instruction_combine_pass()
             passes.run(self._final_module, self._codegen._pass_builder())
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from llvmlite import ir
 
+LATE = '"function-inline-cost"="1000000"'
+"""Not inlined before loops are made vector loops (`kernel_library`)."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 
 
@@ -27,9 +29,15 @@ def add_attributes(function: Any, *attributes: str) -> None:
         set.add(function.attributes, attribute)
 
 
-def variants(name: str, arity: int, forms: dict[int, str]) -> str:
-    """The attribute of a function that names its forms for vectors, by their lengths."""
-    mangled = (f"_ZGV_LLVM_N{n}{'v' * arity}_{name}({form})" for n, form in forms.items())
+def variants(name: str, forms: dict[str, str]) -> str:
+    """The attribute of a function that names its forms for vectors.
+
+    Args:
+        name: of the function.
+        forms: their names, by their lengths and letters of parameters: v for vectors, l4 for a
+            number that grows by 4 (the mangling of LLVM's vector function ABI).
+    """
+    mangled = (f"_ZGV_LLVM_N{parameters}_{name}({form})" for parameters, form in forms.items())
     return f'"vector-function-abi-variant"="{",".join(mangled)}"'
 
 

@@ -121,6 +121,11 @@ NAMES, CALLED_NAMES = (
 _CALL = re.compile(rf"\b(?:{'|'.join(RECIPES)})\(")
 
 
-def names(source: str) -> dict[str, Any]:
-    """The functions for a kernel source, by how many calls it has."""
-    return NAMES if len(_CALL.findall(source)) <= INLINED else CALLED_NAMES
+def calls(source: str) -> int:
+    """How many calls of elementary functions a kernel source has."""
+    return len(_CALL.findall(source))
+
+
+def names(count: int) -> dict[str, Any]:
+    """The functions for a kernel of so many calls."""
+    return NAMES if count <= INLINED else CALLED_NAMES

@@ -56,8 +56,8 @@ def _declare(module: Any, name: str, kind: Any, arity: int) -> None:
     lengths = lanes_of(kind)
     forms = [declare(module, form_name(name, n), ir.VectorType(kind, n), arity) for n in lengths]
     single = declare(module, name, kind, arity)
-    named = {n: form.name for n, form in zip(lengths, forms, strict=True)}
-    add_attributes(single, variants(name, arity, named))
+    named = {f"{n}{'v' * arity}": form.name for n, form in zip(lengths, forms, strict=True)}
+    add_attributes(single, variants(name, named))
     keep(module, forms)
 
 

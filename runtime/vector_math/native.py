@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import call, call_as, define, keep, variants
+from axiomjit.runtime.vector_math.definitions import (
+    LATE,
+    call,
+    call_as,
+    define,
+    keep,
+    variants,
+)
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
@@ -214,8 +221,9 @@ def with_forms(
     if full not in module.globals:
         for lanes, form_name in names.items():
             if lanes == 1:
-                by_variants = variants(full, arity, vectors)
-                form, builder = define(module, form_name, kind, arity, "noinline", by_variants)
+                named = {f"{n}{'v' * arity}": vector for n, vector in vectors.items()}
+                attributes = (LATE, variants(full, named))
+                form, builder = define(module, form_name, kind, arity, *attributes)
             else:
                 vector = ir.VectorType(kind, lanes)
                 form, builder = define(module, form_name, vector, arity, "alwaysinline")

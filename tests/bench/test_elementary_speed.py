@@ -61,4 +61,4 @@ def test_ten_functions_take_at_most_two_and_a_half_times_the_compile_time():
     found = measure("f8", 3)
     print(f"a kernel of ten functions / one without: {found.ratio:.2f}, {found}")
     assert found.ratio <= 2.5
-    assert compile_ms(PLAIN[:1], "f8") < found.plain
+    assert min(compile_ms(PLAIN[:1], "f8") for _ in range(3)) < found.plain

@@ -93,6 +93,11 @@ def test_the_loop_around_a_function_has_nothing_but_vectors(name, code):
         assert callee.startswith("llvm.") or re.fullmatch(r"axiomjit_far_\w+_x\d+", callee)
 
 
+def test_steps_are_part_of_loops_over_single_numbers_too():
+    llvm = agree(["tanh(x)", "log(x)"], ["f4"] * 3)
+    assert not re.findall(r"call [^@\n]*@axiomjit_step_\w+", llvm)
+
+
 def test_a_few_calls_are_inlined():
     llvm = agree([f"{name}(x)" for name in OF_ONE[:INLINED]], ["f8"] * (INLINED + 1))
     assert called(llvm) == set()

@@ -1,0 +1,81 @@
+"""Loops with elementary functions ask for the memory that they will load."""
+
+import re
+
+import numpy as np
+import pytest
+
+from axiomjit.processor import vector_bytes
+from axiomjit.runtime.compile_source import compile_source
+from axiomjit.runtime.plain import run_plain
+from axiomjit.runtime.prefetching import AHEAD_BYTES
+from tests.runtime.kernels import buffers, run_compiled, same_bits
+
+
+def kernel_of(place, result):
+    """A kernel of two inputs and an output; the second input is read at `place`."""
+    return f"""def kernel(w, lo, hi):
+    a0 = buffer(w, 0)
+    a1 = buffer(w, 1)
+    a2 = buffer(w, 2)
+    for i in range(lo, hi):
+        x = load(a0, i)
+        y = load(a1, {place})
+        store(a2, i, {result})
+"""
+
+
+def loop_of(kernel):
+    """LLVM IR of the vector loop."""
+    llvm = kernel.llvm
+    start = llvm.index("\nvector.body:")
+    return llvm[start : llvm.index("\nmiddle.block", start)]
+
+
+def agree(source, code):
+    """Compiled and plain results have the same bits, here and there; the kernel."""
+    parameters = buffers(code, code, code)
+    kernel = compile_source(source, parameters)
+    x, y = np.random.default_rng(3).uniform(0.1, 5, (2, 400)).astype(code)
+    machine, plain = np.zeros((2, 133), code)
+    assert run_compiled(kernel, parameters, [x, y, machine], 0, 133) == 0
+    run_plain(source, parameters, [x, y, plain], 0, 133)
+    assert same_bits(machine, plain)
+    return kernel
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_a_line_of_each_input_per_vector(code):
+    kernel = agree(kernel_of("i", "log(x) * exp(y)"), code)
+    loop = loop_of(kernel)
+    assert loop.count("@llvm.prefetch") == len(re.findall(r"load <\d+ x ", loop)) == 2
+    assert f"load <{vector_bytes() // int(code[1])} x " in loop
+    assert not re.search(r"phi <\d+ x i64>", loop)  # addresses of all numbers
+
+
+def test_the_line_lies_ahead():
+    kernel = agree(kernel_of("i", "log(x) * exp(y)"), "f8")
+    asked = re.findall(r"prefetcht0\s+(\d+)\(%\w+(?:,%\w+(?:,\d)?)?\)", kernel.asm)
+    assert asked
+    assert {int(ahead) for ahead in asked} == {AHEAD_BYTES}
+
+
+@pytest.mark.parametrize("place", ["2 * i", "132 - i"])
+def test_numbers_apart_or_backward_ask_for_nothing(place):
+    loop = loop_of(agree(kernel_of(place, "log(x) * exp(y)"), "f8"))
+    assert loop.count("@llvm.prefetch") == 1
+    assert "passed" not in loop
+
+
+def test_plain_arithmetic_asks_for_nothing():
+    assert "prefetch" not in agree(kernel_of("i", "x * y"), "f8").llvm
+
+
+def test_a_number_for_all_asks_for_nothing():
+    loop = loop_of(agree(kernel_of("0", "log(x) * exp(y)"), "f8"))
+    assert loop.count("@llvm.prefetch") == 1
+
+
+def test_checked_kernels_ask_for_nothing():
+    source = kernel_of("i", "log(x) * exp(y)")
+    assert "prefetch" not in compile_source(source, buffers("f8", "f8", "f8"), checked=True).llvm
