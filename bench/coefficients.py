@@ -14,6 +14,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
+from axiomjit.bench.complement_tables import TABLES as COMPLEMENT
 from axiomjit.bench.logarithm_tables import TABLES as LOGARITHMS
 from axiomjit.bench.minimax import DIGITS, Target, fit
 from axiomjit.bench.pieces import TABLES as PIECES
@@ -164,7 +165,9 @@ TARGETS: dict[str, Target] = {
     "SINH": Target(_sinh_rest, (0, mpf(0.25)), lambda z: z, {"f4": 3, "f8": 6}),
     "COSH": Target(_cosh_rest, (0, mpf("0.406") ** 2), lambda z: z, {"f4": 3, "f8": 5}),
 }
-TABLES = LOGARITHMS | POINTS | POWERS | PIECES
+SINGLES = PIECES | COMPLEMENT
+"""Of float32 alone."""
+TABLES = LOGARITHMS | POINTS | POWERS | SINGLES
 NAMES = (*TARGETS, *TABLES)
 """Of all."""
 MODULES = {
@@ -178,7 +181,7 @@ def table(name: str) -> dict[str, tuple[float, ...]]:
     """The entry of the table with this name."""
     with mp.workdps(DIGITS):
         if name in TABLES:
-            codes = ("f4",) if name in PIECES else ("f4", "f8")
+            codes = ("f4",) if name in SINGLES else ("f4", "f8")
             return {code: TABLES[name](code) for code in codes}
         return {code: fit(TARGETS[name], code)[0] for code in TARGETS[name].counts}
 
