@@ -130,9 +130,9 @@ def _log_erfc_rest(x: Any) -> Any:
 
 
 def _erfc_scaled(t: Any) -> Any:
-    """exp(x**2) erfc(x) (1 + 2 x) of t = (x - 4) / (x + 4)."""
-    x = 4 * (1 + t) / (1 - t)
-    return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
+    """exp(x**2) erfc(x) (1 + 9/8 x) of t = (x - 3) / (x + 3)."""
+    x = 3 * (1 + t) / (1 - t)
+    return mp.exp(x * x) * mp.erfc(x) * (1 + 9 * x / 8)
 
 
 def _erfc_rest(t: Any) -> Any:
@@ -152,7 +152,7 @@ TARGETS: dict[str, Target] = {
     "POWER": Target(_log1p_rest_of_rest, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
     "ERF": Target(_erf_rest, (0, mpf("0.96") ** 2), lambda z: mpf(1), {"f8": 12}),
     "ERFC_LOG": Target(_log_erfc_rest, (mpf("0.92"), mpf(6)), lambda x: x * mp.erfc(x), {"f8": 20}),
-    "ERFC": Target(_erfc_rest, (-mpf(35) / 45, mpf(24) / 32), lambda t: abs(t), {"f8": 21}),
+    "ERFC": Target(_erfc_rest, (-1, mpf(25) / 31), abs, {"f8": 23}),
     # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
     "SIN": Target(_sin_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "COS": Target(_cos_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3, "f8": 6}),

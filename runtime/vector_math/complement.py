@@ -6,18 +6,20 @@ In float32 exp(-x**2) = 2**(k / 32) e**r, whose power T is a number of 12 bits, 
 number of 12 bits at a point of the piece of x, d a polynomial of the distance to it. So T V has no
 error, and what is added to it is small (a table-driven method, as P. T. P. Tang's).
 
-In float64 g(x) = p(t) / (1 + 2 x) with t = (x - 4) / (x + 4), whose numerator p varies little from 0
-to infinity (M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36, 1981); its factors
-are sums of two numbers.
+In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), whose numerator p varies little from
+0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36, 1981, who
+have 1 + 2 x).
 """
 
 from axiomjit.runtime.vector_math import entries
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.coefficients import ERF, ERFC, EXP
+from axiomjit.runtime.vector_math.coefficients import ERFC, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
-AT_4 = (1.2329951186255526, -4.625318921008717e-17)
-"""exp(16) erfc(4) 9."""
+AT_3 = (0.783130036418581, 5.420516985876799e-19)
+"""exp(9) erfc(3) 35 / 8."""
+RISE = 9 / 8
+"""Near 2 / sqrt(pi), so that p is flat at 0."""
 COUNT = PARTS = 32
 """Of pieces, and of the powers from 1 to 2."""
 DEGREE = 5
@@ -60,49 +62,33 @@ def _erfc_of_singles(m: Arithmetic, x: Value) -> Value:
     main = value * power
     result = main + m.fma(main + beside, rest, beside)
     exponent = count * (1.0 / PARTS)
-    low = exponent < LOW
-    result = m.scaled(result, m.select(low, exponent + 149.0, exponent), PARTS)
-    far = m.select(low, m.number(m.integer(result)), result)
+    few = exponent < LOW
+    result = m.scaled(result, m.select(few, exponent + 149.0, exponent), PARTS)
+    far = m.select(few, m.number(m.integer(result)), result)
     return m.select(x < 0.0, 2.0 - far, far)
 
 
-def _slope(m: Arithmetic, x: Value) -> Value:
-    """erf(x) / x - 1 for small x."""
-    return m.polynomial(x * x, ERF[m.code])
-
-
-def _far(m: Arithmetic, x: Value) -> Value:
-    """erfc(x) for x > 1 / 2."""
-    x = m.bounded(x, 0.25, LAST["f8"])
-    square = x * x
-    high, low = LN2["f8"]
-    whole, exponent = m.nearest_whole(square, -LOG2_E)
-    reduced = m.fma(whole, -low, m.fma(whole, -high, -square)) - m.fma(x, x, -square)
-    part = reduced * m.fma(reduced, m.parallel(reduced, reduced * reduced, EXP["f8"]), 1.0)
-    power = part + 1.0
-    power_low = (1.0 - power) + part
-    t = (x - 4.0) / (x + 4.0)
-    first, second = AT_4
-    part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
-    scaled = part + first
-    scaled_low = (first - scaled) + part
-    product = power * scaled
-    product_low = m.fma(power, scaled, -product) + (power * scaled_low + power_low * scaled)
-    divisor = m.fma(x, 2.0, 1.0)
-    divisor_low = m.fma(x, 2.0, 1.0 - divisor)
-    inverse = 1.0 / divisor
-    result = product * inverse
-    rest = m.fma(-result, divisor, product) + m.fma(-result, divisor_low, product_low)
-    return m.scaled(m.fma(rest, inverse, result), whole)
-
-
 def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
-    size = abs(x)
-    near = 0.5 - m.fma(x, _slope(m, x), x - 0.5)
-    far = _far(m, size)
-    return m.select(size < 0.5, near, m.select(x < 0.0, 2.0 - far, far))
-
-
+    """As above; both quotients have one division, whose loss is found by multiplying back."""
+    size = m.select(abs(x) > LAST["f8"], LAST["f8"], abs(x))
+    high, low = LN2["f8"]
+    square = size * size
+    whole = m.nearest_whole(square, -LOG2_E)[0]
+    r = m.fma(whole, -high, -square) - m.fma(whole, low, m.fma(size, size, -square))
+    rest = m.fma(r * r, m.parallel(r, r * r, EXP["f8"]), r)
+    divisor, other = m.fma(size, RISE, m.constant(1.0)), size + 3.0
+    inverse = 1.0 / (divisor * other)
+    t = (size - 3.0) * divisor * inverse
+    inverse = inverse * other
+    first, second = AT_3
+    part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
+    above = part + first
+    main = above * inverse
+    left = m.fma(-main, divisor, above) + ((first - above) + part)
+    left = m.fma(-main, m.fma(size, RISE, 1.0 - divisor), left) * inverse
+    result = main + m.fma(main, rest, m.fma(left, rest, left))
+    far = m.scaled(result, whole)
+    return m.select(x < 0.0, 2.0 - far, far)
 
 
 def erfc(m: Arithmetic, x: Value) -> Value:
