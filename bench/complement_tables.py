@@ -1,7 +1,7 @@
 """Tables of erfc of float32: powers of two, and exp(x**2) erfc(x) by pieces.
 
-Powers, and the values at points that pieces have, are numbers of 12 bits, so that their products have
-no error. A point is where the function is nearest to such a number (after S. Gal, as in
+Powers, and the values at points that pieces have, are numbers of 12 bits, so that their products
+have no error. A point is where the function is nearest to such a number (after S. Gal, as in
 `bench.points`). Coefficients as in `bench.pieces`.
 """
 

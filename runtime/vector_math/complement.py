@@ -2,13 +2,13 @@
 
 erfc(x) = exp(-x**2) g(x) for x >= 0, and 2 - erfc(-x) below.
 
-In float32 exp(-x**2) = 2**(k / 32) e**r, whose power T is a number of 12 bits, and g(x) = V + d, V a
-number of 12 bits at a point of the piece of x, d a polynomial of the distance to it. So T V has no
-error, and what is added to it is small (a table-driven method, as P. T. P. Tang's).
+In float32 exp(-x**2) = 2**(k / 32) e**r, whose power T is a number of 12 bits, and g(x) = V + d, V
+a number of 12 bits at a point of the piece of x, d a polynomial of the distance to it. So T V has
+no error, and what is added to it is small (a table-driven method, as P. T. P. Tang's).
 
-In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), whose numerator p varies little from
-0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36, 1981, who
-have 1 + 2 x).
+In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), whose numerator p varies little
+from 0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36, 1981,
+who have 1 + 2 x).
 """
 
 from axiomjit.runtime.vector_math import entries
