@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: what hinders its neighbours gets a loop of its own, strip by strip."""
+"""LoopProgram -> LoopProgram: loops whose parts hinder each other become several, by strips."""
 
 from __future__ import annotations
 
