@@ -24,9 +24,6 @@ from axiomjit.passes.plan_ir import (
 from axiomjit.passes.render_source import Rendered, render_source
 from axiomjit.passes.view_ir import Number, Storage, View
 
-BYTES_PER_ADDITION: Final = 8
-"""Bytes of memory traffic that take as long as one addition."""
-
 SCRATCH: Final = ("temporary", "materialized", "partial")
 """Roles of storages that are given back after their last reader."""
 
@@ -102,7 +99,7 @@ def _number(number: Number) -> NumberSource:
 def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
     loops = (stmt for stmt in nest.body if isinstance(stmt, For) and stmt.kind == "map")
     loop = next(loops, None)
-    work = cost.flops + (cost.bytes_read + cost.bytes_written) // BYTES_PER_ADDITION
+    work = cost.flops + cost.bytes_read + cost.bytes_written
     return Launch(
         rendered.kernel,
         tuple(storage.name for storage in rendered.buffers),

@@ -59,7 +59,10 @@ class Allocate(Record):
 
 
 class Launch(Record):
-    """Run a kernel over `grid` units; `work` is its cost in additions, memory traffic included."""
+    """Run a kernel over `grid` units.
+
+    `work` is its cost in additions; a byte of memory traffic takes about as long as one.
+    """
 
     kernel: Kernel
     buffers: tuple[str, ...]

@@ -156,6 +156,34 @@ class Arithmetic(ABC):
         x = self.select(x > high, high, x)
         return self.select(x < low, low, x)
 
+    def within(self, x: Value, low: float, high: float) -> Value:
+        """x, or the bound that it is beyond, where powers of x are 0 or infinite; NaN stays.
+
+        Instructions leave x as it is: `reduced`, `rest` and `scaled` are for all numbers then.
+        """
+        return self.bounded(x, low, high)
+
+    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Value:
+        """x less `whole` times a sum of two, for x `within` bounds; below this bound.
+
+        Where instructions left an x that is beyond, the result is not NaN and not above the bound.
+        """
+        high, low = period
+        return self.fma(whole, -low, self.fma(whole, -high, x))
+
+    def limited(self, x: Value, bound: float) -> Value:
+        """x, or the bound with x's sign where x is beyond it or a quiet NaN."""
+        size = abs(x)
+        return self.copysign(self.select(size < bound, size, bound), x)
+
+    def reduced(self, x: Value, bits: int) -> Value:
+        """x less the nearest multiple of 2**-bits, or 0 with any sign; NaN stays.
+
+        For x below 2**20 of these (float32) or 2**50.
+        """
+        magic = 1.5 * 2.0 ** (self.mantissa - bits)
+        return x - ((x + magic) - magic)
+
     def scaled(self, x: Value, whole: Value) -> Value:
         """x * 2**whole for x near 1, rounded once where that is below the normal numbers.
 

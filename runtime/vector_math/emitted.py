@@ -220,6 +220,39 @@ class Emitted(Arithmetic):
         instruction = tables.lookup(table, max(vector_bytes(), 32))
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
+    def within(self, x: Value, low: float, high: float) -> Lane:
+        """x, or the bound that it is beyond; x by instructions."""
+
+        def basic(m: Emitted, x: Lane) -> Value:
+            return Arithmetic.within(m, x, low, high)
+
+        return self._chosen(f"within_{low.hex()}_{high.hex()}", native.UNCHANGED, basic, x)
+
+    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Lane:
+        """x less `whole` times a sum of two; by instructions limited."""
+
+        def basic(m: Emitted, x: Lane, whole: Lane) -> Value:
+            return Arithmetic.rest(m, x, whole, period, bound)
+
+        name = f"rest_{period[0].hex()}_{bound.hex()}"
+        return self._chosen(name, native.rest(period, bound), basic, x, whole)
+
+    def limited(self, x: Value, bound: float) -> Lane:
+        """x, or the bound with x's sign where x is beyond it or a quiet NaN."""
+
+        def basic(m: Emitted, x: Lane) -> Value:
+            return Arithmetic.limited(m, x, bound)
+
+        return self._chosen(f"limited_{bound.hex()}", native.limited(bound), basic, x)
+
+    def reduced(self, x: Value, bits: int) -> Lane:
+        """x less the nearest multiple of 2**-bits."""
+
+        def basic(m: Emitted, x: Lane) -> Value:
+            return Arithmetic.reduced(m, x, bits)
+
+        return self._chosen(f"reduced_{bits}", native.reduced(bits), basic, x)
+
     def significand(self, x: Value) -> Lane:
         """x over a power of 2, from 1 to 2."""
         return self._step("significand", x)

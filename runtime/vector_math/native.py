@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import LATE, call_as, define, keep, variants
+from axiomjit.runtime.vector_math.definitions import (
+    LATE,
+    call,
+    call_as,
+    define,
+    keep,
+    variants,
+)
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""
@@ -21,6 +28,8 @@ INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
 """Mantissas from 1 to 2, with the sign of the number."""
+SMALLER = INT(0b0010)
+"""Of two numbers the one of smaller size, with the sign of the first."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers by kind of number, from the lowest: quiet NaN, signalling NaN, 0, 1,
 -infinity, infinity, negative, positive; 0: the result, 1, 2: the number, 3: NaN, 4, 5: infinities.
@@ -47,6 +56,10 @@ def _undefined(kind: Any) -> Any:
     return ir.Constant(kind, ir.Undefined)
 
 
+def _constant(kind: Any, value: float) -> Any:
+    return ir.Constant(kind, [value] * kind.count)
+
+
 def _significand(builder: Any, x: Any) -> Any:
     return _instruction(builder, "getmant", x.type, x, ONE, _undefined(x.type))
 
@@ -57,6 +70,36 @@ def _binade(builder: Any, x: Any) -> Any:
 
 def _scaled(builder: Any, x: Any, whole: Any) -> Any:
     return _instruction(builder, "scalef", x.type, x, whole, _undefined(x.type))
+
+
+def _limited(builder: Any, x: Any, bound: float) -> Any:
+    limit = _constant(x.type, bound)
+    return _instruction(builder, "range", x.type, x, limit, SMALLER, _undefined(x.type))
+
+
+def limited(bound: float) -> "Instruction":
+    """A number, or the bound with its sign."""
+    return Instruction(lambda builder, x: _limited(builder, x, bound))
+
+
+def rest(period: tuple[float, float], bound: float) -> "Instruction":
+    """A number less so many periods, limited."""
+
+    def emission(builder: Any, x: Any, whole: Any) -> Any:
+        for part in period:
+            x = call("llvm.fma", builder, [whole, _constant(x.type, -part), x])
+        return _limited(builder, x, bound)
+
+    return Instruction(emission)
+
+
+def reduced(bits: int) -> "Instruction":
+    """A number less the nearest multiple of 2**-bits."""
+
+    def emission(builder: Any, x: Any) -> Any:
+        return _instruction(builder, "reduce", x.type, x, INT(bits << 4), _undefined(x.type))
+
+    return Instruction(emission)
 
 
 def _integers(kind: Any) -> Any:
@@ -96,6 +139,8 @@ class Instruction(NamedTuple):
     """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
 
 
+UNCHANGED = Instruction(lambda builder, x: x)
+"""What does a step that vectors have no need of."""
 INSTRUCTIONS: dict[str, Instruction] = {
     "significand": Instruction(_significand),
     "binade": Instruction(_binade),

@@ -6,6 +6,7 @@ import pytest
 from axiomjit.runtime import compile_source as compiler
 from axiomjit.runtime.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.vector_math.exact import Exact
+from axiomjit.runtime.vector_math.exponential import exp, exp2
 from axiomjit.runtime.vector_math.intrinsics import emitter
 from tests.runtime.kernels import buffers, run_compiled, same_bits
 
@@ -18,7 +19,14 @@ OF_ALL = {
     "ends_kept": lambda m, x: m.ends_kept(x, x * 0.5),
     "odd_sign": lambda m, x: m.odd_sign(x),
     "looked_up": lambda m, x: m.looked_up("squares", SQUARES, x),
+    "limited": lambda m, x: m.limited(x + x, 0.75),
+    "exp": exp,
+    "exp2": exp2,
     "log_limits": lambda m, x: m.log_limits(x, x * 0.5),
+}
+OF_SMALL = {
+    "reduced": lambda m, x: m.reduced(x, 3) + 0.0,
+    "reduced to whole numbers": lambda m, x: m.reduced(x, 0) + 0.0,
 }
 OF_TWO = {"scaled": lambda m, x, y: m.scaled(x, y)}
 
@@ -51,12 +59,15 @@ def compiled(monkeypatch, name, recipe, code, operands):
 
 
 @pytest.mark.parametrize("code", ["f4", "f8"])
-@pytest.mark.parametrize("name", [*OF_POSITIVE, *OF_ALL, *OF_TWO])
+@pytest.mark.parametrize("name", [*OF_POSITIVE, *OF_ALL, *OF_SMALL, *OF_TWO])
 def test_instructions_and_basic_operations_agree(monkeypatch, name, code):
-    x, recipe = numbers(code), (OF_POSITIVE | OF_ALL | OF_TWO)[name]
+    x, recipe = numbers(code), (OF_POSITIVE | OF_ALL | OF_SMALL | OF_TWO)[name]
     operands = [x]
     if name in OF_POSITIVE:
         operands = [x[(x > 0) & (x < np.inf)]]
+    if name in OF_SMALL:
+        sixteenths = np.arange(-99, 99) / 16
+        operands = [np.concatenate([x[~(abs(x) > 2.0**17)], sixteenths.astype(code)])]
     if name in OF_TWO:
         info, rng = np.finfo(code), np.random.default_rng(5)
         whole = rng.integers(2 * info.minexp, 2 * info.maxexp, len(x)).astype(code)
