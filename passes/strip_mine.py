@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: scalar operations get loops of their own, strip by strip."""
+"""LoopProgram -> LoopProgram: loops whose parts hinder each other become several, by strips."""
 
 from __future__ import annotations
 
@@ -40,19 +40,25 @@ SHORT: Final = 32
 """A loop of fewer steps is left alone."""
 HIDDEN: Final = 10
 """Additions per step that scalar code does while it waits for a division."""
+LOOPS: Final = 3
+"""Loops that a chain of elementary functions is cut into at most: each takes time to compile."""
+WORK: Final = 50
+"""Additions per step from which on it pays to cut such a chain."""
 CROSSING: Final = 2
 """What it costs to store a value in a tile and load it from there, in additions."""
 
 
 def strip_mine(program: LoopProgram, scope: Scope) -> LoopProgram:
-    """Split innermost loops that mix scalar operations with enough vector code.
+    """Split innermost loops that run faster as several loops.
 
-    One scalar operation makes scalar code of the whole loop. Such a loop is cut into strips, and
-    a strip runs as several loops in turn: vector code, scalar operations, vector code. What
-    crosses from one to the next is kept in tiles, a cell per step of the strip, unless it is
-    cheaper to load or to compute it again. A loop over a short block is a strip as it is. Loops
-    over part of their extent, and loops that store what they load, or store or fold twice into
-    one place, are left alone; whether a loop is long enough leaves a guard in `scope`.
+    One scalar operation makes scalar code of the whole loop. Elementary functions one after the
+    other are so many dependent instructions that a processor, which looks some hundred of them
+    ahead, does not see the next step. Such a loop is cut into strips, and a strip runs as several
+    loops in turn: vector code, scalar operations, vector code; or one function of each chain after
+    the other. What crosses from one to the next is kept in tiles, a cell per step of the strip,
+    unless it is cheaper to load or to compute it again. A loop over a short block is a strip as it
+    is. Loops over part of their extent, and loops that store what they load, or store or fold twice
+    into one place, are left alone; whether a loop is long enough leaves a guard in `scope`.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -79,7 +85,7 @@ def _strips(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[St
         return (loop,)
     split = _Split(loop)
     size = _strip(loop, sum(dtype.itemsize for dtype in split.tiles.values()))
-    if split.vector_work <= HIDDEN or size is None or loop.extent < SHORT:
+    if not split.pays or size is None or loop.extent < SHORT:
         return (loop,)
     strip, inside = Block(f"{loop.iterator}s", size), loop.block
     if inside is not None and inside.size == size:
@@ -106,8 +112,10 @@ def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
 
 
 def _may_split(loop: For) -> bool:
-    """Whether the loop has a scalar operation, and its statements may run one after the other."""
-    if loop.span is not None or not any(isinstance(s, Let) and _is_scalar(s) for s in loop.body):
+    """Whether there may be reason to split, and the statements may run one after the other."""
+    lets = [s for s in loop.body if isinstance(s, Let)]
+    hinder = any(map(_is_scalar, lets)) or sum(map(_is_function, lets)) > 1
+    if loop.span is not None or not hinder:
         return False
     if not all(isinstance(s, Let | Load | Store | Fold | Take) for s in loop.body):
         return False
@@ -121,6 +129,11 @@ def _may_split(loop: For) -> bool:
 
 def _is_scalar(let: Let) -> bool:
     return let.primitive.is_scalar(code(let.dtype))
+
+
+def _is_function(let: Let) -> bool:
+    """Whether this is an elementary function: the only results that may differ from NumPy's."""
+    return let.primitive.ulps > 0
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:
@@ -141,16 +154,16 @@ class _Split:
     """The statements of a loop in groups that run one after the other.
 
     Odd groups are scalar operations, each in the first group that has its operands; even groups
-    are vector code, what no scalar operation needs in the last one. `tiles` are the values that
-    cross, with their dtypes.
+    are vector code, what no scalar operation needs in the last one. Where a chain of elementary
+    functions is cut, these too are in the first group that may have them. `tiles` are the values
+    that cross, with their dtypes.
     """
 
     def __init__(self, loop: For) -> None:
         self.loop = loop
         self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take)}
         self.varying = self._varying()
-        self.level = self._levels()
-        groups = 2 + max(self.level.values(), default=0)
+        self.level, groups = self._levels()
         self.tiles: dict[str, DType] = {}
         self.groups: list[set[Stmt]] = [set() for _ in range(groups)]
         self.crossing: list[set[str]] = [set() for _ in range(groups)]
@@ -158,14 +171,15 @@ class _Split:
             self._fill(group)
 
     @property
-    def vector_work(self) -> int:
-        """The work of a step that becomes vector code, in additions."""
+    def pays(self) -> bool:
+        """Whether there are several groups, and enough vector code in them."""
         work = 0
         for stmt in (s for group in self.groups[::2] for s in group):
             if isinstance(stmt, Let) and stmt.name in self.varying:
                 work += stmt.primitive.weight
             work += isinstance(stmt, Fold)
-        return work
+        enough = HIDDEN if any(map(self._is_scalar, self.made)) else WORK
+        return len(self.groups) > 1 and work > enough
 
     def bodies(self, kept: dict[str, tuple[Storage, Index]]) -> Iterator[tuple[Stmt, ...]]:
         """The statements of each group that has any, tiles loaded first and stored when known."""
@@ -195,21 +209,46 @@ class _Split:
                 names.add(name)
         return names
 
-    def _levels(self) -> dict[str, int]:
-        """The group of each varying value that is a scalar operation or needed by one."""
+    def _levels(self) -> tuple[dict[str, int], int]:
+        """The group of each varying value that is an operation to be set apart or needed by one.
+
+        And how many groups there are.
+        """
+        _, longest = self._first_groups(len(self.made))
+        first, chain = self._first_groups(-(-max(longest.values(), default=0) // LOOPS))
+        cut = chain != longest
         early: set[str] = set()
         for name, stmt in reversed(self.made.items()):
-            if name in early or self._is_scalar(name):
+            if name in early or self._is_scalar(name) or (cut and self._is_function(name)):
                 early |= {name, *used(stmt)} & self.varying
-        levels: dict[str, int] = {}
-        for name in (n for n in self.made if n in early):
-            after = max((levels[o] for o in used(self.made[name]) if o in early), default=0)
-            levels[name] = after + (after % 2 != self._is_scalar(name))
-        return levels
+        last = max(first.values(), default=0)
+        return {n: level for n, level in first.items() if n in early}, 1 + last + last % 2
+
+    def _first_groups(self, most: int) -> tuple[dict[str, int], dict[str, int]]:
+        """The first group that may have each varying value, and in it the functions up to there.
+
+        No more than `most` functions are one after the other in a group.
+        """
+        first: dict[str, int] = {}
+        chain: dict[str, int] = {}
+        for name in (n for n in self.made if n in self.varying):
+            needed = [o for o in used(self.made[name]) if o in self.varying]
+            group = max((first[o] for o in needed), default=0)
+            group += group % 2 != self._is_scalar(name)
+            before = max((chain[o] for o in needed if first[o] == group), default=0)
+            length = before + self._is_function(name)
+            if length > most:
+                group, length = group + 2, 1
+            first[name], chain[name] = group, length
+        return first, chain
 
     def _is_scalar(self, name: str) -> bool:
         stmt = self.made[name]
         return isinstance(stmt, Let) and name in self.varying and _is_scalar(stmt)
+
+    def _is_function(self, name: str) -> bool:
+        stmt = self.made[name]
+        return isinstance(stmt, Let) and _is_function(stmt)
 
     def _fill(self, group: int) -> None:
         """Put into a group what has to be done there, with what that needs."""

@@ -127,13 +127,19 @@ def checked():
 def small_forms():
     """Blocks, groups, tiles and strips so small that a few elements fill several of each.
 
-    Loops with a sum, a product or a cast are split: many more than on any CPU.
+    Loops with a sum, a product or a cast are split: many more than on any CPU. Differences,
+    quotients and the like count as elementary functions, whose chains are cut.
     """
     scalar = ("add", "multiply", "negative", "cast", "floor_divide", "remainder", "fmod")
+    functions = ("subtract", "divide", "maximum", "minimum", "absolute", "sqrt", "where")
+    strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORK": 0}
     with (
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch("axiomjit.passes.tile_folds.LANES", 4),
-        patch.multiple("axiomjit.passes.strip_mine", STRIP=2, LEAST=1, WHOLE=4, SHORT=2, HIDDEN=0),
+        patch.multiple("axiomjit.passes.strip_mine", **strips),
+        patch(
+            "axiomjit.passes.strip_mine._is_function", lambda let: let.primitive.name in functions
+        ),
         patch.object(Primitive, "is_scalar", lambda self, code: self.name in scalar),
     ):
         yield

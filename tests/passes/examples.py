@@ -98,6 +98,14 @@ def remainder_total(x, k):
     return (np.sqrt(x) / (k % 7 + 1)).sum()
 
 
+def chained(x, y):
+    return np.exp(np.sin(x) * y) + np.log(y)
+
+
+def chained_total(x, y):
+    return np.log(np.tanh(np.exp(x)) + y).sum()
+
+
 _MAKERS: dict[str, Callable[[], Case]] = {
     "l2": lambda: follow(l2, numbers(3000), numbers(3000) + 1),
     "sums_and_map": lambda: follow(sums_and_map, numbers(3000)),
@@ -124,6 +132,8 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "remainder_total": lambda: follow(
         remainder_total, numbers(3000) + 5, numbers(3000).astype("i8")
     ),
+    "chained": lambda: follow(chained, numbers(3000), numbers(3000) + 5),
+    "chained_total": lambda: follow(chained_total, numbers(3000), numbers(3000) + 5),
     "single": lambda: follow(lambda x: x + 1.0, numbers(9)),
 }
 NAMES = tuple(_MAKERS)

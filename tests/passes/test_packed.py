@@ -35,6 +35,8 @@ VECTOR_LOOPS = {
     "remainder": [1],
     "remainders": [1],
     "remainder_total": [1],
+    "chained": [2],
+    "chained_total": [3],
     "single": [1],
 }
 """How many loops of each kernel of the golden set LLVM made packed code of, at least."""

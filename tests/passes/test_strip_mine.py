@@ -1,4 +1,7 @@
-"""Scalar operations get loops of their own, on CPUs that divide 64-bit integers one by one."""
+"""Scalar operations, and elementary functions in turn, get loops of their own.
+
+Scalar are remainders of 64-bit integers, on CPUs that divide them one by one, as here.
+"""
 
 import re
 import time
@@ -9,12 +12,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from axiomjit import erf
 from axiomjit.dims import evaluate
-from axiomjit.passes.loop_ir import For, statements
+from axiomjit.passes.loop_ir import For, Let, walk
 from axiomjit.passes.plan_ir import Launch
-from axiomjit.passes.strip_mine import SHORT, STRIP, strip_mine
+from axiomjit.passes.strip_mine import LOOPS, SHORT, STRIP, strip_mine
 from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.execute import BoundPlan
+from axiomjit.runtime.vector_math.functions import RECIPES
 from tests.graphs import before_and_after, follow, in_numpy, lower_until, lowered, plain_division
 from tests.passes.examples import example, numbers
 
@@ -27,7 +32,9 @@ def make_one_by_one(request):
         yield
 
 
-@pytest.mark.parametrize("name", ["remainder", "remainders", "remainder_total"])
+@pytest.mark.parametrize(
+    "name", ["remainder", "remainders", "remainder_total", "chained", "chained_total"]
+)
 def test_strip_mine_golden(golden, name):
     golden(before_and_after("strip_mine", example(name)))
 
@@ -76,12 +83,55 @@ def test_what_crosses(function, arguments, tiles, loops):
         assert nest is None
         return
     assert len(nest.tiles) == tiles
-    innermost = [
-        s
-        for s in statements(nest)
-        if isinstance(s, For) and not any(isinstance(t, For) for t in s.body)
-    ]
-    assert len(innermost) == loops
+    assert len(innermost(nest)) == loops
+
+
+def innermost(nest):
+    """The loops of a nest's main part that have no loop inside."""
+    loops = [s for s in walk(nest.body) if isinstance(s, For)]
+    return [loop for loop in loops if not any(isinstance(s, For) for s in loop.body)]
+
+
+def long_way(x):
+    """Eight functions, each of the one before."""
+    for function in (np.sin, np.exp, np.tanh, np.cos, np.arctan, np.exp2, np.log1p, np.sin):
+        x = function(x)
+    return x
+
+
+def functions_in_turn(loop):
+    """How many elementary functions of a loop each need the one before, at most."""
+    lengths = {}
+    for let in (s for s in loop.body if isinstance(s, Let)):
+        before = max((lengths.get(name, 0) for name in let.operands), default=0)
+        lengths[let.name] = before + (let.primitive.name in RECIPES)
+    return max(lengths.values(), default=0)
+
+
+@pytest.mark.parametrize(
+    ("function", "tiles", "in_turn"),
+    [
+        (lambda x, y: np.log1p(np.exp(x)), 1, [1, 1]),
+        (lambda x, y: x * np.tanh(np.log1p(np.exp(x))), 2, [1, 1, 1]),
+        (lambda x, y: long_way(x), 2, [3, 3, 2]),  # not into more than three loops
+        (lambda x, y: np.log(np.exp(x) * y) + np.sin(y), 2, [1, 1]),  # sin beside exp
+        (lambda x, y: (np.log(np.exp(x) * y), np.sin(y)), 1, [1, 1]),  # and stored there
+        (lambda x, y: np.exp(x) ** (np.exp(x) + 1.0), 1, [1, 1]),  # exp(x) + 1 computed again
+        (lambda x, y: erf(np.log(x) * y) * erf(y - np.log(x)), 2, [1, 1]),
+        (lambda x, y: np.log1p(np.exp(x)).max(), 1, [1, 1]),
+        (lambda x, y: np.log1p(np.exp(x)) * (y.astype("i8") % 7), 2, [1, 0, 1]),
+        (lambda x, y: np.exp(np.sin(x)), None, []),  # too little work
+        (lambda x, y: np.sin(x) + np.exp(y) * np.log(x) - np.tanh(y), None, []),  # no chain
+        (lambda x, y: np.sqrt(np.sqrt(x * y) / y) / np.sqrt(x / y), None, []),  # no such function
+    ],
+)
+def test_chains_of_functions_are_cut(function, tiles, in_turn):
+    nest = mined(function, X, Y)
+    if tiles is None:
+        assert nest is None
+        return
+    assert len(nest.tiles) == tiles
+    assert list(map(functions_in_turn, innermost(nest))) == in_turn
 
 
 @pytest.mark.parametrize(("length", "split"), [(SHORT - 1, False), (SHORT, True)])
@@ -134,6 +184,32 @@ COMPILED = {
     "exact total": (lambda x, y, i, j: (np.rint(heavy(x)) * (i % 7)).sum(), (A, B, H, J)),
     "exact columns": (lambda x, y, i, j: (np.rint(heavy(x)) * (i % 7)).sum(axis=0), (P, Q, G, J)),
 }
+
+
+CHAINS = {
+    "map": (lambda x, y: np.log(np.tanh(np.exp(-x)) + y) * np.cos(y), (A, B)),
+    "float32": (lambda x, y: erf(np.log(x * y)), (A.astype("f4"), B.astype("f4"))),
+    "complex": (lambda x, y: np.exp(np.log(x + 1j * y) * 2.0), (A, B)),
+    "rows": (lambda x, y: np.log1p(np.exp(x[:, ::-1] * y)), (P, Q)),
+    "largest of columns": (lambda x, y: np.log1p(np.exp(x * y)).max(axis=0), (P, Q)),
+    "called": (lambda x, y: long_way(x), (A, B)),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_loops_of_a_cut_chain_are_vector_code_with_the_same_bits(name):
+    function, arguments = CHAINS[name]
+    results = []
+    for loops in (1, LOOPS):
+        with patch("axiomjit.passes.strip_mine.LOOPS", loops):
+            case = follow(function, *arguments)
+            plan = lowered(case).plan
+        with patch("axiomjit.runtime.execute.SERIAL_WORK", 0):  # in chunks, on threads
+            results.append(case.returned(BoundPlan(plan, case.values).run(case.arguments)))
+        (kernel,) = [step.kernel for step in plan.steps if isinstance(step, Launch)]
+        assert ("x0 = tile(" in kernel.source) is (loops > 1)
+    assert vector_loops(kernel) >= 2
+    np.testing.assert_array_equal(*results, strict=True)
 
 
 def kernels_of(case):
