@@ -1,4 +1,4 @@
-"""Numbers of the elementary functions: `python -m bench.coefficients` writes two modules of them.
+"""Numbers of the elementary functions: `python -m bench.coefficients` writes modules of them.
 
 `bench.minimax` has the method for coefficients, `bench.points` and modules beside it those for
 entries of tables. With names, only those are computed anew and printed.
@@ -172,7 +172,8 @@ NAMES = (*TARGETS, *TABLES)
 """Of all."""
 MODULES = {
     "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
-    "entries": ("Entries of tables", tuple(TABLES)),
+    "entries": ("Entries of tables", tuple(name for name in TABLES if name not in SINGLES)),
+    "single_entries": ("Entries of tables of float32", tuple(SINGLES)),
 }
 """What they hold."""
 

@@ -11,7 +11,7 @@ from 0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of C
 who have 1 + 2 x).
 """
 
-from axiomjit.runtime.vector_math import entries
+from axiomjit.runtime.vector_math import single_entries
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ERFC, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
@@ -37,7 +37,7 @@ def _pieces(m: Arithmetic, size: Value) -> tuple[Value, Value]:
     place = m.bits(size + 1.0) >> (m.mantissa - 3)
 
     def entry(row: int) -> Value:
-        part = entries.ERFC_PIECES[m.code][COUNT * row : COUNT * (row + 1)]
+        part = single_entries.ERFC_PIECES[m.code][COUNT * row : COUNT * (row + 1)]
         return m.lookup(f"erfc_{row}", part, place)
 
     t = size - entry(0)
@@ -54,10 +54,10 @@ def _erfc_of_singles(m: Arithmetic, x: Value) -> Value:
     shifted = m.fma(size * size, -PARTS * LOG2_E, magic)
     count, place = shifted - magic, m.bits(shifted)
     r = m.fma(count, -low, m.fma(-size, size, count * -high))
-    r = r + m.lookup("short_powers_rest", entries.SHORT_POWERS_REST[m.code], place)
+    r = r + m.lookup("short_powers_rest", single_entries.SHORT_POWERS_REST[m.code], place)
     rest = m.fma(r * r, m.fma(r, 1.0 / 6.0, m.constant(0.5)), r)
     value, beside = _pieces(m, size)
-    power = m.lookup("short_powers", entries.SHORT_POWERS[m.code], place)
+    power = m.lookup("short_powers", single_entries.SHORT_POWERS[m.code], place)
     beside = beside * power
     main = value * power
     result = main + m.fma(main + beside, rest, beside)

@@ -7,7 +7,7 @@ from axiomjit.runtime.vector_math import pieces
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ERF, ERFC_LOG, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
-from axiomjit.runtime.vector_math.entries import ERF_PIECES
+from axiomjit.runtime.vector_math.single_entries import ERF_PIECES
 from axiomjit.runtime.vector_math.pieces import piecewise
 
 BEND = 0.96
