@@ -7,8 +7,8 @@ from axiomjit.runtime.vector_math import pieces
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ERF, ERFC_LOG, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
-from axiomjit.runtime.vector_math.single_entries import ERF_PIECES
 from axiomjit.runtime.vector_math.pieces import piecewise
+from axiomjit.runtime.vector_math.single_entries import ERF_PIECES
 
 BEND = 0.96
 """Below this erf is a polynomial of x and x**2."""
