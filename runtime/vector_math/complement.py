@@ -82,9 +82,8 @@ def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
     inverse = inverse * other
     first, second = AT_3
     part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
-    above = part + first
-    main = above * inverse
-    left = m.fma(-main, divisor, above) + ((first - above) + part)
+    main = (part + first) * inverse
+    left = m.fma(-main, divisor, m.constant(first)) + part
     left = m.fma(-main, m.fma(size, RISE, 1.0 - divisor), left) * inverse
     result = main + m.fma(main, rest, m.fma(left, rest, left))
     far = m.scaled(result, whole)
