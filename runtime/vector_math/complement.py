@@ -78,7 +78,8 @@ def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
     rest = m.fma(r * r, m.parallel(r, r * r, EXP["f8"]), r)
     divisor, other = m.fma(size, RISE, m.constant(1.0)), size + 3.0
     inverse = 1.0 / (divisor * other)
-    t = (size - 3.0) * divisor * inverse
+    t = (size - 3.0) * (divisor * inverse)
+    t = m.fma(m.fma(-t, other, size - 3.0), divisor * inverse, t)
     inverse = inverse * other
     first, second = AT_3
     part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
