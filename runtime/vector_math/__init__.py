@@ -10,7 +10,8 @@ To add a function:
    no branch, no table in memory but those of `lookup`, float32 and float64 by `m.code`. Other
    recipes may be called.
 2. Let a polynomial be fitted: a `Target` in `bench/coefficients.py`, then
-   `python -m bench.coefficients`, which writes `coefficients.py`; `entries.py` has tables.
+   `python -m bench.coefficients`, which writes `coefficients.py`; tables are in `entries.py`
+   and `single_entries.py`.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/primitives.py` (`_elementary`), and for
    complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
    `runtime/complex_rules.py`.

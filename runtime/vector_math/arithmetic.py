@@ -71,6 +71,10 @@ class Arithmetic(ABC):
         """The float with these bits."""
 
     @abstractmethod
+    def integer(self, x: Value) -> Value:
+        """The nearest integer, of two the even one; of numbers beyond integers and NaN any."""
+
+    @abstractmethod
     def to_float(self, whole: Value) -> Value:
         """An integer as a float."""
 
@@ -184,12 +188,15 @@ class Arithmetic(ABC):
         magic = 1.5 * 2.0 ** (self.mantissa - bits)
         return x - ((x + magic) - magic)
 
-    def scaled(self, x: Value, whole: Value) -> Value:
-        """x * 2**whole for x near 1, rounded once where that is below the normal numbers.
+    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Value:
+        """x * 2**floor(exponent) for x near 1, rounded once where that is below the normal numbers.
 
-        The exponent may be twice beyond that of normal numbers; where it is NaN so is x.
+        The exponent is a multiple of 1 / parts, a power of 2. It may be twice beyond that of normal
+        numbers; where it is NaN so is x.
         """
-        exponent = self.nearest_whole(whole, 1.0)[1]
+        if parts > 1:
+            exponent = exponent - (0.5 - 0.5 / parts)
+        exponent = self.nearest_whole(exponent, 1.0)[1]
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 

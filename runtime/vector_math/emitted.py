@@ -8,7 +8,7 @@ from llvmlite import ir
 from axiomjit.processor import vector_bytes
 from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
-from axiomjit.runtime.vector_math.definitions import call
+from axiomjit.runtime.vector_math.definitions import call, call_as
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
@@ -162,6 +162,14 @@ class Emitted(Arithmetic):
             self.builder, self.builder.bitcast(bits.value, of_lanes(FLOATS[self.code], self.lanes))
         )
 
+    def integer(self, x: Value) -> Lane:
+        """The nearest integer."""
+        kind = of_lanes(INTEGERS[self.code], self.lanes)
+        floats, integers = (f"{letter}{8 * int(self.code[1])}" for letter in "fi")
+        vector = f"v{self.lanes}" if self.lanes > 1 else ""
+        name = f"llvm.lrint.{vector}{integers}.{vector}{floats}"
+        return self.lane(call_as(self.builder, name, kind, [x.value]))
+
     def to_float(self, whole: Value) -> Lane:
         """An integer as a float."""
         return Lane(
@@ -261,9 +269,13 @@ class Emitted(Arithmetic):
         """The exponent of that power."""
         return self._step("binade", x)
 
-    def scaled(self, x: Value, whole: Value) -> Lane:
-        """x * 2**whole."""
-        return self._step("scaled", x, whole)
+    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Lane:
+        """x * 2**floor(exponent)."""
+
+        def basic(m: Emitted, x: Lane, exponent: Lane) -> Value:
+            return Arithmetic.scaled(m, x, exponent, parts)
+
+        return self._chosen(f"scaled_{parts}", native.SCALED, basic, x, exponent)
 
     def log_limits(self, x: Value, result: Value) -> Lane:
         """The limits of a logarithm where x is not a positive finite number, else the result."""

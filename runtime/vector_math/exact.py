@@ -134,6 +134,12 @@ class Exact(Arithmetic):
         """The float with these bits."""
         return bits.view(self.float_type)
 
+    def integer(self, x: Value) -> Value:
+        """The nearest integer, of two the even one; of numbers beyond integers and NaN any."""
+        limit = 2.0 ** (8 * x.dtype.itemsize - 2)
+        safe = np.where(abs(x) < limit, x, self.float_type(0))
+        return np.rint(safe).astype(self.int_type)[()]
+
     def to_float(self, whole: Value) -> Value:
         """An integer as a float."""
         return whole.astype(self.float_type)

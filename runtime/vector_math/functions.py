@@ -6,7 +6,8 @@ from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
 from axiomjit.runtime.vector_math.areas import arccosh, arcsinh, arctanh, hypot
 from axiomjit.runtime.vector_math.arithmetic import Value
 from axiomjit.runtime.vector_math.circular import cos, sin, tan
-from axiomjit.runtime.vector_math.error_function import erf, erfc
+from axiomjit.runtime.vector_math.complement import erfc
+from axiomjit.runtime.vector_math.error_function import erf
 from axiomjit.runtime.vector_math.exponential import exp, exp2, expm1
 from axiomjit.runtime.vector_math.hyperbolic import cosh, sinh, tanh
 from axiomjit.runtime.vector_math.logarithm import log, log1p, log2, log10

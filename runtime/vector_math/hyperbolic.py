@@ -9,9 +9,9 @@ from axiomjit.runtime.vector_math import pieces
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import COSH, EXPM1_TWICE, SINH
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
-from axiomjit.runtime.vector_math.entries import TANH_PIECES
 from axiomjit.runtime.vector_math.exponential import ASKEW
 from axiomjit.runtime.vector_math.pieces import piecewise
+from axiomjit.runtime.vector_math.single_entries import TANH_PIECES
 
 REACH = {"f4": 89.7, "f8": 710.8}
 """Beyond this sinh and cosh are infinite; half of them at this is a number."""

@@ -139,12 +139,12 @@ class Instruction(NamedTuple):
     """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
 
 
+SCALED = Instruction(_scaled)
 UNCHANGED = Instruction(lambda builder, x: x)
 """What does a step that vectors have no need of."""
 INSTRUCTIONS: dict[str, Instruction] = {
     "significand": Instruction(_significand),
     "binade": Instruction(_binade),
-    "scaled": Instruction(_scaled),
     "log_limits": Instruction(_fixed(LOGARITHM_LIMITS)),
     "ends_kept": Instruction(_fixed(ENDS)),
     "odd_sign": Instruction(_odd_sign),

@@ -26,9 +26,13 @@ OF_ALL = {
 }
 OF_SMALL = {
     "reduced": lambda m, x: m.reduced(x, 3) + 0.0,
+    "integer": lambda m, x: m.to_float(m.integer(m.select(x == x, x * 4.0, 0.0))),
     "reduced to whole numbers": lambda m, x: m.reduced(x, 0) + 0.0,
 }
-OF_TWO = {"scaled": lambda m, x, y: m.scaled(x, y)}
+OF_TWO = {
+    "scaled": lambda m, x, y: m.scaled(x, y),
+    "scaled by floors": lambda m, x, y: m.scaled(x, y * 0.125, 8),
+}
 
 
 def numbers(code):

@@ -45,6 +45,7 @@ MAY_IMPORT = {
     "bench": {
         *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
         *("axiomjit.commands", "axiomjit.runtime.schedule", "axiomjit.runtime.compile_source"),
+        "axiomjit.runtime.vector_math.complement",
         "axiomjit.runtime.vector_math.exact",
         "axiomjit.runtime.vector_math.functions",
         "axiomjit.runtime.vector_math.pieces",

@@ -1,0 +1,96 @@
+"""The complement of the error function.
+
+erfc(x) = exp(-x**2) g(x) for x >= 0, and 2 - erfc(-x) below.
+
+In float32 exp(-x**2) = 2**(k / 32) e**r, whose power T is a number of 12 bits, and g(x) = V + d, V
+a number of 12 bits at a point of the piece of x, d a polynomial of the distance to it. So T V has
+no error, and what is added to it is small (a table-driven method, as P. T. P. Tang's).
+
+In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), whose numerator p varies little
+from 0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36, 1981,
+who have 1 + 2 x).
+"""
+
+from axiomjit.runtime.vector_math import single_entries
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.coefficients import ERFC, EXP
+from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
+
+AT_3 = (0.783130036418581, 5.420516985876799e-19)
+"""exp(9) erfc(3) 35 / 8."""
+RISE = 9 / 8
+"""Near 2 / sqrt(pi), so that p is flat at 0."""
+COUNT = PARTS = 32
+"""Of pieces, and of the powers from 1 to 2."""
+DEGREE = 5
+"""Of the polynomials of pieces."""
+LAST = {"f4": 10.1, "f8": 28.0}
+"""Here and beyond erfc is 0."""
+STEP = (0.02166748046875, -6.631076303165173e-06)
+"""log(2) / PARTS as a sum whose first part has 11 bits."""
+LOW = -121.0
+"""Below 2 to this exponent results may be below normal numbers."""
+
+
+def _pieces(m: Arithmetic, size: Value) -> tuple[Value, Value]:
+    """V and d."""
+    place = m.bits(size + 1.0) >> (m.mantissa - 3)
+
+    def entry(row: int) -> Value:
+        part = single_entries.ERFC_PIECES[m.code][COUNT * row : COUNT * (row + 1)]
+        return m.lookup(f"erfc_{row}", part, place)
+
+    t = size - entry(0)
+    slope = entry(DEGREE + 1)
+    for row in range(DEGREE, 1, -1):
+        slope = m.fma(slope, t, entry(row))
+    return entry(1), slope * t
+
+
+def _erfc_of_singles(m: Arithmetic, x: Value) -> Value:
+    """As above; numbers below the normal ones are made as integers, which takes no longer."""
+    size = m.select(abs(x) > LAST["f4"], LAST["f4"], abs(x))
+    magic, (high, low) = 1.5 * 2.0**m.mantissa, STEP
+    shifted = m.fma(size * size, -PARTS * LOG2_E, magic)
+    count, place = shifted - magic, m.bits(shifted)
+    r = m.fma(count, -low, m.fma(-size, size, count * -high))
+    r = r + m.lookup("short_powers_rest", single_entries.SHORT_POWERS_REST[m.code], place)
+    rest = m.fma(r * r, m.fma(r, 1.0 / 6.0, m.constant(0.5)), r)
+    value, beside = _pieces(m, size)
+    power = m.lookup("short_powers", single_entries.SHORT_POWERS[m.code], place)
+    beside = beside * power
+    main = value * power
+    result = main + m.fma(main + beside, rest, beside)
+    exponent = count * (1.0 / PARTS)
+    few = exponent < LOW
+    result = m.scaled(result, m.select(few, exponent + 149.0, exponent), PARTS)
+    far = m.select(few, m.number(m.integer(result)), result)
+    return m.select(x < 0.0, 2.0 - far, far)
+
+
+def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
+    """As above; both quotients have one division, whose loss is found by multiplying back."""
+    size = m.select(abs(x) > LAST["f8"], LAST["f8"], abs(x))
+    high, low = LN2["f8"]
+    square = size * size
+    whole = m.nearest_whole(square, -LOG2_E)[0]
+    r = m.fma(whole, -high, -square) - m.fma(whole, low, m.fma(size, size, -square))
+    rest = m.fma(r * r, m.parallel(r, r * r, EXP["f8"]), r)
+    divisor, other = m.fma(size, RISE, m.constant(1.0)), size + 3.0
+    inverse = 1.0 / (divisor * other)
+    t = (size - 3.0) * divisor * inverse
+    inverse = inverse * other
+    first, second = AT_3
+    part = m.fma(t, m.parallel(t, t * t, ERFC["f8"]), second)
+    above = part + first
+    main = above * inverse
+    left = m.fma(-main, divisor, above) + ((first - above) + part)
+    left = m.fma(-main, m.fma(size, RISE, 1.0 - divisor), left) * inverse
+    result = main + m.fma(main, rest, m.fma(left, rest, left))
+    far = m.scaled(result, whole)
+    return m.select(x < 0.0, 2.0 - far, far)
+
+
+def erfc(m: Arithmetic, x: Value) -> Value:
+    """1 - erf(x)."""
+    return _erfc_of_singles(m, x) if m.code == "f4" else _erfc_of_doubles(m, x)
