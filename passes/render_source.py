@@ -7,6 +7,7 @@ iterators and values are numbered by first use, so equal nests give equal text a
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -152,11 +153,12 @@ class _Writer:
 
     def place(self, storage: Storage, index: Index) -> str:
         """A buffer and the index of an element, as an expression of iterators and lengths."""
+        if storage in self.scratch:
+            return f"{self.scratch[storage]}, {self.step(index.terms[-1][0])}"
         parts = []
         for name, stride in index.terms:
             iterator = self.named("i", name)
-            inside = storage in self.scratch
-            factor = str(stride.constant) if inside else self.length(stride, baked=1)
+            factor = self.length(stride, baked=1)
             parts.append(iterator if factor == "1" else f"{iterator} * {factor}")
         if index.offset.constant != 0 or not parts:
             parts.append(self.length(index.offset))
@@ -165,34 +167,41 @@ class _Writer:
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
         indent = "    " * depth
+        walks = Counter(_walk(stmt) for stmt in body if isinstance(stmt, For))
+        bounds: dict[tuple[str, str] | None, tuple[str, ...]] = {}
         for stmt in body:
-            if isinstance(stmt, For):
-                yield f"{indent}{self.loop(stmt, grid and stmt.kind == 'map')}"
-                if stmt.block is not None:
-                    self.blocks[stmt.iterator] = self.start(stmt)
-                    self.extents[stmt.iterator] = stmt.extent
-                yield from self.body(stmt.body, depth + 1, grid=False)
-            else:
+            if not isinstance(stmt, For):
                 yield from (indent + line for line in self.statement(stmt))
+                continue
+            walk = _walk(stmt)
+            if walk is not None and walks[walk] > 1 and walk not in bounds:
+                start, stop = self.fresh("k"), self.fresh("e")
+                yield f"{indent}{start} = {self.start(stmt)}"
+                yield f"{indent}{stop} = {self.limits(stmt, start)[-1]}"
+                bounds[walk] = start, stop
+            limits = bounds.get(walk) or self.limits(stmt, grid=grid and stmt.kind == "map")
+            if stmt.block is not None:
+                self.blocks[stmt.iterator] = limits[0] if walk in bounds else self.start(stmt)
+                self.extents[stmt.iterator] = stmt.extent
+            yield f"{indent}for {self.named('i', stmt.iterator)} in range({', '.join(limits)}):"
+            yield from self.body(stmt.body, depth + 1, grid=False)
 
     def start(self, loop: For) -> str:
         """The first step of a loop over a block."""
         assert loop.block is not None
         return f"{self.named('i', loop.block.outer)} * {self.length(loop.block.size)}"
 
-    def loop(self, loop: For, grid: bool) -> str:
-        """The head of a loop."""
+    def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
+        """What a loop ranges over; `start` names the first step of its block."""
         first, last = (dim(0), loop.extent) if loop.span is None else loop.span
         starts = [] if first.constant == 0 else [self.length(first)]
         stops = [] if grid and last is loop.extent else [self.stop(first, last)]
         if grid:
             starts, stops = ["lo", *starts], ["hi", *stops]
         elif loop.block is not None:
-            start = self.start(loop)
+            start = start or self.start(loop)
             starts, stops = [start, *starts], [f"{start} + {self.length(loop.block.size)}", *stops]
-        limits = [_extreme("max", starts)] if starts else []
-        limits.append(_extreme("min", stops))
-        return f"for {self.named('i', loop.iterator)} in range({', '.join(limits)}):"
+        return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def stop(self, first: Dim, last: Dim) -> str:
         """Where a span stops; a short one says so, that LLVM makes no vector code of it."""
@@ -247,15 +256,14 @@ class _Writer:
             return f"complex_of({part}({value.real!r}), {part}({value.imag!r}))"
         return f"{cast_name(code(state.dtype))}({value!r})"
 
-    def lane(self, state: State) -> str:
-        """The cell of the current step of the lanes."""
-        assert state.lanes is not None
-        return f"{self.named('i', state.lanes)} - {self.blocks[state.lanes]}"
+    def step(self, iterator: str) -> str:
+        """Which step of its block a loop is at."""
+        return f"{self.named('i', iterator)} - {self.blocks[iterator]}"
 
     def cell(self, state: State) -> str:
         """The value of a state, of the current lane where it has lanes."""
         name = self.named("s", state.name)
-        return name if state.lanes is None else f"load({name}, {self.lane(state)})"
+        return name if state.lanes is None else f"load({name}, {self.step(state.lanes)})"
 
     def alloc(self, stmt: Alloc) -> Iterator[str]:
         """Open a state, or the tree of its blocks."""
@@ -284,7 +292,7 @@ class _Writer:
             return f"{name} = {accumulator.lane.format(name, value)}"
         dtype = code(state.dtype)
         combined = accumulator.combine.written((self.cell(state), value), (dtype, dtype), dtype)
-        return f"store({name}, {self.lane(state)}, {combined})"
+        return f"store({name}, {self.step(state.lanes)}, {combined})"
 
     def width(self, state: State) -> str:
         """How many lanes the tile has here."""
@@ -309,6 +317,11 @@ class _Writer:
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"
         return f"drain_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"
+
+
+def _walk(loop: For) -> tuple[str, str] | None:
+    """What loops beside each other over all of the same block have in common."""
+    return (loop.iterator, loop.block.outer) if loop.block and loop.span is None else None
 
 
 def _extreme(function: str, values: list[str]) -> str:

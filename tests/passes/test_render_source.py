@@ -1,5 +1,6 @@
 """Generated source: readable, specialised for what it bakes, keyed by its text alone."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.plan_ir import Launch
-from tests.graphs import follow, lowered
-from tests.passes.examples import example, l2, mapped, numbers
+from axiomjit.runtime.plain import plain_names
+from tests.graphs import follow, lowered, small_forms
+from tests.passes.examples import NAMES, example, l2, mapped, numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +28,8 @@ def keys(function, *arguments):
 
 
 @pytest.mark.parametrize(
-    "name", ["l2", "rows_and_columns", "mapped", "products", "tests", "masked", "complexes"]
+    "name",
+    ["l2", "rows_and_columns", "mapped", "products", "tests", "masked", "complexes", "chained"],
 )
 def test_source_golden(golden, name):
     golden("\n".join(kernel.source for kernel in kernels(example(name))))
@@ -101,3 +104,14 @@ def test_mapped_source_means_what_numpy_does():
     (kernel,) = kernels(follow(mapped, numbers(6, 7), numbers(6, 7)))
     assert "select(" in kernel.source
     assert kernel.source.startswith("def kernel(w, lo, hi):\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_variable_however_high_its_number_has_the_name_of_a_function(name):
+    with small_forms():
+        sources = [kernel.source for kernel in kernels(example(name))]
+    tree = ast.walk(ast.parse("\n".join(sources)))
+    variables = {n.id for n in tree if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    assert variables
+    others = {f"{name.rstrip('0123456789')}{number}" for name in variables for number in range(129)}
+    assert others.isdisjoint(plain_names([]))
