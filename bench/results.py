@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from axiomjit.bench.records import Result, read_result, write_result
+from axiomjit.bench.records import (
+    NUMPY,
+    OURS,
+    Case,
+    Result,
+    Run,
+    Timing,
+    read_result,
+    write_result,
+)
+from axiomjit.bench.standings import standing
 from axiomjit.errors import BenchError
 from axiomjit.records import Record
 
@@ -43,9 +53,28 @@ def kept(folder: Path = FOLDER) -> tuple[Result, ...]:
 
 
 def shortened(result: Result) -> Result:
-    """The same result, smaller: without samples, numbers with five digits."""
-    short: Result = _short(result)
+    """The same result, smaller: without samples but what they say, numbers with five digits."""
+    cases = tuple(_settled(case) for case in result.cases)
+    short: Result = _short(result.replace(cases=cases))
     return short
+
+
+def _settled(case: Case) -> Case:
+    """The case with how axiomjit stands against each peer written down."""
+
+    def settled(run: Run, timing: Timing) -> Timing:
+        own = run.peer in (OURS, NUMPY)  # NumPy's own timing says it already
+        found = None if own else standing(case, run.peer, timing.threads)
+        ours_by_this = (found.ratio, found.low, found.high) if found else ()
+        written: Timing = timing.replace(ours_by_this=ours_by_this)
+        return written
+
+    runs = tuple(
+        run.replace(timings=tuple(settled(run, timing) for timing in run.timings))
+        for run in case.runs
+    )
+    written: Case = case.replace(runs=runs)
+    return written
 
 
 def _short(value: Any) -> Any:

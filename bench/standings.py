@@ -50,7 +50,7 @@ class Contest:
             case.name: {
                 peer: found
                 for peer in self.peers
-                if (found := _standing(case, peer, threads)) is not None
+                if (found := standing(case, peer, threads)) is not None
             }
             for case in result.cases
         }
@@ -108,7 +108,8 @@ def rivals(result: Result) -> tuple[str, ...]:
     return tuple(p.name for p in result.peers if p.name != OURS and p.name in timed)
 
 
-def _standing(case: Case, peer: str, threads: int) -> Standing | None:
+def standing(case: Case, peer: str, threads: int) -> Standing | None:
+    """How axiomjit stands against a peer in a case, None where one of the two has no time."""
     runs = (case.run(OURS), case.run(peer))
     ours, theirs = (run.at(threads) if run else None for run in runs)
     if ours is None or theirs is None:
@@ -119,7 +120,9 @@ def _standing(case: Case, peer: str, threads: int) -> Standing | None:
     if pairs and all(len(a) == len(b) for a, b in pairs):
         drawn = ratio_interval([a for a, _ in pairs], [b for _, b in pairs])
         return Standing(peer, drawn.median, drawn.low, drawn.high)
-    # A file kept without samples: the intervals of the two medians, as if independent.
+    if theirs.ours_by_this:
+        return Standing(peer, *theirs.ours_by_this)
+    # Neither samples nor what they said: the intervals of the two medians, as if independent.
     ratio = ours.median_s / theirs.median_s
     below = exp(hypot(log(ours.median_s / ours.low_s), log(theirs.high_s / theirs.median_s)))
     above = exp(hypot(log(ours.high_s / ours.median_s), log(theirs.median_s / theirs.low_s)))

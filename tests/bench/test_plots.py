@@ -8,6 +8,7 @@ from axiomjit.bench import units
 from axiomjit.bench.markup import Markup, join, tag
 from axiomjit.bench.plots import Axis, breakable, plot
 from axiomjit.bench.records import NUMPY, OURS
+from axiomjit.bench.results import shortened
 from axiomjit.bench.scales import Bands, DateScale, LinearScale, LogScale, log_scale
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest, Standing
 from tests.bench.html_tree import read_html
@@ -152,6 +153,22 @@ def test_standings_without_samples_combine_the_two_intervals():
     assert found.ratio == pytest.approx(0.27 / 2.2)
     assert found.low == pytest.approx(found.ratio * 0.972, rel=1e-3)
     assert found.high == pytest.approx(found.ratio * 1.0285, rel=1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_standings_of_a_kept_result_are_those_of_its_samples(threads):
+    made = result()
+    contest, kept = Contest(made, threads), shortened(made)
+    assert {t.samples_s for c in kept.cases for r in c.runs for t in r.timings} == {()}
+    found = [
+        (own, contest.against(case, own.peer))
+        for case in kept.cases
+        for own in Contest(kept, threads).standings(case)
+    ]
+    assert {own.peer for own, _ in found} == set(contest.peers)
+    for own, full in found:
+        assert own.ratio == pytest.approx(full.ratio, rel=1e-4)
+        assert (own.low, own.high) == pytest.approx((full.low, full.high), rel=1e-4)
 
 
 def test_scores_are_geometric_means():
