@@ -6,12 +6,14 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from mpmath import erfc, exp, log, mpf, pi, workprec
 
 import axiomjit
 from axiomjit.bench.accuracy import measure
 from axiomjit.bench.accuracy_cases import CASES, samples
 from axiomjit.bench.coefficients import MODULES, table
 from axiomjit.errors import GraphTypeError
+from axiomjit.runtime.vector_math import complement, constants
 from axiomjit.runtime.vector_math.exact import Exact, fma_of_integers
 from axiomjit.runtime.vector_math.functions import RECIPES
 from tests.runtime.kernels import near, same_bits
@@ -26,6 +28,24 @@ RNG = np.random.default_rng(11)
 def test_the_table_is_what_the_script_makes(module, name):
     held = import_module(f"axiomjit.runtime.vector_math.{module}")
     assert getattr(held, name) == table(name)
+
+
+SUMS = [
+    *((lambda: log(2), pair, code) for code, pair in constants.LN2.items()),
+    *((lambda: 1 / log(2), pair, code) for code, pair in constants.LOG2_OF_E.items()),
+    *((lambda: 1 / log(10), pair, code) for code, pair in constants.LOG10_OF_E.items()),
+    *((lambda: pi / 2, pair, code) for code, pair in constants.HALF_PI.items()),
+    (lambda: log(2) / complement.PARTS, complement.STEP, "f4"),
+    (lambda: exp(9) * erfc(3) * (1 + 3 * mpf(complement.RISE)), complement.AT_3, "f8"),
+]
+
+
+@pytest.mark.parametrize(("exact", "pair", "code"), SUMS)
+def test_constants_of_two_parts_are_as_near_as_their_sum_can_be(exact, pair, code):
+    first, second = (float(np.array(part, code)) for part in pair)
+    with workprec(200):
+        off = abs(exact() - first - second)
+    assert off <= 0.51 * np.spacing(np.array(abs(second), code))
 
 
 def operands_of_fma(code, count=4000):
