@@ -15,7 +15,7 @@ from typing import Any
 from mpmath import mp, mpf
 
 from axiomjit.bench.minimax import rounded
-from axiomjit.bench.pieces import DENSITY
+from axiomjit.bench.pieces import fit
 from axiomjit.runtime.vector_math.complement import COUNT, DEGREE, LAST, PARTS
 
 SHORT = 12
@@ -54,21 +54,11 @@ def _point(low: Any, high: Any) -> tuple[Any, Any]:
 def _piece(low: Any, high: Any) -> list[float]:
     """The point, the value, and the coefficients of what is beside it."""
     point, value = _point(low, high) if low > 0 else (mpf(0), mpf(1))
-    points = DENSITY * DEGREE
-    turns = ((1 - mp.cos(mp.pi * (k + mpf(0.5)) / points)) / 2 for k in range(points))
-    xs = [low + (high - low) * turn for turn in turns]
-    exact = [_function(x) for x in xs]
-    left = [1 - value / y for y in exact]
-    found = [float(point), float(value)]
-    for power in range(1, DEGREE + 1):
-        rows = [
-            [(x - point) ** k / y for k in range(power, DEGREE + 1)]
-            for x, y in zip(xs, exact, strict=True)
-        ]
-        best = mpf(rounded(mp.lu_solve(mp.matrix(rows), mp.matrix(left))[0], "f4"))
-        found.append(float(best))
-        left = [rest - best * row[0] for rest, row in zip(left, rows, strict=True)]
-    return found
+    terms = [
+        lambda x, power=power: (x - point) ** power / _function(x) for power in range(1, DEGREE + 1)
+    ]
+    found = fit(low, high, lambda x: 1 - value / _function(x), terms)
+    return [float(point), float(value), *found]
 
 
 def pieces(code: str) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ the next ones are found, which make up for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -34,27 +34,38 @@ def _bounds(pieces: Pieces) -> dict[int, tuple[Any, Any, Any]]:
     return result
 
 
+def fit(
+    low: Any, high: Any, left: Callable[[Any], Any], terms: Sequence[Callable[[Any], Any]]
+) -> list[float]:
+    """The float32 coefficients of terms whose sum is nearest to what is left, from low to high.
+
+    Both are parts of the result, so that errors are relative ones.
+    """
+    points = DENSITY * len(terms)
+    turns = ((1 - mp.cos(mp.pi * (k + mpf(0.5)) / points)) / 2 for k in range(points))
+    xs = [low + (high - low) * turn for turn in turns]
+    rest = [left(x) for x in xs]
+    rows = [[term(x) for term in terms] for x in xs]
+    found: list[float] = []
+    for k in range(len(terms)):
+        matrix = mp.matrix([row[k:] for row in rows])
+        best = mpf(rounded(mp.lu_solve(matrix, mp.matrix(rest))[0], "f4"))
+        found.append(float(best))
+        rest = [value - best * row[k] for value, row in zip(rest, rows, strict=True)]
+    return found
+
+
 def _piece(
     bounds: tuple[Any, Any, Any], function: Callable[[Any], Any], pieces: Pieces
 ) -> list[float]:
     """The coefficients of a piece."""
     point, low, high = bounds
-    powers = range(pieces.degree + 1)
-    points = DENSITY * len(powers)
-    turns = ((1 - mp.cos(mp.pi * (k + mpf(0.5)) / points)) / 2 for k in range(points))
-    xs = [low + (high - low) * turn for turn in turns]
-    parts = [min(x, mpf(pieces.bound)) / function(x) for x in xs]
-    left = [1 - part for part in parts]
-    found: list[float] = []
-    for power in powers:
-        rows = [
-            [part * (x - point) ** k for k in powers[power:]]
-            for x, part in zip(xs, parts, strict=True)
-        ]
-        best = mpf(rounded(mp.lu_solve(mp.matrix(rows), mp.matrix(left))[0], "f4"))
-        found.append(float(best))
-        left = [rest - best * row[0] for rest, row in zip(left, rows, strict=True)]
-    return found
+
+    def part(x: Any) -> Any:
+        return min(x, mpf(pieces.bound)) / function(x)
+
+    terms = [lambda x, k=k: part(x) * (x - point) ** k for k in range(pieces.degree + 1)]
+    return fit(low, high, lambda x: 1 - part(x), terms)
 
 
 def table(pieces: Pieces, function: Callable[[Any], Any], code: str) -> tuple[float, ...]:
