@@ -51,9 +51,12 @@ class Program:
         return Evaluated(self.stages.graph, lengths)
 
 
+_PASSED_OVER: Final = frozenset({"warn", "ignore"})
+
+
 def user_traps_errors() -> bool:
     """Whether np.errstate asks for more than warnings, which only NumPy itself can give."""
-    return any(how not in ("warn", "ignore") for how in np.geterr().values())
+    return not _PASSED_OVER.issuperset(np.geterr().values())
 
 
 class Evaluated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -171,14 +172,14 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     template += [_length_word(length, lengths) for length in step.lengths]
     behind = len(template)
     template += [0] * (2 * len(names) if kernel.checked else 0)
-    words_type = ctypes.c_int64 * len(template)
+    words_type, prepared = ctypes.c_int64 * len(template), array("q", template).tobytes()
     combines = step.kernel.combines
     finest = max(1, grid * CHUNK_WORK // max(work, 1))
 
     def launch(arrays: Arrays, arguments: Sequence[object]) -> None:
-        words = memory.block(words_type, template)
+        words = memory.block(words_type, prepared)
         for k, name in enumerate(names, front):
-            words[k] = arrays[name].__array_interface__["data"][0]
+            words[k] = memory.address(arrays[name])
         for k, position, dtype in given:
             for word, bits in enumerate(_bits(arguments[position], dtype), k):
                 words[word] = bits

@@ -221,19 +221,23 @@ def threads(n: int) -> Iterator[None]:
 
 
 def available_threads() -> int:
-    """Threads that a call may use now: CPUs, container quota, environment and `threads(n)`."""
+    """Threads that a call may use now: CPUs, container quota, environment and `threads(n)`.
+
+    The environment is looked at once, by the first call.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
-    limits = [len(affinity(0)) if affinity else os.cpu_count() or 1, _quota(), _LIMIT.count]
-    for variable in ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS"):
-        first = os.environ.get(variable, "").split(",")[0].strip()
-        limits.append(int(first) if first.isdecimal() and int(first) else None)
+    limits = (len(affinity(0)) if affinity else os.cpu_count() or 1, granted(), _LIMIT.count)
     return min(limit for limit in limits if limit is not None)
 
 
 @lru_cache(maxsize=1)
-def _quota() -> int | None:
-    """CPUs that the control group grants to this process, rounded up; None without a limit."""
-    return read_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+def granted() -> int | None:
+    """What environment and control group let this process have; None without a limit."""
+    limits = [read_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
+    for variable in ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS"):
+        first = os.environ.get(variable, "").split(",")[0].strip()
+        limits.append(int(first) if first.isdecimal() and int(first) else None)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def read_quota(table: Path, mount: Path) -> int | None:

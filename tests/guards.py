@@ -74,11 +74,10 @@ def guard_pages(side):
         pages, start = room(math.prod(shape) * dtype.itemsize, side)
         return np.ndarray(shape, dtype, pages, start)
 
-    def block(kind, values):
+    def block(kind, words):
         pages, start = room(ctypes.sizeof(kind), side)
-        words = kind.from_buffer(pages, start)
-        words[:] = values
-        return words
+        pages[start : start + len(words)] = words
+        return kind.from_buffer(pages, start)
 
     with patch.multiple(memory, empty=empty, block=block):
         yield

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from axiomjit.runtime.schedule import available_threads, read_quota, run_chunks, threads
+from axiomjit.runtime.schedule import available_threads, granted, read_quota, run_chunks, threads
 
 
 class Recorder:
@@ -191,9 +191,18 @@ def test_fork_after_use():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_threads_is_a_nesting_limit_of_this_thread(monkeypatch):
-    monkeypatch.delenv("AXIOMJIT_NUM_THREADS", raising=False)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+@pytest.fixture(name="environment")
+def make_environment(monkeypatch):
+    """An environment without limits, looked at anew after changes."""
+    for variable in ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(variable, raising=False)
+    granted.cache_clear()
+    yield monkeypatch
+    granted.cache_clear()
+
+
+@pytest.mark.usefixtures("environment")
+def test_threads_is_a_nesting_limit_of_this_thread():
     machine = available_threads()
     seen = []
     with threads(1):
@@ -210,12 +219,11 @@ def test_threads_is_a_nesting_limit_of_this_thread(monkeypatch):
 
 
 @pytest.mark.parametrize("variable", ["AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS"])
-def test_environment_limits(monkeypatch, variable):
-    monkeypatch.delenv("AXIOMJIT_NUM_THREADS", raising=False)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+def test_environment_limits(environment, variable):
     machine = available_threads()
     for text, expected in (("1", 1), ("1,4", 1), ("many", machine), ("0", machine), ("", machine)):
-        monkeypatch.setenv(variable, text)
+        environment.setenv(variable, text)
+        granted.cache_clear()
         assert available_threads() == expected
 
 
