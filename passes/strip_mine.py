@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
 from axiomjit.dims import Scope, bound, dim
 from axiomjit.dtypes import DType, code
+from axiomjit.operation_times import operation_time
+from axiomjit.passes.estimate_time import estimate_time
 from axiomjit.passes.loop_ir import (
     Block,
     Fold,
@@ -42,8 +45,12 @@ HIDDEN: Final = 10
 """Additions per step that scalar code does while it waits for a division."""
 LOOPS: Final = 3
 """Loops that a chain of elementary functions is cut into at most: each takes time to compile."""
-WORK: Final = 50
-"""Additions per step from which on it pays to cut such a chain."""
+SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
+"""Of the longest chain of operations, what a loop may have of it: cuts to choose from."""
+WORTH: Final = 0.97
+"""A cut is made if it takes this share of the time, or less, of the loop as it is."""
+ENTRY: Final = 1.0
+"""Cycles per vector that entering and leaving one more loop takes."""
 CROSSING: Final = 2
 """What it costs to store a value in a tile and load it from there, in additions."""
 
@@ -83,9 +90,11 @@ def _strips(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[St
     """The loop split, where that is allowed and pays."""
     if not _may_split(loop):
         return (loop,)
-    split = _Split(loop)
+    split = _best_split(loop)
+    if split is None:
+        return (loop,)
     size = _strip(loop, sum(dtype.itemsize for dtype in split.tiles.values()))
-    if not split.pays or size is None or loop.extent < SHORT:
+    if size is None or loop.extent < SHORT:
         return (loop,)
     strip, inside = Block(f"{loop.iterator}s", size), loop.block
     if inside is not None and inside.size == size:
@@ -107,14 +116,27 @@ def _strips(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[St
     return (For(strip.outer, strips, loop.kind, parts, within),)
 
 
+def _best_split(loop: For) -> _Split | None:
+    """Scalar operations set apart, and chains of elementary functions cut where that pays."""
+    plain = _Split(loop, math.inf)
+    if plain.has_scalars and not plain.hides_scalars:
+        return None
+    shares = SHARES if sum(map(_is_function, _lets(loop))) > 1 else ()
+    splits = [_Split(loop, share * plain.longest) for share in shares]
+    cuts = [s for s in splits if 0 < s.vector_loops - plain.vector_loops < LOOPS]
+    best = min(cuts, key=_Split.time, default=None)
+    if best is not None and best.time() < WORTH * plain.time():
+        return best
+    return plain if plain.has_scalars else None
+
+
 def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
     return loop.kind if any(isinstance(s, Fold) for s in body) else "map"
 
 
 def _may_split(loop: For) -> bool:
     """Whether there may be reason to split, and the statements may run one after the other."""
-    lets = [s for s in loop.body if isinstance(s, Let)]
-    hinder = any(map(_is_scalar, lets)) or sum(map(_is_function, lets)) > 1
+    hinder = any(map(_is_scalar, _lets(loop))) or sum(map(_is_function, _lets(loop))) > 1
     if loop.span is not None or not hinder:
         return False
     if not all(isinstance(s, Let | Load | Store | Fold | Take) for s in loop.body):
@@ -125,6 +147,10 @@ def _may_split(loop: For) -> bool:
     taken = {s.state for s in loop.body if isinstance(s, Take)}
     once = len(set(written)) == len(written) and len(set(folded)) == len(folded)
     return once and read.isdisjoint(written) and taken.isdisjoint(folded)
+
+
+def _lets(loop: For) -> list[Let]:
+    return [s for s in loop.body if isinstance(s, Let)]
 
 
 def _is_scalar(let: Let) -> bool:
@@ -154,15 +180,18 @@ class _Split:
     """The statements of a loop in groups that run one after the other.
 
     Odd groups are scalar operations, each in the first group that has its operands; even groups
-    are vector code, what no scalar operation needs in the last one. Where a chain of elementary
-    functions is cut, these too are in the first group that may have them. `tiles` are the values
-    that cross, with their dtypes.
+    are vector code, what no scalar operation needs in the last one. Within a budget of cycles, the
+    operations of a group form no longer chains; then what elementary functions need is also in the
+    first group that may have it. `tiles` are the values that cross, with their dtypes.
     """
 
-    def __init__(self, loop: For) -> None:
-        self.loop = loop
+    def __init__(self, loop: For, budget: float) -> None:
+        self.loop, self.budget = loop, budget
         self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take)}
         self.varying = self._varying()
+        self.has_scalars = any(map(self._is_scalar, self.made))
+        self.longest = 0
+        """Cycles of the longest chain of operations in a group."""
         self.level, groups = self._levels()
         self.tiles: dict[str, DType] = {}
         self.groups: list[set[Stmt]] = [set() for _ in range(groups)]
@@ -171,15 +200,29 @@ class _Split:
             self._fill(group)
 
     @property
-    def pays(self) -> bool:
-        """Whether there are several groups, and enough vector code in them."""
+    def hides_scalars(self) -> bool:
+        """Whether there is more vector code than scalar operations hide."""
         work = 0
         for stmt in (s for group in self.groups[::2] for s in group):
             if isinstance(stmt, Let) and stmt.name in self.varying:
                 work += stmt.primitive.weight
             work += isinstance(stmt, Fold)
-        enough = HIDDEN if any(map(self._is_scalar, self.made)) else WORK
-        return len(self.groups) > 1 and work > enough
+        return work > HIDDEN
+
+    @property
+    def vector_loops(self) -> int:
+        """How many groups of vector code there are."""
+        return sum(map(bool, self.groups[::2]))
+
+    def time(self) -> float:
+        """Cycles that a vector of results takes, apart from scalar operations."""
+        total = 0.0
+        for level in range(0, len(self.groups), 2):
+            group = self.groups[level]
+            body = [s for s in self.loop.body if s in group and self._varies(s)]
+            kept = sum(self.level.get(name) == level for name in self.tiles)
+            total += (estimate_time(body, self.crossing[level], kept) + ENTRY) if group else 0.0
+        return total
 
     def bodies(self, kept: dict[str, tuple[Storage, Index]]) -> Iterator[tuple[Stmt, ...]]:
         """The statements of each group that has any, tiles loaded first and stored when known."""
@@ -209,26 +252,25 @@ class _Split:
                 names.add(name)
         return names
 
+    def _varies(self, stmt: Stmt) -> bool:
+        return not isinstance(stmt, Let | Load | Take) or stmt.name in self.varying
+
     def _levels(self) -> tuple[dict[str, int], int]:
         """The group of each varying value that is an operation to be set apart or needed by one.
 
         And how many groups there are.
         """
-        _, longest = self._first_groups(len(self.made))
-        first, chain = self._first_groups(-(-max(longest.values(), default=0) // LOOPS))
-        cut = chain != longest
+        first = self._first_groups()
         early: set[str] = set()
         for name, stmt in reversed(self.made.items()):
-            if name in early or self._is_scalar(name) or (cut and self._is_function(name)):
+            chained = self.budget < math.inf and self._is_function(name)
+            if name in early or self._is_scalar(name) or chained:
                 early |= {name, *used(stmt)} & self.varying
         last = max(first.values(), default=0)
         return {n: level for n, level in first.items() if n in early}, 1 + last + last % 2
 
-    def _first_groups(self, most: int) -> tuple[dict[str, int], dict[str, int]]:
-        """The first group that may have each varying value, and in it the functions up to there.
-
-        No more than `most` functions are one after the other in a group.
-        """
+    def _first_groups(self) -> dict[str, int]:
+        """The first group that may have each varying value."""
         first: dict[str, int] = {}
         chain: dict[str, int] = {}
         for name in (n for n in self.made if n in self.varying):
@@ -236,11 +278,18 @@ class _Split:
             group = max((first[o] for o in needed), default=0)
             group += group % 2 != self._is_scalar(name)
             before = max((chain[o] for o in needed if first[o] == group), default=0)
-            length = before + self._is_function(name)
-            if length > most:
-                group, length = group + 2, 1
-            first[name], chain[name] = group, length
-        return first, chain
+            took = self._latency(name)
+            if before and before + took > self.budget:
+                group, before = group + 2, 0
+            first[name], chain[name] = group, before + took
+        self.longest = max(chain.values(), default=0)
+        return first
+
+    def _latency(self, name: str) -> int:
+        stmt = self.made[name]
+        if not isinstance(stmt, Let):
+            return 0
+        return operation_time(stmt.primitive, code(stmt.dtype)).latency
 
     def _is_scalar(self, name: str) -> bool:
         stmt = self.made[name]

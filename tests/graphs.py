@@ -1,6 +1,7 @@
 """Graphs from NumPy functions, lowered pass by pass, and plans run in plain Python."""
 
 import inspect
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -132,7 +133,7 @@ def small_forms():
     """
     scalar = ("add", "multiply", "negative", "cast", "floor_divide", "remainder", "fmod")
     functions = ("subtract", "divide", "maximum", "minimum", "absolute", "sqrt", "where")
-    strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORK": 0}
+    strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORTH": math.inf}
     with (
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch("axiomjit.passes.tile_folds.LANES", 4),

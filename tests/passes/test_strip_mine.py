@@ -120,7 +120,8 @@ def functions_in_turn(loop):
         (lambda x, y: erf(np.log(x) * y) * erf(y - np.log(x)), 2, [1, 1]),
         (lambda x, y: np.log1p(np.exp(x)).max(), 1, [1, 1]),
         (lambda x, y: np.log1p(np.exp(x)) * (y.astype("i8") % 7), 2, [1, 0, 1]),
-        (lambda x, y: np.exp(np.sin(x)), None, []),  # too little work
+        (lambda x, y: np.exp(np.sin(x)), 1, [1, 1]),
+        (lambda x, y: np.exp2(x) - x * np.exp(y), None, []),  # too little work
         (lambda x, y: np.sin(x) + np.exp(y) * np.log(x) - np.tanh(y), None, []),  # no chain
         (lambda x, y: np.sqrt(np.sqrt(x * y) / y) / np.sqrt(x / y), None, []),  # no such function
     ],
@@ -132,6 +133,34 @@ def test_chains_of_functions_are_cut(function, tiles, in_turn):
         return
     assert len(nest.tiles) == tiles
     assert list(map(functions_in_turn, innermost(nest))) == in_turn
+
+
+def divisions(loop):
+    """How many divisions and roots a loop has."""
+    names = [let.primitive.name for let in loop.body if isinstance(let, Let)]
+    return sum(name in ("divide", "sqrt") for name in names)
+
+
+def prices(spot, strike, years):
+    """Prices of options: chains that end far behind the last function."""
+    width = 0.3 * np.sqrt(years)
+    near = (np.log(spot / strike) + 0.065 * years) / width
+    worth = spot * (0.5 + 0.5 * erf(near)) - strike * (0.5 + 0.5 * erf(near - width))
+    return worth + (strike - spot + worth) * np.exp(-0.02 * years)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "found"),
+    [
+        # what divides has its time where other work is; what follows the last function, its own
+        (prices, 3, [2, 1, 0]),
+        (lambda x, y: np.arctan(np.sin(x) / np.cos(y)), 2, [1, 0]),  # arctan divides itself
+        (lambda x, y: np.exp(np.log(x / y) / np.sqrt(y)), 2, [2, 1]),
+    ],
+)
+def test_divisions_are_where_the_divider_has_time(function, arguments, found):
+    nest = mined(function, *[X.astype("f4")] * arguments)
+    assert list(map(divisions, innermost(nest))) == found
 
 
 @pytest.mark.parametrize(("length", "split"), [(SHORT - 1, False), (SHORT, True)])

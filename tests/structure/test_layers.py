@@ -19,6 +19,8 @@ GRAPH = {
         "dims",
         "dtypes",
         "primitives",
+        "operation_times",
+        "recipe_times",
         "processor",
     ),
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
@@ -45,6 +47,8 @@ MAY_IMPORT = {
     "bench": {
         *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
         *("axiomjit.commands", "axiomjit.runtime.schedule", "axiomjit.runtime.compile_source"),
+        "axiomjit.operation_times",
+        "axiomjit.runtime.vector_math.arithmetic",
         "axiomjit.runtime.vector_math.complement",
         "axiomjit.runtime.vector_math.exact",
         "axiomjit.runtime.vector_math.functions",
