@@ -30,7 +30,7 @@ from axiomjit.passes.loop_ir import (
 )
 from axiomjit.passes.view_ir import Storage
 
-STRIP: Final = 256
+STRIP: Final = 512
 """Steps of a strip: so many that entering a vector loop costs little, so few that what a strip
 reads twice is still in the first-level cache."""
 LEAST: Final = 64

@@ -113,9 +113,8 @@ class CompiledKernel:
 
     def packed_instructions(self) -> int:
         """How many x86 instructions of the kernel work on several elements at once."""
-        text = self.asm
-        start = text.index(f"\n{self.symbol}:")
-        text = text[start : text.index(".size", start)]
+        own = re.compile(rf"^{re.escape(self.symbol)}[\w.]*:$.*?\.size", re.MULTILINE | re.DOTALL)
+        text = "".join(own.findall(self.asm))  # of the kernel, and of its loops that are functions
         return len(_WIDE.findall(text)) + len(_NARROW.findall(text))
 
 
@@ -170,7 +169,7 @@ def compile_source(
                 types.void,
                 _flags(),
                 {},
-                library=new_library("kernel"),
+                library=new_library("kernel", source),
             )
             symbol = str(result.fndesc.llvm_func_name)
             address = int(result.library.get_pointer_to_function(symbol))
