@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -191,8 +192,8 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
             _check(entry(address, 0, grid) if grid else 0)
         else:
             threads = available_threads()
-            chunk = min(finest, -(-grid // (threads * CHUNKS_PER_THREAD)))
-            run_chunks(lambda lo, hi: entry(address, lo, hi), grid, max(chunk, 1), threads)
+            chunk = -(-grid // (threads * CHUNKS_PER_THREAD)) if threads > 1 else grid
+            run_chunks(partial(entry, address), grid, min(finest, max(chunk, 1)), threads)
         if combines:
             _check(entry(address, 0, 0))
         if kernel.checked:
