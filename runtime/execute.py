@@ -29,7 +29,7 @@ from axiomjit.runtime import memory
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.kernel_cache import KERNELS
 from axiomjit.runtime.report import REPORT, refuse_report
-from axiomjit.runtime.schedule import available_threads, run_chunks
+from axiomjit.runtime.schedule import available_threads, chunk_edges, run_chunks
 
 Array = np.ndarray
 Arrays = dict[str, Array]
@@ -39,7 +39,6 @@ SERIAL_WORK: Final = 6_000_000
 """Additions below which one thread is faster: about 0.2 ms (design 4.1)."""
 CHUNK_WORK: Final = 150_000_000
 """Additions in one uninterrupted call at most: about 5 ms, so that Ctrl-C is heard."""
-CHUNKS_PER_THREAD: Final = 4
 LARGEST: Final = 2**63 - 1
 
 
@@ -175,7 +174,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     template += [0] * (2 * len(names) if kernel.checked else 0)
     words_type, prepared = ctypes.c_int64 * len(template), array("q", template).tobytes()
     combines = step.kernel.combines
-    finest = max(1, grid * CHUNK_WORK // max(work, 1))
+    most = max(1, grid * CHUNK_WORK // max(work, 1))
 
     def launch(arrays: Arrays, arguments: Sequence[object]) -> None:
         words = memory.block(words_type, prepared)
@@ -192,8 +191,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
             _check(entry(address, 0, grid) if grid else 0)
         else:
             threads = available_threads()
-            chunk = -(-grid // (threads * CHUNKS_PER_THREAD)) if threads > 1 else grid
-            run_chunks(partial(entry, address), grid, min(finest, max(chunk, 1)), threads)
+            run_chunks(partial(entry, address), chunk_edges(grid, most, threads), threads)
         if combines:
             _check(entry(address, 0, 0))
         if kernel.checked:

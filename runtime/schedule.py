@@ -9,12 +9,15 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 Chunk = Callable[[int, int], int]
+SMALLEST: Final = 16
+"""The smallest chunk is such a part of what each thread gets."""
 
 
 class _Job:
@@ -23,17 +26,16 @@ class _Job:
     __slots__ = (
         "active",
         "call",
-        "chunk",
         "closed",
         "done",
+        "edges",
         "failure",
-        "grid",
         "numbers",
         "wanted",
     )
 
-    def __init__(self, call: Chunk, grid: int, chunk: int, wanted: int) -> None:
-        self.call, self.grid, self.chunk = call, grid, chunk
+    def __init__(self, call: Chunk, edges: Sequence[int], wanted: int) -> None:
+        self.call, self.edges = call, edges
         self.numbers = itertools.count()  # `next` on it is atomic
         self.wanted = wanted  # workers that may still join
         self.active = 0  # workers that joined and have not left
@@ -45,10 +47,10 @@ class _Job:
     def work(self) -> None:
         """Run chunks until none is left or the job is closed."""
         while not self.closed:
-            lo = next(self.numbers) * self.chunk
-            if lo >= self.grid:
+            number = next(self.numbers)
+            if number >= len(self.edges) - 1:
                 return
-            _run(self.call, lo, min(lo + self.chunk, self.grid))
+            _run(self.call, self.edges[number], self.edges[number + 1])
 
 
 class _Worker(threading.Thread):
@@ -161,13 +163,28 @@ def _run(call: Chunk, lo: int, hi: int) -> None:
         raise RuntimeError(f"kernel returned status {status} for units {lo} to {hi}")
 
 
-def run_chunks(call: Chunk, grid: int, chunk: int, threads: int) -> None:
-    """Run `call(lo, hi)` over [0, grid), `chunk` units at a time.
+@lru_cache(maxsize=256)
+def chunk_edges(grid: int, most: int, threads: int) -> tuple[int, ...]:
+    """Where the chunks of a grid begin, and its end.
+
+    Chunks shrink, so that a thread that wakes up late or is slow ends with the others: each has
+    half of what every thread would get of the rest (C. Polychronopoulos and D. Kuck, "Guided
+    self-scheduling", 1987), but no more than `most` units and no less than a part of SMALLEST.
+    """
+    edges, least = [0], -(-grid // (SMALLEST * threads))
+    while edges[-1] < grid:
+        rest = grid - edges[-1]
+        share = max(-(-rest // (2 * threads)), least) if threads > 1 else rest
+        edges.append(edges[-1] + min(share, rest, most))
+    return tuple(edges)
+
+
+def run_chunks(call: Chunk, edges: Sequence[int], threads: int) -> None:
+    """Run `call(lo, hi)` for each pair of neighbours among the edges.
 
     Args:
         call: runs units lo to hi and returns a status, 0 for success; it should release the GIL.
-        grid: number of units.
-        chunk: units per call, at least 1; the last call may get fewer.
+        edges: ascending numbers of units (see `chunk_edges`).
         threads: how many threads may work at once, the caller being one. With 1, or one chunk,
             everything runs in the caller in order.
 
@@ -176,12 +193,13 @@ def run_chunks(call: Chunk, grid: int, chunk: int, threads: int) -> None:
         BaseException: what a call raised, KeyboardInterrupt in the caller included, after the
             chunks that were running have ended.
     """
-    if threads <= 1 or grid <= chunk:
-        for lo in range(0, grid, chunk):
-            _run(call, lo, min(lo + chunk, grid))
+    chunks = len(edges) - 1
+    if threads <= 1 or chunks <= 1:
+        for lo, hi in itertools.pairwise(edges):
+            _run(call, lo, hi)
         return
     pool = _POOL
-    job = _Job(call, grid, chunk, min(threads, -(-grid // chunk)) - 1)
+    job = _Job(call, edges, min(threads, chunks) - 1)
     try:
         pool.open(job)
         job.work()

@@ -1,5 +1,6 @@
 """Chunks run exactly once, on any number of threads, through failures, interrupts and forks."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -9,7 +10,19 @@ import time
 
 import pytest
 
-from axiomjit.runtime.schedule import available_threads, granted, read_quota, run_chunks, threads
+from axiomjit.runtime.schedule import (
+    available_threads,
+    chunk_edges,
+    granted,
+    read_quota,
+    run_chunks,
+    threads,
+)
+
+
+def run_even(call, grid, chunk, count):
+    """Chunks of one size."""
+    run_chunks(call, [*range(0, grid, chunk), grid], count)
 
 
 class Recorder:
@@ -29,32 +42,49 @@ class Recorder:
 @pytest.mark.parametrize(("grid", "chunk"), [(0, 3), (1, 3), (3, 3), (10, 3), (12, 3), (7, 1)])
 def test_chunks_cover_the_grid_once(grid, chunk, count):
     call = Recorder()
-    run_chunks(call, grid, chunk, count)
+    run_even(call, grid, chunk, count)
     expected = [(lo, min(lo + chunk, grid)) for lo in range(0, grid, chunk)]
     assert sorted(call.calls) == expected
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 16])
+@pytest.mark.parametrize("grid", [0, 1, 2, 7, 100, 12345])
+@pytest.mark.parametrize("most", [1, 3, 1000, 10**9])
+def test_chunks_shrink(grid, most, count):
+    edges = chunk_edges(grid, most, count)
+    sizes = [hi - lo for lo, hi in itertools.pairwise(edges)]
+    assert (edges[0], edges[-1]) == (0, grid)
+    assert all(0 < size <= most for size in sizes)
+    assert sizes == sorted(sizes, reverse=True)
+    if count == 1:
+        assert len(sizes) == -(-grid // most)
+    elif most >= grid >= 100:
+        assert sizes[0] == -(-grid // (2 * count))
+        assert len(sizes) <= 10 * count
+        assert sizes[-1] <= -(-grid // (16 * count))
 
 
 def test_one_thread_or_one_chunk_stays_in_the_caller():
     for grid, chunk, count in ((100, 1, 1), (100, 100, 8)):
         call = Recorder()
-        run_chunks(call, grid, chunk, count)
+        run_even(call, grid, chunk, count)
         assert call.workers == {threading.current_thread()}
         assert call.calls == sorted(call.calls)
 
 
 def test_several_threads_take_part_up_to_the_limit():
     call = Recorder(sleep_s=0.005)
-    run_chunks(call, 30, 1, 3)
+    run_even(call, 30, 1, 3)
     assert len(call.workers) == 3
     assert threading.current_thread() in call.workers
 
 
 def test_no_thread_before_the_first_parallel_call():
     code = (
-        "import threading; from axiomjit.runtime.schedule import run_chunks\n"
-        "run_chunks(lambda lo, hi: 0, 9, 1, 1); run_chunks(lambda lo, hi: 0, 9, 9, 4)\n"
+        "import threading; from tests.runtime.test_schedule import run_even\n"
+        "run_even(lambda lo, hi: 0, 9, 1, 1); run_even(lambda lo, hi: 0, 9, 9, 4)\n"
         "assert threading.active_count() == 1\n"
-        "run_chunks(lambda lo, hi: 0, 9, 1, 2)\n"
+        "run_even(lambda lo, hi: 0, 9, 1, 2)\n"
         "assert threading.active_count() == 2\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
@@ -65,7 +95,7 @@ def test_no_thread_before_the_first_parallel_call():
 def test_status_stops_the_rest(count):
     call = Recorder(sleep_s=0.001)
     with pytest.raises(RuntimeError, match="kernel returned status 7 for units 2 to 3"):
-        run_chunks(lambda lo, hi: 7 if lo == 2 else call(lo, hi), 1000, 1, count)
+        run_even(lambda lo, hi: 7 if lo == 2 else call(lo, hi), 1000, 1, count)
     assert len(call.calls) < 50
 
 
@@ -81,7 +111,7 @@ def test_exceptions_reach_the_caller(in_caller):
         return 0
 
     with pytest.raises(ZeroDivisionError, match="planted"):
-        run_chunks(call, 1000, 1, 2)
+        run_even(call, 1000, 1, 2)
 
 
 def test_interrupt_waits_for_running_chunks_and_stops_the_rest():
@@ -98,7 +128,7 @@ def test_interrupt_waits_for_running_chunks_and_stops_the_rest():
         return 0
 
     with pytest.raises(KeyboardInterrupt):
-        run_chunks(call, 1000, 1, 2)
+        run_even(call, 1000, 1, 2)
     assert len(ended) == 1
     time.sleep(0.1)
     assert len(ended) == 1
@@ -127,7 +157,7 @@ def test_interrupt_while_waiting_for_a_worker():
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
-            run_chunks(call, 3, 1, 2)
+            run_even(call, 3, 1, 2)
         assert release.is_set()
         assert ended
     finally:
@@ -137,29 +167,29 @@ def test_interrupt_while_waiting_for_a_worker():
 def test_pool_works_after_a_failure():
     for _ in range(20):
         with pytest.raises(RuntimeError, match="status 1"):
-            run_chunks(lambda lo, hi: 1, 50, 1, 3)
+            run_even(lambda lo, hi: 1, 50, 1, 3)
     test_several_threads_take_part_up_to_the_limit()
 
 
 def test_many_short_and_failing_calls_lose_no_worker():
     for k in range(3000):
         if k % 3:
-            run_chunks(lambda lo, hi: 0, 5, 1, 4)
+            run_even(lambda lo, hi: 0, 5, 1, 4)
         else:
             with pytest.raises(RuntimeError, match="status 1"):
-                run_chunks(lambda lo, hi: hi // 4, 50, 1, 4)
+                run_even(lambda lo, hi: hi // 4, 50, 1, 4)
     barrier = threading.Barrier(4)  # passed only if four threads run a chunk at once
-    run_chunks(lambda lo, hi: barrier.wait(30) * 0, 4, 1, 4)
+    run_even(lambda lo, hi: barrier.wait(30) * 0, 4, 1, 4)
 
 
 def test_nested_calls_end():
     call = Recorder(sleep_s=0.0005)
 
     def outer(lo, hi):
-        run_chunks(call, 8, 1, 3)
+        run_even(call, 8, 1, 3)
         return 0
 
-    run_chunks(outer, 6, 1, 3)
+    run_even(outer, 6, 1, 3)
     assert len(call.calls) == 48
 
 
@@ -168,7 +198,7 @@ def test_many_user_threads_share_the_pool():
 
     def user(recorder):
         for _ in range(10):
-            run_chunks(recorder, 16, 2, 3)
+            run_even(recorder, 16, 2, 3)
 
     users = [threading.Thread(target=user, args=(recorder,)) for recorder in recorders]
     for thread in users:
@@ -182,11 +212,11 @@ def test_many_user_threads_share_the_pool():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_fork_after_use():
-    run_chunks(Recorder(sleep_s=0.002), 8, 1, 3)
+    run_even(Recorder(sleep_s=0.002), 8, 1, 3)
     child = os.fork()
     if child == 0:
         call = Recorder(sleep_s=0.005)
-        run_chunks(call, 12, 1, 3)
+        run_even(call, 12, 1, 3)
         os._exit(0 if len(call.calls) == 12 and len(call.workers) == 3 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
