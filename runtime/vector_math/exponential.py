@@ -33,30 +33,44 @@ def exp2(m: Arithmetic, x: Value) -> Value:
 SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
 """Below the first exp(x) - 1 is -1."""
 NEAR = 0.45
-"""Below this, in size, exp(x) - 1 is the polynomial of x itself."""
+"""Below this, in size, exp(x) - 1 of float64 is the polynomial of x itself."""
 ASKEW = 0.085
 """log2(3/2) - 1/2: so much less than x / log(2) is rounded, that e**r is from 3/4 to 3/2.
 
 There both r and e**r - 1 are below 1/2, and above -1/4 where e**r is below 1: small units.
 """
+STRICTLY_ASKEW = 0.0849625
+"""The same with more digits: e**r - 1 stays below 1/2, where units double."""
 
 
 def expm1(m: Arithmetic, x: Value) -> Value:
     """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where k = 0 for small x; e**r from 3/4 to 3/2.
 
-    So little cancels. Half of it is computed, for 2**k may be beyond the largest number. In float32
-    what 2**k - 1 lost by rounding is felt.
+    So little cancels.
     """
+    power = _expm1_of_singles if m.code == "f4" else _expm1_of_doubles
+    return m.copysign(power(m, m.bounded(x, *SMALL[m.code])), x)
+
+
+def _curve(m: Arithmetic, x: Value, whole: Value) -> Value:
+    """e**r - 1 for r = x - k log(2)."""
     high, low = LN2[m.code]
+    r = m.fma(whole, -low, m.fma(whole, -high, x))
+    return m.fma(r * r, m.polynomial(r, EXPM1[m.code]), r)
+
+
+def _expm1_of_singles(m: Arithmetic, x: Value) -> Value:
+    """2**k times the sum of e**r - 1 and 1 - 2**-k, with what the latter lost by rounding."""
+    whole = m.nearest_whole(m.fma(x, LOG2_E, -STRICTLY_ASKEW), 1.0)[0]
+    inverse = m.scaled(m.constant(-1.0), -whole)
+    part = inverse + 1.0
+    lost = (1.0 - part) + inverse
+    return m.scaled((_curve(m, x, whole) + lost) + part, whole)
+
+
+def _expm1_of_doubles(m: Arithmetic, x: Value) -> Value:
+    """Twice half of it, for 2**k may be beyond the largest number."""
     far = abs(x) >= NEAR
-    reduced = m.bounded(x, *SMALL[m.code])
-    whole, half = m.nearest_power(reduced, LOG2_E, -1, ASKEW)
-    whole = m.select(far, whole, 0.0)
-    r = m.fma(whole, -low, m.fma(whole, -high, reduced))
-    near = m.fma(r * r, m.polynomial(r, EXPM1[m.code]), r)
-    rest = near
-    if m.code == "f4":
-        inverse = m.number((2 * m.bias << m.mantissa) - m.bits(half))
-        rest = m.select(half >= 2.0 ** (m.mantissa + 1), m.fma(inverse, -0.5, near), near)
-    result = m.fma(half, rest, half - 0.5)
-    return m.copysign(m.select(far, result * 2.0, near), x)
+    whole, half = m.nearest_power(x, LOG2_E, -1, ASKEW)
+    near = _curve(m, x, m.select(far, whole, 0.0))
+    return m.select(far, m.fma(half, near, half - 0.5) * 2.0, near)
