@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -55,8 +56,11 @@ _PASSED_OVER: Final = frozenset({"warn", "ignore"})
 
 
 def user_traps_errors() -> bool:
-    """Whether np.errstate asks for more than warnings, which only NumPy itself can give."""
-    return not _PASSED_OVER.issuperset(np.geterr().values())
+    """Whether np.errstate asks for more than warnings, which only NumPy itself can give.
+
+    NumPy keeps that in a context variable: where none is set there is nothing to ask for.
+    """
+    return bool(copy_context()) and not _PASSED_OVER.issuperset(np.geterr().values())
 
 
 class Evaluated:

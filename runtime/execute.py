@@ -160,6 +160,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     """Run a kernel: in one call where the work is small, else in chunks on threads."""
     kernel = KERNELS.get(step.kernel)
     entry, front = kernel.entry, REPORT if kernel.checked else 0
+    before = front * ctypes.sizeof(ctypes.c_int64)
     grid = _length_word(step.grid, lengths)
     work = evaluate(step.work, lengths)
     names = step.buffers
@@ -185,12 +186,12 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
                 words[word] = bits
         if kernel.checked:
             words[behind:] = [end for name in names for end in memory.bounds(arrays[name])]
-        address = ctypes.addressof(words) + ctypes.sizeof(ctypes.c_int64) * front
+        address = ctypes.addressof(words) + before
         count("kernels_run")
-        if work < SERIAL_WORK:
+        threads = 1 if work < SERIAL_WORK else available_threads()
+        if threads == 1 and grid <= most:
             _check(entry(address, 0, grid) if grid else 0)
         else:
-            threads = available_threads()
             run_chunks(partial(entry, address), chunk_edges(grid, most, threads), threads)
         if combines:
             _check(entry(address, 0, 0))

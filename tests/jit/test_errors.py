@@ -183,3 +183,8 @@ def test_errstate_keeps_its_meaning():
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide"):
         f(np.zeros(3))
     assert np.isinf(f(np.zeros(3))).all()
+    before = np.seterr(divide="raise")
+    with pytest.raises(FloatingPointError, match="divide"):
+        f(np.zeros(3))
+    np.seterr(**before)
+    assert np.isinf(f(np.zeros(3))).all()
