@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import count
 from typing import Final
 
@@ -61,11 +62,12 @@ def strip_mine(program: LoopProgram, scope: Scope) -> LoopProgram:
     One scalar operation makes scalar code of the whole loop. Elementary functions one after the
     other are so many dependent instructions that a processor, which looks some hundred of them
     ahead, does not see the next step. Such a loop is cut into strips, and a strip runs as several
-    loops in turn: vector code, scalar operations, vector code; or one function of each chain after
-    the other. What crosses from one to the next is kept in tiles, a cell per step of the strip,
-    unless it is cheaper to load or to compute it again. A loop over a short block is a strip as it
-    is. Loops over part of their extent, and loops that store what they load, or store or fold twice
-    into one place, are left alone; whether a loop is long enough leaves a guard in `scope`.
+    loops in turn: vector code, scalar operations, vector code; or parts of each chain after the
+    other, where `estimate_time` says that this is faster. What crosses from one to the next is kept
+    in tiles, a cell per step of the strip, unless it is cheaper to load or to compute it again. A
+    loop over a short block is a strip as it is. Loops over part of their extent, and loops that
+    store what they load, or store or fold twice into one place, are left alone; whether a loop is
+    long enough leaves a guard in `scope`.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -124,8 +126,8 @@ def _best_split(loop: For) -> _Split | None:
     shares = SHARES if sum(map(_is_function, _lets(loop))) > 1 else ()
     splits = [_Split(loop, share * plain.longest) for share in shares]
     cuts = [s for s in splits if 0 < s.vector_loops - plain.vector_loops < LOOPS]
-    best = min(cuts, key=_Split.time, default=None)
-    if best is not None and best.time() < WORTH * plain.time():
+    best = min(cuts, key=lambda cut: cut.time, default=None)
+    if best is not None and best.time < WORTH * plain.time:
         return best
     return plain if plain.has_scalars else None
 
@@ -214,6 +216,7 @@ class _Split:
         """How many groups of vector code there are."""
         return sum(map(bool, self.groups[::2]))
 
+    @cached_property
     def time(self) -> float:
         """Cycles that a vector of results takes, apart from scalar operations."""
         total = 0.0

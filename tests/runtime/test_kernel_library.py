@@ -5,8 +5,10 @@ import re
 import numpy as np
 import pytest
 
+import axiomjit
 from axiomjit.processor import vector_bytes
 from axiomjit.runtime.compile_source import compile_source
+from axiomjit.runtime.kernel_library import GRID_OF_STRIPS
 from tests.runtime.kernels import LENGTH, buffers, run_compiled
 
 STRIPS = """def kernel(w, lo, hi):
@@ -62,6 +64,16 @@ def test_loops_over_strips_have_all_registers_for_themselves(code):
         assert run_compiled(kernel, parameters, [x, result, len(x)], 0, 3) == 0
     np.testing.assert_array_equal(*results)
     assert (results[0] != 0).sum() > 1200
+
+
+def test_kernels_whose_grid_is_of_strips_are_recognised():
+    x = np.random.default_rng(5).uniform(1, 2, (40, 900))
+    made = axiomjit.jit(lambda x: np.log1p(np.exp(x)))
+    flat, rows, short = (made.lower(v).source for v in (x.ravel(), x[:, :800], x[0, :20]))
+    assert all("= tile(" in source for source in (flat, rows))
+    assert GRID_OF_STRIPS.search(flat)
+    assert not GRID_OF_STRIPS.search(rows)
+    assert not GRID_OF_STRIPS.search(short)
 
 
 def test_instructions_of_loops_that_are_functions_are_counted():
