@@ -2,7 +2,8 @@
 
 LLVM's inliner runs before loops are made vector loops, but what those call for a step of a recipe
 is known only then (`vector_math.native`). Loops over what is left of a vector take the forms for
-single numbers. Loops over strips become functions of their own after that.
+single numbers. After that long loops start divisions early, and loops over strips become functions
+of their own.
 """
 
 import re
@@ -12,19 +13,25 @@ from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 
+from axiomjit.runtime.early_divisions import start_early
 from axiomjit.runtime.vector_math.native import PREFIX
 
 GRID_OF_STRIPS = re.compile(r"^    for i0 in range\(lo, hi\):\n        k0 = i0 \* ", re.MULTILINE)
+ROWS = re.compile(r"^ {8,}for \w+ in range\(n\d+\):", re.MULTILINE)
+COMBINE = "    if lo == hi:\n"
 
 
 class KernelLibrary(JITCodeLibrary):
     """A library whose optimisation ends with what must follow the making of vector loops."""
 
+    _final_module: Any
     loops_apart = False
     """Whether loops inside the outer one become functions, which have all registers for themselves.
 
     LLVM takes constants out of all loops at once, and loads them again in every step where several
     loops need more of them than there are registers."""
+    loops_long = False
+    """Whether loops over vectors take so many steps that it is worth to begin before the first."""
 
     def _optimize_final_module(self) -> None:
         super()._optimize_final_module()
@@ -32,22 +39,35 @@ class KernelLibrary(JITCodeLibrary):
         for step in steps:
             step.add_function_attribute("alwaysinline")
         if steps:
-            passes = binding.create_new_module_pass_manager()
-            passes.add_always_inliner_pass()
-            passes.add_new_gvn_pass()
-            passes.add_instruction_combine_pass()
+            self._run("always_inliner", "new_gvn", "instruction_combine")
+            if self.loops_long:
+                self._start_divisions_early()
             if self.loops_apart:
-                passes.add_loop_extract_pass()
-            passes.run(self._final_module, self._codegen._pass_builder())
+                self._run("loop_extract")
+
+    def _start_divisions_early(self) -> None:
+        text = start_early(str(self._final_module))
+        if text is not None:
+            name = self._final_module.name
+            self._final_module = binding.parse_assembly(text)
+            self._final_module.name = name
+
+    def _run(self, *names: str) -> None:
+        """Run passes of LLVM over the module."""
+        passes = binding.create_new_module_pass_manager()
+        for name in names:
+            getattr(passes, f"add_{name}_pass")()
+        passes.run(self._final_module, self._codegen._pass_builder())
 
 
 def new_library(name: str, source: str) -> Any:
     """An empty library for a kernel with this source.
 
-    Its loops come apart where the grid is one of strips; in rows, which may be short, calls of
-    functions would cost more than they gain.
+    Its loops come apart where the grid is one of strips. In rows, which may be short, calls of
+    functions would cost more than they gain, and so would divisions before the first step.
     """
     library = KernelLibrary(cpu_target.target_context.codegen(), name)
     library.loops_apart = GRID_OF_STRIPS.search(source) is not None
+    library.loops_long = ROWS.search(source.partition(COMBINE)[0]) is None
     library.enable_object_caching()  # keeps the object code, for disk caches
     return library

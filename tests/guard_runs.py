@@ -2,8 +2,9 @@
 
 `python -m tests.guard_runs examples` runs the examples of the passes; `tests.campaign --guard` runs
 random programs. `python -m tests.guard_runs padded` runs programs that write into padded storage,
-and `python -m tests.guard_runs planted TO SOURCE SIDE` runs a kernel that copies
-o0[TO] = a0[SOURCE]. Whoever starts this looks at the exit status.
+`python -m tests.guard_runs quotients` loops that divide one vector ahead, and
+`python -m tests.guard_runs planted TO SOURCE SIDE` a kernel that copies o0[TO] = a0[SOURCE].
+Whoever starts this looks at the exit status.
 """
 
 import faulthandler
@@ -12,6 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+import axiomjit
 from axiomjit.passes.pipeline import run_pipeline
 from axiomjit.runtime import execute
 from axiomjit.runtime.execute import BoundPlan
@@ -57,8 +59,25 @@ def run_padded():
                 assert np.isnan(around(array)).sum() == around(array).size - array.size
 
 
+def run_quotients():
+    """Run loops that divide one vector ahead, whole vectors and others."""
+    logarithm = axiomjit.jit(lambda x, y: np.log(x / y))
+    for code in ("f4", "f8"):
+        for length in (1, 8, 16, 17, 32, 48, 512, 1000):
+            print("quotients of", code, length, flush=True)
+            x, y = np.random.default_rng(length).uniform(0.5, 2, (2, length)).astype(code)
+            for side in SIDES:
+                placed = [guarded(array, side) for array in (x, y)]
+                with guard_pages(side):
+                    got = logarithm(*placed)
+                np.testing.assert_allclose(got, np.log(x / y), rtol=1e-6, atol=1e-6)
+
+
 def main(arguments):
     faulthandler.enable()
+    if arguments[0] == "quotients":
+        run_quotients()
+        return
     if arguments[0] == "padded":
         run_padded()
         return
