@@ -147,9 +147,10 @@ _POOL = _Pool()
 
 
 def _reset_pool() -> None:
-    """Forget the parent's threads, which a forked child does not have."""
+    """Forget the parent's threads, which a forked child does not have, and how many it might."""
     global _POOL
     _POOL = _Pool()
+    granted.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -239,23 +240,24 @@ def threads(n: int) -> Iterator[None]:
 
 
 def available_threads() -> int:
-    """Threads that a call may use now: CPUs, container quota, environment and `threads(n)`.
-
-    The environment is looked at once, by the first call.
-    """
-    affinity = getattr(os, "sched_getaffinity", None)
-    limits = (len(affinity(0)) if affinity else os.cpu_count() or 1, granted(), _LIMIT.count)
-    return min(limit for limit in limits if limit is not None)
+    """Threads that a call may use now: what the process was granted, and `threads(n)`."""
+    own = _LIMIT.count
+    return granted() if own is None else min(own, granted())
 
 
 @lru_cache(maxsize=1)
-def granted() -> int | None:
-    """What environment and control group let this process have; None without a limit."""
-    limits = [read_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
+def granted() -> int:
+    """What CPUs, control group and environment let this process have.
+
+    They are looked at once, by the first call that could use threads, and again after a fork.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)
+    cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
+    limits = [cpus, read_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
     for variable in ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS"):
         first = os.environ.get(variable, "").split(",")[0].strip()
         limits.append(int(first) if first.isdecimal() and int(first) else None)
-    return min((limit for limit in limits if limit is not None), default=None)
+    return min(limit for limit in limits if limit is not None)
 
 
 def read_quota(table: Path, mount: Path) -> int | None:

@@ -63,6 +63,7 @@ def test_allocation_follows_the_strides_and_is_fresh():
     first, second = run([])[0], run([])[0]
     assert first.shape == (5, 2, 3)
     assert first.flags.f_contiguous
+    assert first.base.flags.owndata  # what was allocated, not a view made of its address
     assert not np.shares_memory(first, second)
 
 
