@@ -15,7 +15,7 @@ import numpy as np
 
 from axiomjit.arguments import Call, Signature, classify, exact_key, plain_argument, take_apart
 from axiomjit.config import config
-from axiomjit.counters import count
+from axiomjit.counters import counter
 from axiomjit.dims import Dim, Scope, evaluate
 from axiomjit.driver import Program, ProgramTable, Runnable, user_traps_errors
 from axiomjit.errors import (
@@ -37,6 +37,7 @@ from axiomjit.tree import LEAF, Structure, unflatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_count_fallback: Final = counter("fallbacks")
 EXACT_CALLS: Final = 512
 """Argument layouts for which a ready plan is kept per function."""
 CLASSES: Final = 128
@@ -224,7 +225,7 @@ class Jitted(Generic[P, R]):
         if policy == "error" or (needs_values and self._strict):
             raise error
         self._in_numpy = True
-        count("fallbacks")
+        _count_fallback()
         if policy == "warn":
             warnings.warn(
                 f"{self._name} runs in NumPy, not compiled: {error}",

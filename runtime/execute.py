@@ -6,12 +6,12 @@ import ctypes
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.config import config
-from axiomjit.counters import count
+from axiomjit.counters import counter
 from axiomjit.dims import Dim, Symbol, dim, evaluate
 from axiomjit.errors import BoundsError, GraphValueError
 from axiomjit.passes.plan_ir import (
@@ -40,6 +40,8 @@ SERIAL_WORK: Final = 6_000_000
 CHUNK_WORK: Final = 600_000_000
 """Additions in one uninterrupted call at most: about 20 ms, so that Ctrl-C is heard."""
 LARGEST: Final = 2**63 - 1
+_count_run: Final = counter("kernels_run")
+_count_call: Final = counter("library_calls")
 
 
 class BoundPlan:
@@ -52,7 +54,8 @@ class BoundPlan:
             MemoryError: a buffer would exceed 2**63 - 1 bytes.
             GraphValueError: a length or stride is beyond 64 bits.
         """
-        self._inputs = [b for b in plan.buffers if b.role in ("argument", "held")]
+        self._held = {b.name: b.array for b in plan.buffers if b.array is not None}
+        self._places = [(b.name, b.position) for b in plan.buffers if b.position is not None]
         buffers = {buffer.name: buffer for buffer in plan.buffers}
         self._actions: list[Action] = []
         self._written: list[WriteBack] = []
@@ -68,7 +71,8 @@ class BoundPlan:
                     self._actions.append(_release(step.buffer))
                 case WriteBack():
                     self._written.append(step)
-        self._results = [Seen(window, buffers, lengths) for window in plan.results]
+        seen = [Seen(window, buffers, lengths) for window in plan.results]
+        self._results = [(s.window.buffer, None if s.allocated else s) for s in seen]
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
@@ -77,22 +81,16 @@ class BoundPlan:
 
         `given` are the arguments before they were converted: what the plan writes is copied back.
         """
-        arrays: Arrays = {}
-        for buffer in self._inputs:
-            held = buffer.array
-            if held is None:
-                assert buffer.position is not None
-                argument = arguments[buffer.position]
-                assert isinstance(argument, Array)
-                held = argument
-            arrays[buffer.name] = held
+        arrays: Any = self._held.copy()
+        for name, position in self._places:
+            arrays[name] = arguments[position]
         for action in self._actions:
             action(arrays, arguments)
         for step in self._written:
             owner = (given or arguments)[step.position]
             if isinstance(owner, Array) and owner is not arrays[step.buffer]:
                 owner[...] = arrays[step.buffer]
-        return [seen.of(arrays) for seen in self._results]
+        return [arrays[name] if seen is None else seen.of(arrays) for name, seen in self._results]
 
 
 def _ints(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
@@ -188,7 +186,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
         if kernel.checked:
             words[behind:] = [end for name in names for end in memory.bounds(arrays[name])]
         address = ctypes.addressof(words) + before
-        count("kernels_run")
+        _count_run()
         threads = 1 if work < SERIAL_WORK else available_threads()
         if threads == 1 and grid <= most:
             _check(entry(address, 0, grid) if grid else 0)
@@ -292,7 +290,7 @@ def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, in
     function, labels = LIBRARY[step.function], step.labels
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:
-        count("library_calls")
+        _count_call()
         function([operand.of(arrays) for operand in operands], labels, target.of(arrays))
 
     return call

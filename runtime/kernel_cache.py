@@ -10,13 +10,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from axiomjit.config import config
-from axiomjit.counters import count
+from axiomjit.counters import counter
 from axiomjit.passes.kernel_ir import Kernel
 
 if TYPE_CHECKING:
     from axiomjit.runtime.compile_source import CompiledKernel
 
 
+_count_compile: Final = counter("compiles")
+_count_hit: Final = counter("cache_hits")
 Compiler = Callable[[Kernel, bool], "CompiledKernel"]
 
 
@@ -45,11 +47,11 @@ class KernelCache:
                 found = self._kernels.get(key)
                 if found is None:
                     found = self._compile(kernel, key[1])
-                    count("compiles")
+                    _count_compile()
                     with self._lock:
                         self._kernels[key] = found
                     return found
-        count("cache_hits")
+        _count_hit()
         return found
 
 

@@ -18,7 +18,8 @@ from axiomjit.config import config
 Array = np.ndarray[Any, Any]
 Block = ctypes.Array[ctypes.c_int64]
 empty = np.empty
-_POINTER = ctypes.c_size_t
+_POINTER_AT = ctypes.c_size_t.from_address
+_HEAD = object.__basicsize__
 
 
 def block(kind: type[Block], words: bytes) -> Block:
@@ -32,7 +33,7 @@ def address(values: Array) -> int:
     The pointer stands behind the object's head, as NumPy's C interface has it for good; asking
     through Python takes four times as long, which calls on small arrays notice.
     """
-    return _POINTER.from_address(id(values) + object.__basicsize__).value
+    return _POINTER_AT(id(values) + _HEAD).value
 
 
 def poison(dtype: np.dtype[Any]) -> Any:

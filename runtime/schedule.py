@@ -241,8 +241,11 @@ def threads(n: int) -> Iterator[None]:
 
 def available_threads() -> int:
     """Threads that a call may use now: what the process was granted, and `threads(n)`."""
+    most = granted()
+    if most == 1:
+        return 1
     own = _LIMIT.count
-    return granted() if own is None else min(own, granted())
+    return most if own is None else min(own, most)
 
 
 @lru_cache(maxsize=1)
