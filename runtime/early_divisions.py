@@ -53,7 +53,11 @@ def _in_function(text: str) -> str | None:
 
 def _early(loop: LoopText) -> list[str]:
     """What to start early: divisions, roots and what they are made of, in order."""
-    if loop.end is None or loop.entry is None or not loop.counts(loop.parts([loop.end])):
+    if (
+        loop.condition is None
+        or loop.entry is None
+        or not loop.counts(loop.parts([loop.condition]))
+    ):
         return []
     slow = [value for value, text in loop.inside.items() if _SLOW.match(text)]
     return loop.parts([value for value in slow if _gains(loop, value)])
@@ -85,7 +89,7 @@ def _kind(text: str) -> str:
 
 def _pipelined(loop: LoopText, parts: Sequence[str]) -> list[str]:
     """The function's lines with these parts made one step ahead."""
-    assert loop.end is not None
+    assert loop.condition is not None
     assert loop.entry is not None
     counters, inside = loop.counters(parts), loop.inside
     first = {part: suffixed(part, ".first") for part in parts}
@@ -96,7 +100,7 @@ def _pipelined(loop: LoopText, parts: Sequence[str]) -> list[str]:
     needed = {
         name for line in loop.lines if result_of(line) not in first for name in operands(line)
     }
-    control = loop.parts([loop.end, *(loop.phis[name].next for name in counters)])
+    control = loop.parts([loop.condition, *(loop.phis[name].next for name in counters)])
 
     def line(value: str, names: dict[str, str]) -> str:
         return f"  {names.get(value, value)} = {replaced(inside[value], names)}"
@@ -111,7 +115,7 @@ def _pipelined(loop: LoopText, parts: Sequence[str]) -> list[str]:
         kind, _, following = loop.phis[name]
         places = (following, name) if loop.goes_on else (name, following)
         choice = ", ".join(f"{kind} {place}" for place in places)
-        block.append(f"  {ahead[name]} = select i1 {loop.end}, {choice}")
+        block.append(f"  {ahead[name]} = select i1 {loop.condition}, {choice}")
     block += [line(part, ahead) for part in parts]
     gone = {*loop.phis, *control, *operations}
     block += [text for text in loop.body if result_of(text) not in gone]

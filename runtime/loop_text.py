@@ -19,9 +19,14 @@ _POINTER: Final = re.compile(rf"\bptr ({_NAME.pattern})")
 _SCOPE: Final = re.compile(r"!alias\.scope (!\d+)")
 
 
+def _bare(text: str) -> str:
+    """An instruction without what is attached to it."""
+    return text.partition(", !")[0]
+
+
 def operands(text: str) -> list[str]:
     """The values and labels that an instruction takes."""
-    return _NAME.findall(text.split(", !")[0])
+    return _NAME.findall(_bare(text))
 
 
 def replaced(text: str, names: dict[str, str]) -> str:
@@ -56,8 +61,8 @@ class Phi(NamedTuple):
 class LoopText:
     """The loop with a label among the lines of a function, read but not changed.
 
-    `entry` is the line that leads to the loop and nowhere else, `end` what decides whether it goes
-    on; both None where the label's block is not alone a loop.
+    `entry` is the line that leads to the loop and nowhere else, `condition` the bit that decides
+    whether it goes on; one of them is None where the label's block is not alone a loop.
     """
 
     def __init__(self, lines: Sequence[str], label: str) -> None:
@@ -68,7 +73,7 @@ class LoopText:
         self.body = lines[self.start : self.stop]
         self.function, self.inside = _results(lines), _results(self.body)
         branch = _BRANCH.match(self.body[-1])
-        self.end = branch[1] if branch and label in branch.groups()[1:] else None
+        self.condition = branch[1] if branch and label in branch.groups()[1:] else None
         self.goes_on = bool(branch and branch[2] == label)
         self.phis: dict[str, Phi] = {}
         self.before = ""
@@ -114,7 +119,7 @@ class LoopText:
 
     def counts(self, parts: Iterable[str]) -> bool:
         """Whether these only count steps, or places in memory."""
-        return all(_COUNTING.fullmatch(self.inside[part].split(", !")[0]) for part in parts)
+        return all(_COUNTING.fullmatch(_bare(self.inside[part])) for part in parts)
 
     def stays(self, load: str) -> bool:
         """Whether the loop writes nothing of what this loads."""

@@ -120,6 +120,15 @@ class Arithmetic(ABC):
         odd = self.polynomial(square, coefficients[1::2])
         return self.fma(odd, x, self.polynomial(square, coefficients[::2]))
 
+    def paired(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """The polynomial as one of x**2 whose coefficients are pairs: half as many steps."""
+        pairs = [coefficients[k : k + 2] for k in range(0, len(coefficients), 2)]
+        *rest, total = [self.polynomial(x, pair) for pair in pairs]
+        square = x * x
+        for pair in reversed(rest):
+            total = self.fma(total, square, pair)
+        return total
+
     def power_of_two(self, whole: Value) -> Value:
         """2**whole, for exponents of normal numbers."""
         return self.number((whole + self.bias) << self.mantissa)

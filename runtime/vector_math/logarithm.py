@@ -66,8 +66,10 @@ def terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tup
     low = m.looked_up(f"{base.name}_low", base.low[m.code], x)
     if two_low != 0.0:
         low = m.fma(exponent, two_low, low)
-    coefficients = (base.of_e[m.code][1], *base.near_1[m.code])
-    return whole, m.fma(r, m.polynomial(r, coefficients), low)
+    of_e_low, near_1 = base.of_e[m.code][1], base.near_1[m.code]
+    if of_e_low == 0.0:
+        return whole, m.fma(r * r, m.paired(r, near_1), low)
+    return whole, m.fma(r, m.polynomial(r, (of_e_low, *near_1)), low)
 
 
 def _of_number(m: Arithmetic, base: Base, x: Value) -> Value:

@@ -155,7 +155,7 @@ def prices(spot, strike, years):
         # what divides has its time where other work is; what follows the last function, its own
         (prices, 3, [2, 1, 0]),
         (lambda x, y: np.arctan(np.sin(x) / np.cos(y)), 2, [1, 0]),  # arctan divides itself
-        (lambda x, y: np.exp(np.log(x / y) / np.sqrt(y)), 2, [2, 1]),
+        (lambda x, y: erf(np.log(x / y) / y), 2, [1, 1]),
     ],
 )
 def test_divisions_are_where_the_divider_has_time(function, arguments, found):
