@@ -79,7 +79,9 @@ class LoopText:
         self.before = ""
         for value, text in self.inside.items():
             phi = _PHI.match(text)
-            if phi and label in (phi[3], phi[5]):
+            if text.startswith("phi ") and not (phi and label in (phi[3], phi[5])):
+                self.condition = None
+            elif phi:
                 outer, inner = (2, 4) if phi[5] == label else (4, 2)
                 self.before = phi[outer + 1]
                 self.phis[value] = Phi(phi[1], phi[outer], phi[inner])
