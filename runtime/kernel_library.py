@@ -13,12 +13,14 @@ from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 
+from axiomjit.processor import vector_bytes
 from axiomjit.runtime.early_divisions import start_early
 from axiomjit.runtime.vector_math.native import PREFIX
 
 GRID_OF_STRIPS = re.compile(r"^    for i0 in range\(lo, hi\):\n        k0 = i0 \* ", re.MULTILINE)
 ROWS = re.compile(r"^ {8,}for \w+ in range\(n\d+\):", re.MULTILINE)
 COMBINE = "    if lo == hi:\n"
+AVX512 = 64
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -30,8 +32,8 @@ class KernelLibrary(JITCodeLibrary):
 
     LLVM takes constants out of all loops at once, and loads them again in every step where several
     loops need more of them than there are registers."""
-    loops_long = False
-    """Whether loops over vectors take so many steps that it is worth to begin before the first."""
+    divides_early = False
+    """Whether loops over vectors have the steps and the registers to divide one vector ahead."""
 
     def _optimize_final_module(self) -> None:
         super()._optimize_final_module()
@@ -40,7 +42,7 @@ class KernelLibrary(JITCodeLibrary):
             step.add_function_attribute("alwaysinline")
         if steps:
             self._run("always_inliner", "new_gvn", "instruction_combine")
-            if self.loops_long:
+            if self.divides_early:
                 self._start_divisions_early()
             if self.loops_apart:
                 self._run("loop_extract")
@@ -64,10 +66,12 @@ def new_library(name: str, source: str) -> Any:
     """An empty library for a kernel with this source.
 
     Its loops come apart where the grid is one of strips. In rows, which may be short, calls of
-    functions would cost more than they gain, and so would divisions before the first step.
+    functions would cost more than they gain, and so would divisions before the first step; these
+    want the 32 registers of AVX-512, too.
     """
     library = KernelLibrary(cpu_target.target_context.codegen(), name)
     library.loops_apart = GRID_OF_STRIPS.search(source) is not None
-    library.loops_long = ROWS.search(source.partition(COMBINE)[0]) is None
+    rows = ROWS.search(source.partition(COMBINE)[0])
+    library.divides_early = rows is None and vector_bytes() >= AVX512
     library.enable_object_caching()  # keeps the object code, for disk caches
     return library

@@ -118,7 +118,7 @@ ROWS = """def kernel(w, lo, hi):
 """
 
 
-@pytest.mark.skipif(vector_bytes() < 64, reason="counts vectors of 64 bytes")
+@pytest.mark.skipif(vector_bytes() < 64, reason="only with the registers of AVX-512")
 @pytest.mark.parametrize(("function", "code"), [("log", "f4"), ("exp", "f8")])
 def test_only_long_loops_divide_early_and_results_are_the_same(function, code):
     parameters = (*buffers(code, code, code), LENGTH)
@@ -135,7 +135,7 @@ def test_only_long_loops_divide_early_and_results_are_the_same(function, code):
         assert results[0][:n].all()
 
 
-@pytest.mark.skipif(vector_bytes() < 64, reason="recipes in basic operations may be calls")
+@pytest.mark.skipif(vector_bytes() < 64, reason="only with the registers of AVX-512")
 @pytest.mark.parametrize("rows", [False, True])
 def test_sums_divide_early_too_but_not_those_of_rows(rows):
     x, y = np.random.default_rng(5).uniform(0.5, 2, (2, 50, 100))
