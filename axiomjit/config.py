@@ -7,6 +7,7 @@
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
+| show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 
@@ -25,11 +26,12 @@ POLICIES: Final = ("error", "warn", "allow")
 class Config:
     """The settings; assigning an unknown name or value raises."""
 
-    __slots__ = ("_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable")
+    __slots__ = ("_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable", "show")
 
     bounds: bool
     check: bool
     disable: bool
+    show: tuple[str, ...]
     _generator: np.random.Generator | None
 
     def __init__(self) -> None:
@@ -38,6 +40,8 @@ class Config:
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
+        asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
+        self.show = tuple(name.strip() for name in asked if name.strip())
         self.seed = None
 
     @property

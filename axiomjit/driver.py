@@ -21,7 +21,9 @@ from axiomjit.errors import FallbackWarning
 from axiomjit.evaluate_graph import run_in_numpy
 from axiomjit.graph import Graph, Held, Input, Node, Op, Size, Update, post_order
 from axiomjit.index_maps import Affine
+from axiomjit.live import watcher
 from axiomjit.lowered import Lowered
+from axiomjit.passes.context import Context
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.ranges import settled
 from axiomjit.records import Record
@@ -35,7 +37,7 @@ class Program:
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; guards of their decisions join those already in the scope."""
-        self.stages: Stages = run_pipeline(graph, layouts, scope)
+        self.stages: Stages = run_pipeline(graph, Context(layouts, scope), watcher())
         self.guards: tuple[Guard, ...] = tuple(scope.guards)
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:

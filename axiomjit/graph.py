@@ -14,7 +14,7 @@ accumulator along iterators), kernel (one compiled loop nest), plan (steps in or
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -247,18 +247,29 @@ def post_order(
         yield node
 
 
-def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
-    """Apply `rule` to every node, operands first; untouched parts stay the same objects."""
+def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Graph:
+    """Give every node, operands first, to `rule` with what the nodes before it became.
+
+    Untouched parts stay the same objects.
+    """
     new: dict[Node, Node] = {}
     for node in post_order(graph.outputs):
-        rebuilt: Node = node
-        if isinstance(node, Op):
-            operands = tuple(new[child] for child in node.operands)
-            if operands != node.operands:
-                rebuilt = node.replace(operands=operands)
-        new[node] = rule(rebuilt)
+        new[node] = rule(node, new)
     outputs = tuple(new[node] for node in graph.outputs)
     return graph if outputs == graph.outputs else Graph(graph.inputs, outputs, graph.writes)
+
+
+def with_operands(node: Node, operands: Sequence[Node]) -> Node:
+    """An op that reads other nodes at the same places; other nodes as they are."""
+    if not isinstance(node, Op) or tuple(operands) == node.operands:
+        return node
+    replaced: Node = node.replace(operands=tuple(operands))
+    return replaced
+
+
+def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
+    """Apply `rule` to every node once its operands are rewritten."""
+    return rebuild(graph, lambda n, new: rule(with_operands(n, [new[c] for c in n.children])))
 
 
 def users(graph: Graph) -> dict[Node, list[Op]]:

@@ -6,10 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from axiomjit.dims import Symbol, evaluate
+from axiomjit.errors import GraphValueError
+from axiomjit.live import NAMES, source_of
+from axiomjit.origins import user_location
+from axiomjit.passes.forms import Program, text_of
 from axiomjit.passes.kernel_ir import Kernel
-from axiomjit.passes.pipeline import Stages
+from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.passes.plan_ir import Call, Launch
 from axiomjit.passes.print_loops import print_loops
+from axiomjit.passes.print_plan import print_plan
 from axiomjit.passes.print_views import print_views
 from axiomjit.print_graph import print_graph
 from axiomjit.records import Record
@@ -63,9 +68,57 @@ class Lowered:
         return print_loops(self._stages.loops)
 
     @cached_property
+    def plan(self) -> str:
+        """The steps in order: memory, launches, library calls, results."""
+        return print_plan(self._stages.plan)
+
+    @cached_property
     def source(self) -> str:
         """The generated Python of every kernel, as it is compiled."""
-        return "\n".join(kernel.source for kernel in self.kernels)
+        return source_of(self._stages.plan)
+
+    def before(self, step: str) -> str:
+        """The program as the pass called `step` is given it.
+
+        Raises:
+            GraphValueError: there is no such pass.
+        """
+        return self._pass(step)[0]
+
+    def after(self, step: str) -> str:
+        """The program as the pass called `step` leaves it.
+
+        Raises:
+            GraphValueError: there is no such pass.
+        """
+        return self._pass(step)[1]
+
+    @property
+    def times(self) -> dict[str, float]:
+        """Milliseconds of each pass, when all are run again now."""
+        return {name: took for name, (_, _, took) in self._run_again().items()}
+
+    def _pass(self, step: str) -> tuple[str, str, float]:
+        found = self._run_again().get(step)
+        if found is None:
+            names = [name for name in NAMES if name.startswith(step[:4])] or NAMES
+            raise GraphValueError(
+                f"the program around the pass {step!r}",
+                "no pass of this name",
+                f"name one of {', '.join(names)}",
+                user_location(),
+            )
+        return found
+
+    def _run_again(self) -> dict[str, tuple[str, str, float]]:
+        """For each pass the program before and after as text, and milliseconds."""
+        trail: dict[str, tuple[str, str, float]] = {}
+
+        def keep(name: str, before: Program, after: Program, took: int) -> None:
+            trail[name] = text_of(before), text_of(after), took / 1e6
+
+        run_pipeline(self._stages.graph, self._stages.context, keep)
+        return trail
 
     @property
     def llvm(self) -> str:

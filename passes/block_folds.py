@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from axiomjit.dims import Dim, Scope, bound, dim, larger, product
+from axiomjit.dims import Dim, bound, dim, larger, product
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
     Alloc,
     Block,
@@ -35,20 +36,20 @@ GROUP: Final = 64
 """Blocks in one unit of the grid: a power of two, so that groups are subtrees of the tree."""
 
 
-def block_folds(program: LoopProgram, scope: Scope) -> LoopProgram:
+def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Cut fold loops into blocks, and a fold without map loops into groups of blocks.
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
     combine part that adds the groups' results. Extents at hand that decide the form leave guards
-    in `scope`.
+    in the scope.
 
     Needs: ordered, collapsed, tiled nests.
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.
     Keeps: each result within the bound of the sum's rounding; max and min bit for bit.
     """
     numbers = count()
-    with bound(scope):
+    with bound(context.scope):
         return map_nests(program, lambda nest: _cut(nest, numbers))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.dims import dim
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
     Bound,
     For,
@@ -21,7 +22,7 @@ from axiomjit.passes.loop_ir import (
 )
 
 
-def collapse_loops(program: LoopProgram) -> LoopProgram:
+def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Merge an outer loop p and the loop q directly inside it where one step of p is len(q) of q.
 
     For every access stride(p) == stride(q) * extent(q) must hold, as polynomials, so that a

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from axiomjit.graph import PART_VIEWS, Graph, Node, Op, is_view, rewrite
 from axiomjit.index_maps import IndexMap, compose
+from axiomjit.passes.context import Context
 from axiomjit.primitives import READ_ONLY
 
 
-def compose_views(graph: Graph) -> Graph:
+def compose_views(graph: Graph, context: Context) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
     Needs: a legal graph.

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from axiomjit.dims import Dim, dim
 from axiomjit.graph import Graph, Held, Input, Node, Op, Update, is_view, rewrite
 from axiomjit.index_maps import Affine, IndexMap, affine, compose, fixed
+from axiomjit.passes.context import Context, Layouts
 from axiomjit.primitives import MERGED
 from axiomjit.quotients import exact_quotient
 
-Layouts = Mapping[int, tuple[Dim, ...]]
 
-
-def drop_packs(graph: Graph, layouts: Layouts) -> Graph:
+def drop_packs(graph: Graph, context: Context) -> Graph:
     """Read past copies that were made so that dimensions can be merged.
 
     A reader whose map merges nothing, since it splits again what was merged, reads what was
@@ -24,7 +23,7 @@ def drop_packs(graph: Graph, layouts: Layouts) -> Graph:
     Gives: a legal graph.
     Keeps: the value of every output, and which outputs are views of arguments.
     """
-    return rewrite(graph, lambda node: _drop(node, layouts))
+    return rewrite(graph, lambda node: _drop(node, context.layouts))
 
 
 def _drop(node: Node, layouts: Layouts) -> Node:

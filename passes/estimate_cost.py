@@ -1,4 +1,4 @@
-"""LoopProgram -> what each step reads, writes and computes, as lengths."""
+"""LoopProgram -> LoopProgram: each step gets its cost, what it reads, writes and computes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from axiomjit.dims import Dim, dim, product
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
+    Cost,
     Fold,
     For,
     Index,
@@ -19,7 +21,6 @@ from axiomjit.passes.loop_ir import (
     Stmt,
     Store,
 )
-from axiomjit.passes.plan_ir import Cost
 from axiomjit.passes.view_ir import Storage
 from axiomjit.primitives import WHOLES
 
@@ -27,18 +28,20 @@ TEMPORARY: Final = ("temporary", "materialized")
 """Roles of storages that are neither arguments nor results."""
 
 
-def estimate_cost(program: LoopProgram) -> tuple[Cost, ...]:
-    """The cost of each step: every element counts once per buffer and step, operations each time.
+def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
+    """Give each step its cost: an element counts once per buffer and step, operations each time.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: one cost per step; temporaries count at the first step that writes them.
-    Keeps: the program.
+    Keeps: every step.
     """
     written: set[Storage] = set()
-    return tuple(
+    costs = tuple(
         _library_cost(step) if isinstance(step, LibraryCall) else _nest_cost(step, written)
         for step in program.steps
     )
+    annotated: LoopProgram = program.replace(costs=costs)
+    return annotated
 
 
 def _elements(index: Index, loops: dict[str, Dim]) -> Dim:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
     Alloc,
     Fold,
@@ -31,7 +32,7 @@ LARGEST: Final = 200
 """Statements in one nest; beyond it compile time grows faster than what fusion saves."""
 
 
-def fuse_loops(program: LoopProgram) -> LoopProgram:
+def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Join nests, and sibling loops inside a nest, whose loops have the same extents.
 
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a

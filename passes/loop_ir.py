@@ -175,10 +175,27 @@ class LibraryCall(Record):
     target: Storage
 
 
+class Cost(Record):
+    """What a step, or a plan, moves and computes, as lengths.
+
+    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
+    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
+    65,536 elements.
+    """
+
+    bytes_read: Dim
+    bytes_written: Dim
+    flops: Dim
+    temporary_bytes: Dim
+    scratch_bytes: Dim
+    kernels: int
+
+
 class LoopProgram(Record):
     """Steps in order; storages, numbers and results as in the view program.
 
     Storages that are `updated` are written by several steps, in their order, the others by one.
+    `costs` has one cost per step once it was estimated.
     """
 
     storages: tuple[Storage, ...]
@@ -186,6 +203,7 @@ class LoopProgram(Record):
     steps: tuple[Nest | LibraryCall, ...]
     results: tuple[View, ...]
     updated: frozenset[str] = frozenset()
+    costs: tuple[Cost, ...] = ()
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from axiomjit.dims import Dim, dim
 from axiomjit.index_maps import Affine, IndexMap, apply, fixed, iterator
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
     Alloc,
     Bound,
@@ -26,7 +27,7 @@ from axiomjit.passes.view_ir import Definition, Number, Operand, Value, View, Vi
 from axiomjit.primitives import CAST
 
 
-def lower_to_loops(program: ViewProgram) -> LoopProgram:
+def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
     """Turn each stored definition into a nest, or into a library call where one computes it.
 
     Map loops stand outside in the order of the result, fold loops inside in the listed order. An

@@ -23,6 +23,7 @@ from axiomjit.graph import (
 )
 from axiomjit.index_maps import IndexMap
 from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.context import Context, Layouts
 from axiomjit.passes.order_writes import order_writes
 from axiomjit.passes.view_ir import (
     Definition,
@@ -36,22 +37,19 @@ from axiomjit.passes.view_ir import (
 )
 from axiomjit.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, TAKE, VIEW
 
-Layouts = Mapping[int, tuple[Dim, ...]]
 
-
-def lower_to_views(graph: Graph, layouts: Layouts) -> ViewProgram:
+def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     """Give storage to what must be stored, and turn every read into strides.
 
-    `layouts` holds the strides (elements) of each array argument by position. Outputs, operands
-    and results of library calls, folds that others broadcast, and values too dear to compute
-    twice are stored; everything else is an r-tensor. A version of a storage is written where the
-    one before lies.
+    Outputs, operands and results of library calls, folds that others broadcast, and values too
+    dear to compute twice are stored; everything else is an r-tensor. A version of a storage is
+    written where the one before lies.
 
     Needs: a legal graph in which only outputs are views, and versions are read before the next one.
     Gives: a legal view program with one result per output.
     Keeps: the value of every output; outputs that are views stay views.
     """
-    return _Lowering(graph, layouts, choose_storage(graph)).program()
+    return _Lowering(graph, context.layouts, choose_storage(graph)).program()
 
 
 def _order_of(storage: Storage) -> tuple[int, ...]:

@@ -7,12 +7,12 @@ from typing import Final
 from axiomjit.dims import dim
 from axiomjit.dtypes import code
 from axiomjit.graph import Held, Input, Scalar, Size
-from axiomjit.passes.loop_ir import For, LibraryCall, LoopProgram, Nest
+from axiomjit.passes.context import Context
+from axiomjit.passes.loop_ir import Cost, For, LibraryCall, LoopProgram, Nest
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
     Call,
-    Cost,
     Launch,
     NumberSource,
     Plan,
@@ -28,13 +28,13 @@ SCRATCH: Final = ("temporary", "materialized", "partial")
 """Roles of storages that are given back after their last reader."""
 
 
-def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
+def make_plan(program: LoopProgram, context: Context) -> Plan:
     """Render each nest and put the steps in order.
 
     All memory is allocated before the first kernel runs, so that a failure leaves nothing
     half-written; a temporary is released after its last reader.
 
-    Needs: a legal loop program of blocked nests, one cost per step.
+    Needs: a legal loop program of blocked nests with a cost per step.
     Gives: a plan with one window per result, and a write-back for each argument that changes.
     Keeps: the order of steps.
     """
@@ -53,13 +53,26 @@ def make_plan(program: LoopProgram, costs: tuple[Cost, ...]) -> Plan:
         if isinstance(step, LibraryCall):
             steps.append(_call(step))
         else:
-            steps.append(_launch(step, rendered[k], costs[k]))
+            steps.append(_launch(step, rendered[k], program.costs[k]))
         steps += [Release(s.name) for s in allocated if s.role in SCRATCH and last[s.name] == k]
     for storage in program.storages:
         if storage.name in program.updated and isinstance(storage.origin, Input):
             steps.append(WriteBack(storage.name, storage.origin.position))
     results = tuple(map(_window, program.results))
-    return Plan(tuple(_buffer(s) for s in storages), tuple(steps), results)
+    return Plan(tuple(map(_buffer, storages)), tuple(steps), results, _total(program))
+
+
+def _total(program: LoopProgram) -> Cost:
+    """The cost of all steps, and the memory of their partial results."""
+    scratch = dim(0)
+    for step in program.steps:
+        for buffer in step.partials if isinstance(step, Nest) else ():
+            scratch += buffer.shape[0] * buffer.dtype.itemsize
+    sums = {
+        field: sum((getattr(cost, field) for cost in program.costs), dim(0))
+        for field in ("bytes_read", "bytes_written", "flops", "temporary_bytes")
+    }
+    return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in program.costs))
 
 
 def _last_use(program: LoopProgram, rendered: dict[int, Rendered]) -> dict[str, int]:

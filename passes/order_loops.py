@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.dims import magnitude
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
     For,
     Load,
@@ -17,7 +18,7 @@ from axiomjit.passes.loop_ir import (
 )
 
 
-def order_loops(program: LoopProgram) -> LoopProgram:
+def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Permute the loops of each chain so that memory is walked in small steps.
 
     A chain is loops of one kind, each the only statement of the one outside it. Innermost stands

@@ -1,100 +1,101 @@
-"""The compiler on one page: the order of the passes, verified after each when asked."""
+"""The compiler on one page: the passes in order, each verified when asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any, Final
 
 from axiomjit.config import config
-from axiomjit.dims import Dim, Scope, dim
 from axiomjit.graph import Graph
 from axiomjit.passes.block_folds import block_folds
 from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.compose_views import compose_views
+from axiomjit.passes.context import Context
 from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.estimate_cost import estimate_cost
+from axiomjit.passes.forms import FORMS, Program
 from axiomjit.passes.fuse_loops import fuse_loops
-from axiomjit.passes.loop_ir import LoopProgram, Nest
+from axiomjit.passes.loop_ir import Cost, LoopProgram
 from axiomjit.passes.lower_to_loops import lower_to_loops
 from axiomjit.passes.lower_to_views import lower_to_views
 from axiomjit.passes.make_plan import make_plan
 from axiomjit.passes.order_loops import order_loops
-from axiomjit.passes.plan_ir import Cost, Plan
+from axiomjit.passes.plan_ir import Plan
 from axiomjit.passes.save_versions import save_versions
 from axiomjit.passes.simplify_algebra import simplify_algebra
 from axiomjit.passes.split_regions import split_regions
 from axiomjit.passes.strip_mine import strip_mine
 from axiomjit.passes.tile_folds import tile_folds
-from axiomjit.passes.verify_loops import verify_loops
-from axiomjit.passes.verify_views import verify_views
 from axiomjit.passes.view_ir import ViewProgram
 from axiomjit.records import Record
-from axiomjit.verify_graph import verify_graph
 
-GRAPH_PASSES: Final = (compose_views, drop_packs, simplify_algebra, save_versions)
-LOOP_PASSES: Final = (fuse_loops, order_loops, collapse_loops, tile_folds)
-PASSES: Final = (
-    *GRAPH_PASSES,
+Pass = Callable[[Any, Context], Any]
+"""From a program to the same program in another form, or in the same form made better."""
+Watcher = Callable[[str, Program, Program, int], None]
+"""Is told after each pass: its name, the program before and after, and nanoseconds."""
+
+PASSES: Final[tuple[Pass, ...]] = (
+    compose_views,
+    drop_packs,
+    simplify_algebra,
+    save_versions,
     lower_to_views,
     lower_to_loops,
-    *LOOP_PASSES,
+    fuse_loops,
+    order_loops,
+    collapse_loops,
+    estimate_cost,
+    tile_folds,
     block_folds,
     split_regions,
     strip_mine,
     make_plan,
 )
 
-IR = TypeVar("IR")
-
 
 class Stages(Record):
-    """Every intermediate form of one program."""
+    """A program in every form: as it was given, and as the last pass over each form left it.
 
+    `context` is what the passes knew beside it.
+    """
+
+    context: Context
     graph: Graph
     simplified: Graph
     views: ViewProgram
     loops: LoopProgram
     plan: Plan
-    cost: Cost
+
+    @property
+    def cost(self) -> Cost:
+        """What all steps of the plan cost."""
+        return self.plan.cost
 
 
-def run_pipeline(graph: Graph, layouts: Mapping[int, tuple[Dim, ...]], scope: Scope) -> Stages:
+def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -> Stages:
     """Lower a graph to a plan.
 
-    `layouts` gives the strides (elements) of each array input by position; `scope` the lengths
-    at hand, and takes the guards of decisions that looked at them.
+    Under `config.check` the graph is verified, and what each pass gives.
+
+    Raises:
+        VerifyError: a pass gave a program that is not legal: a defect of that pass.
     """
-    _verified(graph, verify_graph)
-    simplified = _verified(compose_views(graph), verify_graph)
-    simplified = _verified(drop_packs(simplified, layouts), verify_graph)
-    simplified = _verified(simplify_algebra(simplified), verify_graph)
-    simplified = _verified(save_versions(simplified), verify_graph)
-    views = _verified(lower_to_views(simplified, layouts), verify_views)
-    loops = _verified(lower_to_loops(views), verify_loops)
-    for loop_pass in LOOP_PASSES[:-1]:
-        loops = _verified(loop_pass(loops), verify_loops)
-    costs = estimate_cost(loops)
-    loops = _verified(tile_folds(loops), verify_loops)
-    loops = _verified(block_folds(loops, scope), verify_loops)
-    loops = _verified(split_regions(loops, scope), verify_loops)
-    loops = _verified(strip_mine(loops, scope), verify_loops)
-    plan = make_plan(loops, costs)
-    return Stages(graph, simplified, views, loops, plan, _total(costs, loops))
+    program: Program = graph
+    last: dict[type, Any] = {}
+    _verify(program)
+    for step in PASSES:
+        before, started = program, perf_counter_ns()
+        program = step(before, context)
+        took = perf_counter_ns() - started
+        _verify(program)
+        last[type(program)] = program
+        if watch is not None:
+            watch(step.__name__, before, program, took)
+    forms = (last[Graph], last[ViewProgram], last[LoopProgram], last[Plan])
+    return Stages(context, graph, *forms)
 
 
-def _verified(program: IR, verifier: Callable[[IR], None]) -> IR:
+def _verify(program: Program) -> None:
     if config.check:
-        verifier(program)
-    return program
-
-
-def _total(costs: tuple[Cost, ...], loops: LoopProgram) -> Cost:
-    scratch = dim(0)
-    for step in loops.steps:
-        for buffer in step.partials if isinstance(step, Nest) else ():
-            scratch += buffer.shape[0] * buffer.dtype.itemsize
-    sums = {
-        field: sum((getattr(cost, field) for cost in costs), dim(0))
-        for field in ("bytes_read", "bytes_written", "flops", "temporary_bytes")
-    }
-    return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in costs))
+        FORMS[type(program)].verify(program)

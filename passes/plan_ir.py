@@ -10,6 +10,7 @@ import numpy as np
 
 from axiomjit.dims import Dim
 from axiomjit.passes.kernel_ir import Kernel
+from axiomjit.passes.loop_ir import Cost
 from axiomjit.records import Record
 
 
@@ -105,24 +106,9 @@ Step = Allocate | Launch | Call | Release | WriteBack
 
 
 class Plan(Record):
-    """Buffers, steps in order, and one window per result."""
+    """Buffers, steps in order, one window per result, and what all steps cost."""
 
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     results: tuple[Window, ...]
-
-
-class Cost(Record):
-    """What a plan moves and computes, as lengths.
-
-    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
-    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
-    65,536 elements.
-    """
-
-    bytes_read: Dim
-    bytes_written: Dim
-    flops: Dim
-    temporary_bytes: Dim
-    scratch_bytes: Dim
-    kernels: int
+    cost: Cost

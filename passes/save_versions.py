@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from axiomjit.graph import Graph, Node, Op, Update, post_order, rewrite
+from axiomjit.graph import Graph, Node, Op, Update, post_order, rebuild, rewrite, with_operands
 from axiomjit.index_maps import identity
 from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.context import Context
 from axiomjit.passes.order_writes import order_writes
 from axiomjit.primitives import SAVE
 from axiomjit.stored_reads import reads_of
 
 
-def save_versions(graph: Graph) -> Graph:
+def save_versions(graph: Graph, context: Context) -> Graph:
     """Copy versions that have a later reader, and values that are read elsewhere while written.
 
     A version of a storage that some reader cannot read before the next version is written (two
@@ -58,19 +59,18 @@ def _saved_copy(node: Node) -> Op:
 
 def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
     """The graph with each value apart that reads the storage at other elements than it writes."""
-    new: dict[Node, Node] = {}
-    for node in post_order(graph.outputs):
-        new[node] = node
-        if isinstance(node, Op):
-            new[node] = node.replace(operands=tuple(new[child] for child in node.operands))
-        rebuilt = new[node]
-        if isinstance(node, Update) and isinstance(rebuilt, Update) and _shifts(node, stored):
-            new[node] = rebuilt.replace(
-                operands=(rebuilt.operands[0], _copy(rebuilt)),
-                maps=(rebuilt.maps[0], identity(rebuilt.rank)),
-            )
-    outputs = tuple(new[node] for node in graph.outputs)
-    return graph if outputs == graph.outputs else Graph(graph.inputs, outputs, graph.writes)
+
+    def rule(node: Node, new: dict[Node, Node]) -> Node:
+        rebuilt = with_operands(node, [new[child] for child in node.children])
+        if not (isinstance(node, Update) and isinstance(rebuilt, Update) and _shifts(node, stored)):
+            return rebuilt
+        beside: Node = rebuilt.replace(
+            operands=(rebuilt.operands[0], _copy(rebuilt)),
+            maps=(rebuilt.maps[0], identity(rebuilt.rank)),
+        )
+        return beside
+
+    return rebuild(graph, rule)
 
 
 def _shifts(op: Update, stored: Collection[Node]) -> bool:
@@ -87,17 +87,17 @@ def _copy(op: Update) -> Node:
 
 def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
     """The graph in which copies of some versions are read, except by what writes the next one."""
-    new: dict[Node, Node] = {}
     copies: dict[Node, Node] = {}
-    for node in post_order(graph.outputs):
-        new[node] = node
-        if isinstance(node, Op):
-            operands = [copies.get(child, new[child]) for child in node.operands]
-            if isinstance(node, Update):
-                operands[0] = new[node.operands[0]]
-            new[node] = node.replace(operands=tuple(operands))
+
+    def rule(node: Node, new: dict[Node, Node]) -> Node:
+        read = [copies.get(child, new[child]) for child in node.children]
+        if isinstance(node, Update):
+            read[0] = new[node.operands[0]]
+        rebuilt = with_operands(node, read)
         if node in late:
-            copies[node] = _saved_copy(new[node])
-    last = graph.outputs[len(graph.results) :]
-    results = tuple(copies.get(node, new[node]) for node in graph.results)
-    return Graph(graph.inputs, (*results, *(new[node] for node in last)), graph.writes)
+            copies[node] = _saved_copy(rebuilt)
+        return rebuilt
+
+    saved = rebuild(graph, rule)
+    results = [copies.get(old, new) for old, new in zip(graph.results, saved.results, strict=True)]
+    return Graph(graph.inputs, (*results, *saved.outputs[len(results) :]), graph.writes)

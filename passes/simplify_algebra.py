@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from axiomjit.graph import Graph, Node, Op, Update, rewrite
+from collections.abc import Callable
+from typing import Final
+
+from axiomjit.graph import Graph, Node, Op, Update, rewrite, with_operands
 from axiomjit.index_maps import identity
+from axiomjit.passes.context import Context
+from axiomjit.records import Record
 
 
-def simplify_algebra(graph: Graph) -> Graph:
-    """Read past operations that undo each other.
+class Rule(Record):
+    """An identity: what a reader may read in place of one of its operands, None where nothing.
 
-    --x is x, |-x| is |x|, and a cast to a wider type and back is no cast. Only operands are
-    rewritten: an output stays a fresh array.
+    `readers` are the primitives whose operands it holds for, all of them where there are none.
+    """
+
+    identity: str
+    simpler: Callable[[Node], Node | None]
+    readers: frozenset[str] = frozenset()
+
+
+def simplify_algebra(graph: Graph, context: Context) -> Graph:
+    """Read past operations that undo each other, by the identities in `RULES`.
+
+    Only operands are rewritten: an output stays a fresh array.
 
     Needs: a legal graph.
     Gives: a graph without such pairs in operand position.
@@ -22,27 +37,36 @@ def simplify_algebra(graph: Graph) -> Graph:
 def _simplify(node: Node) -> Node:
     if not isinstance(node, Op):
         return node
-    operands = tuple(_undo(child) for child in node.operands)
-    if isinstance(node, Update):
-        operands = (node.operands[0], *operands[1:])  # the first is written, not read
-    if node.primitive.name == "absolute" and operands[0].dtype.kind != "u":  # where -x wraps
-        operands = tuple(_under(child, "negative") or child for child in operands)
-    if operands == node.operands:
-        return node
-    rebuilt: Node = node.replace(operands=operands)
-    return rebuilt
+    first = 1 if isinstance(node, Update) else 0  # an update writes its first operand
+    read = (_simplest(child, node) for child in node.operands[first:])
+    return with_operands(node, (*node.operands[:first], *read))
 
 
-def _undo(child: Node) -> Node:
-    inner = _under(child, "negative")
-    if inner is not None and (base := _under(inner, "negative")) is not None:
-        return base
-    inner = _under(child, "cast")
-    if inner is not None and (base := _under(inner, "cast")) is not None:
-        widened = inner.dtype.kind == base.dtype.kind and inner.dtype.itemsize > base.dtype.itemsize
-        if child.dtype == base.dtype and widened and not base.weak:
-            return base
+def _simplest(child: Node, reader: Op) -> Node:
+    for rule in RULES:
+        if not rule.readers or reader.primitive.name in rule.readers:
+            child = rule.simpler(child) or child
     return child
+
+
+def _negated_twice(child: Node) -> Node | None:
+    inner = _under(child, "negative")
+    return None if inner is None else _under(inner, "negative")
+
+
+def _cast_back(child: Node) -> Node | None:
+    """The operand of a cast to a wider type of its kind and back."""
+    inner = _under(child, "cast")
+    base = None if inner is None else _under(inner, "cast")
+    if inner is None or base is None:
+        return None
+    widened = inner.dtype.kind == base.dtype.kind and inner.dtype.itemsize > base.dtype.itemsize
+    return base if child.dtype == base.dtype and widened and not base.weak else None
+
+
+def _negated(child: Node) -> Node | None:
+    """The operand of a negation; unsigned integers wrap, so that theirs counts."""
+    return _under(child, "negative") if child.dtype.kind != "u" else None
 
 
 def _under(node: Node, primitive: str) -> Node | None:
@@ -50,3 +74,11 @@ def _under(node: Node, primitive: str) -> Node | None:
     if not isinstance(node, Op) or node.primitive.name != primitive or node.fold is not None:
         return None
     return node.operands[0] if node.maps[0] == identity(node.rank) else None
+
+
+RULES: Final = (
+    Rule("--x = x", _negated_twice),
+    Rule("a cast to a wider type and back = no cast", _cast_back),
+    Rule("|-x| = |x|", _negated, frozenset({"absolute"})),
+)
+"""The identities, in the order in which they are tried."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from axiomjit.dims import Dim, Scope, bound, current_scope, dim
+from axiomjit.dims import Dim, bound, current_scope, dim
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
     Bound,
     For,
@@ -22,17 +23,17 @@ from axiomjit.passes.loop_ir import (
 )
 
 
-def split_regions(program: LoopProgram, scope: Scope) -> LoopProgram:
+def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
     """Give each range of steps in which no pick changes its part a loop of its own.
 
     So a padded or concatenated operand is read through its selection (seed 002: complex views)
-    by inner loops without conditions. The order of the ranges at hand leaves guards in `scope`.
+    by inner loops without conditions. The order of the ranges at hand leaves guards in the scope.
 
     Needs: a legal loop program whose loops have no spans.
     Gives: a legal loop program without picks.
     Keeps: the order in which steps are taken.
     """
-    with bound(scope):
+    with bound(context.scope):
         return map_nests(program, _split)
 
 

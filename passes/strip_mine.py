@@ -8,9 +8,10 @@ from functools import cached_property
 from itertools import count
 from typing import Final
 
-from axiomjit.dims import Scope, bound, dim
+from axiomjit.dims import bound, dim
 from axiomjit.dtypes import DType, code
 from axiomjit.operation_times import operation_time
+from axiomjit.passes.context import Context
 from axiomjit.passes.estimate_time import estimate_time
 from axiomjit.passes.loop_ir import (
     Block,
@@ -56,7 +57,7 @@ CROSSING: Final = 2
 """What it costs to store a value in a tile and load it from there, in additions."""
 
 
-def strip_mine(program: LoopProgram, scope: Scope) -> LoopProgram:
+def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     """Split innermost loops that run faster as several loops.
 
     One scalar operation makes scalar code of the whole loop. Elementary functions one after the
@@ -67,7 +68,7 @@ def strip_mine(program: LoopProgram, scope: Scope) -> LoopProgram:
     in tiles, a cell per step of the strip, unless it is cheaper to load or to compute it again. A
     loop over a short block is a strip as it is. Loops over part of their extent, and loops that
     store what they load, or store or fold twice into one place, are left alone; whether a loop is
-    long enough leaves a guard in `scope`.
+    long enough leaves a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -84,7 +85,7 @@ def strip_mine(program: LoopProgram, scope: Scope) -> LoopProgram:
         body = rewrite_body(nest.body, rule)
         return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
 
-    with bound(scope):
+    with bound(context.scope):
         return map_nests(program, mined)
 
 

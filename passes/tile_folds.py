@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from axiomjit.passes.context import Context
 from axiomjit.passes.loop_ir import (
     Alloc,
     Block,
@@ -27,7 +28,7 @@ LANES: Final = 512
 """Cells of a tile: long enough for vector code, short enough to stay in the first-level cache."""
 
 
-def tile_folds(program: LoopProgram) -> LoopProgram:
+def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Put the innermost map loop inside the fold where it, not the fold, walks by one element.
 
     Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per

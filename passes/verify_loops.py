@@ -59,6 +59,8 @@ def _faults(program: LoopProgram) -> Iterator[str]:
         yield from (f"{name} is written twice" for name in sorted(again))
         yield from (f"{name} is not listed" for name in sorted((reads | writes) - listed))
         filled |= writes
+    if program.costs and len(program.costs) != len(program.steps):
+        yield f"{len(program.costs)} costs of {len(program.steps)} steps"
     for view in program.results:
         if view.storage.name not in filled:
             yield f"result {view.storage.name} is never written"

@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -21,7 +22,8 @@ from axiomjit.effects import with_versions
 from axiomjit.evaluate_graph import evaluate_graph
 from axiomjit.graph import Graph, Op, post_order
 from axiomjit.late_checks import known_lengths
-from axiomjit.passes.estimate_cost import estimate_cost
+from axiomjit.passes.context import Context
+from axiomjit.passes.forms import text_of
 from axiomjit.passes.loop_ir import LoopProgram, Nest, statements
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
 from axiomjit.passes.plan_ir import (
@@ -31,14 +33,10 @@ from axiomjit.passes.plan_ir import (
     NumberSource,
     Plan,
     Release,
-    Window,
     WriteBack,
 )
-from axiomjit.passes.print_loops import print_loops
-from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import ViewProgram
 from axiomjit.primitives import Primitive
-from axiomjit.print_graph import print_graph
 from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.execute import Seen
 from axiomjit.runtime.kernel_cache import KernelCache
@@ -46,6 +44,9 @@ from axiomjit.runtime.memory import allocate, span
 from axiomjit.runtime.plain import run_plain
 from axiomjit.tensors import starting_values, used_axes
 from axiomjit.trace import trace
+
+GRAPH_PASSES = tuple(takewhile(lambda step: step.__name__ != "lower_to_views", PASSES))
+"""The passes from graph to graph."""
 
 
 class Case(NamedTuple):
@@ -57,6 +58,11 @@ class Case(NamedTuple):
     arguments: tuple[object, ...]
     key: object
     leaves: tuple[tuple[int | None, object], ...]
+
+    @property
+    def context(self) -> Context:
+        """What the passes know beside the graph."""
+        return Context(self.layouts, self.scope)
 
     @property
     def values(self) -> dict[Symbol, int]:
@@ -76,6 +82,10 @@ class Case(NamedTuple):
             np.asarray(_value(value, lengths)) if number is None else outputs[number]
             for number, value in self.leaves
         )
+
+
+CONTEXT = Context({}, Scope({}))
+"""For passes that look at neither lengths nor layouts."""
 
 
 def signature_of(function: Callable[..., object], arguments: Sequence[object]):
@@ -189,19 +199,12 @@ def kept(array: np.ndarray) -> np.ndarray:
 def lowered(case: Case) -> Stages:
     """The stages of a case, verified after each pass."""
     with checked():
-        return run_pipeline(case.graph, case.layouts, case.scope)
+        return run_pipeline(case.graph, case.context)
 
 
 def apply_pass(function: Callable[..., object], before: object, case: Case) -> object:
-    """One pass of the pipeline, with what it takes beside the IR."""
-    match function.__name__:
-        case "lower_to_views" | "drop_packs":
-            return function(before, case.layouts)
-        case "block_folds" | "split_regions" | "strip_mine":
-            return function(before, case.scope)
-        case "make_plan":
-            return function(before, estimate_cost(lower_until("tile_folds", case)))
-    return function(before)
+    """One pass of the pipeline over a program of a case."""
+    return function(before, case.context)
 
 
 def lower_until(name: str, case: Case) -> object:
@@ -212,45 +215,6 @@ def lower_until(name: str, case: Case) -> object:
             return program
         program = apply_pass(function, program, case)
     raise KeyError(name)
-
-
-def text(program: object) -> str:
-    """The text of any intermediate form."""
-    match program:
-        case Graph():
-            return print_graph(program)
-        case ViewProgram():
-            return print_views(program)
-        case LoopProgram():
-            return print_loops(program)
-        case Plan():
-            return "\n".join(
-                ["plan", *map(_step_text, program.steps), *map(_result, program.results)]
-            )
-    raise TypeError(type(program).__name__)
-
-
-def _window_text(window: Window) -> str:
-    strides, shape = (", ".join(map(str, dims)) for dims in (window.strides, window.shape))
-    return f"{window.buffer}[{shape}] at {window.offset} + ({strides})"
-
-
-def _result(window: Window) -> str:
-    return f"  return {_window_text(window)}"
-
-
-def _step_text(step: Allocate | Launch | Call | Release | WriteBack) -> str:
-    match step:
-        case WriteBack():
-            return f"  write back {step.buffer} to argument {step.position}"
-        case Allocate() | Release():
-            return f"  {type(step).__name__.lower()} {step.buffer}"
-        case Call():
-            operands = "; ".join(map(_window_text, step.operands))
-            return f"  {_window_text(step.target)} = {step.function}({operands}) by {step.labels}"
-    words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
-    source = step.kernel.source.replace("\n", "\n    ").rstrip()
-    return f"  launch over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"
 
 
 def fresh(buffer, lengths) -> np.ndarray:
@@ -352,7 +316,7 @@ def before_and_after(name: str, case: Case) -> str:
     after = apply_pass(function, before, case)
     old, new = census(before), census(after)
     changed = [f"{k}: {old[k]} -> {new[k]}" for k in sorted({*old, *new}) if old[k] != new[k]]
-    shown = text(after) if before is not after else "the same object\n"
-    return f"{text(before)}-- {name} --\n{shown}-- counts --\n" + (
+    shown = text_of(after) if before is not after else "the same object\n"
+    return f"{text_of(before)}-- {name} --\n{shown}-- counts --\n" + (
         "\n".join(changed) or "as before"
     )

@@ -40,7 +40,9 @@ def run_examples():
     for name in NAMES:
         print("example", name, flush=True)
         case = example(name)
-        run_both_sides(BoundPlan(run_pipeline(*case[:3]).plan, case.values), case.arguments)
+        run_both_sides(
+            BoundPlan(run_pipeline(case.graph, case.context).plan, case.values), case.arguments
+        )
 
 
 def run_padded():
@@ -48,7 +50,7 @@ def run_padded():
     for name in ("in_place", "parts"):
         for side in SIDES:
             case = MAKERS[name]()
-            plan = BoundPlan(run_pipeline(*case[:3]).plan, case.values)
+            plan = BoundPlan(run_pipeline(case.graph, case.context).plan, case.values)
             placed = [guarded(array, side) for array in case.arguments]
             print("padded" if side == "before" else "  and after", name, flush=True)
             with guard_pages(side):

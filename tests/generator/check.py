@@ -9,11 +9,12 @@ import numpy as np
 
 from axiomjit.config import config
 from axiomjit.dtypes import walkable
-from axiomjit.passes.pipeline import GRAPH_PASSES, run_pipeline
+from axiomjit.passes.pipeline import run_pipeline
 from axiomjit.runtime.execute import BoundPlan
 from tests.generator.draw import distances, values_of
 from tests.generator.programs import Array, Program
 from tests.graphs import (
+    GRAPH_PASSES,
     apply_pass,
     evaluated,
     follow,
@@ -54,7 +55,7 @@ def evaluate(case):
 def interpret(case):
     """The plan in plain Python; what verifies passes are the plans of small blocks."""
     with patch.object(config, "check", False):
-        plan = run_pipeline(*case[:3]).plan
+        plan = run_pipeline(case.graph, case.context).plan
     yield "plan", run_plain_case(case, plan, chunks=2)
 
 
@@ -67,13 +68,13 @@ def interpret_small(case):
 
 def compile_all(case):
     """The compiled kernels."""
-    plan = BoundPlan(run_pipeline(*case[:3]).plan, case.values)
+    plan = BoundPlan(run_pipeline(case.graph, case.context).plan, case.values)
     yield "compiled", case.returned(plan.run(case.arguments))
 
 
 def guard_all(case):
     """The compiled kernels with every buffer against a protected page."""
-    plan = BoundPlan(run_pipeline(*case[:3]).plan, case.values)
+    plan = BoundPlan(run_pipeline(case.graph, case.context).plan, case.values)
     for side in SIDES:
         yield f"guarded {side}", case.returned(run_guarded(plan, case.arguments, side))
 
@@ -197,7 +198,7 @@ def other_lengths(program, lengths, run):
     if signature.key != case.key or signature.values == case.values:
         return False
     with small_forms() if run is run_interpreted else nullcontext():
-        plan = run_pipeline(*case[:3]).plan
+        plan = run_pipeline(case.graph, case.context).plan
     if not all(guard.holds(signature.values) for guard in case.scope.guards):
         return False
     try:

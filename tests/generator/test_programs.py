@@ -115,7 +115,7 @@ def test_a_wrong_rule_is_found_and_made_small(name):
 
 
 def test_a_wrong_pass_is_found_and_made_small():
-    def exchanged(graph):
+    def exchanged(graph, context):
         """Exchanges the first two outputs."""
         outputs = graph.outputs
         return graph.replace(outputs=(*outputs[1:2], *outputs[:1], *outputs[2:]))

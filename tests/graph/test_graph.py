@@ -12,13 +12,11 @@ from axiomjit.dtypes import FLOAT
 from axiomjit.evaluate_graph import evaluate_graph
 from axiomjit.graph import Graph, Input, Op, Scalar, post_order, rewrite, users
 from axiomjit.index_maps import affine, compose, fixed, identity, iterator, permutation, show
-from axiomjit.passes.drop_packs import drop_packs
-from axiomjit.passes.pipeline import GRAPH_PASSES
 from axiomjit.primitives import PRIMITIVES
 from axiomjit.print_graph import print_graph
 from axiomjit.records import Record
 from axiomjit.verify_graph import verify_graph
-from tests.graphs import follow
+from tests.graphs import CONTEXT, GRAPH_PASSES, follow
 from tests.passes.examples import example
 
 N = symbol("n0")
@@ -93,8 +91,7 @@ def test_a_long_chain_is_walked_printed_verified_and_run(chain):
 
 @pytest.mark.parametrize("graph_pass", GRAPH_PASSES)
 def test_a_long_chain_goes_through_each_pass(chain, graph_pass):
-    beside = ({},) if graph_pass is drop_packs else ()
-    assert graph_pass(chain, *beside) is chain
+    assert graph_pass(chain, CONTEXT) is chain
 
 
 def test_a_long_chain_of_python_numbers_stays_weak():

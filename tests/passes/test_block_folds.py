@@ -19,13 +19,13 @@ def test_block_folds_golden(golden, name):
 def test_block_folds_leaves_alone(name):
     case = example(name)
     program = lower_until("block_folds", case)
-    assert block_folds(program, case.scope) is program
+    assert block_folds(program, case.context) is program
 
 
 def blocked(function, *arguments):
     """The only nest after blocking."""
     case = follow(function, *arguments)
-    (nest,) = block_folds(lower_until("block_folds", case), case.scope).steps
+    (nest,) = block_folds(lower_until("block_folds", case), case.context).steps
     return nest
 
 
@@ -52,7 +52,7 @@ def test_exact_folds_of_rows_are_not_cut():
 
 def test_what_was_looked_at_is_guarded():
     case = follow(lambda x: x.sum(axis=1), numbers(6, 1024))
-    block_folds(lower_until("block_folds", case), case.scope)
+    block_folds(lower_until("block_folds", case), case.context)
     assert all(guard.holds({Symbol("n0"): 6, Symbol("n1"): 1000}) for guard in case.scope.guards)
     assert not all(g.holds({Symbol("n0"): 6, Symbol("n1"): 1025}) for g in case.scope.guards)
 

@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.loop_ir import For, statements
-from tests.graphs import before_and_after, follow, lower_until
+from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 
 
@@ -17,12 +17,12 @@ def test_collapse_loops_golden(golden, name):
 @pytest.mark.parametrize("name", ["l2", "single", "strided", "rows_and_columns"])
 def test_collapse_loops_leaves_alone(name):
     program = lower_until("collapse_loops", example(name))
-    assert collapse_loops(program) is program
+    assert collapse_loops(program, CONTEXT) is program
 
 
 def depth(function, *arguments):
     """The number of loops after collapsing."""
-    program = collapse_loops(lower_until("collapse_loops", follow(function, *arguments)))
+    program = collapse_loops(lower_until("collapse_loops", follow(function, *arguments)), CONTEXT)
     return sum(isinstance(s, For) for step in program.steps for s in statements(step))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from axiomjit.graph import is_view, post_order
 from axiomjit.passes.compose_views import compose_views
-from tests.graphs import before_and_after, follow
+from tests.graphs import CONTEXT, before_and_after, follow
 from tests.passes.examples import example, numbers
 
 
@@ -16,12 +16,12 @@ def test_compose_views_golden(golden, name):
 @pytest.mark.parametrize("name", ["l2", "rows_and_columns", "mapped"])
 def test_compose_views_leaves_alone(name):
     graph = example(name).graph
-    assert compose_views(graph) is graph
+    assert compose_views(graph, CONTEXT) is graph
 
 
 def test_only_outputs_stay_views():
     case = follow(lambda x: (x.T[::2], x.T[::2] + 1.0), numbers(6, 5))
-    after = compose_views(case.graph)
+    after = compose_views(case.graph, CONTEXT)
     assert is_view(after.outputs[0])
     views = [n for n in post_order(after.outputs) if is_view(n)]
     assert views == [after.outputs[0]]
@@ -29,6 +29,6 @@ def test_only_outputs_stay_views():
 
 def test_views_of_views_compose_into_one_map():
     case = follow(lambda x: x[2:][::-2][1:] + 1.0, numbers(11))
-    (output,) = compose_views(case.graph).outputs
+    (output,) = compose_views(case.graph, CONTEXT).outputs
     assert output.operands[0] is case.graph.inputs[0]
     assert output.maps[0][0].coefficient(0).constant == -2

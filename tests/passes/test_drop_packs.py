@@ -11,7 +11,7 @@ from axiomjit.merging import merge, split
 from axiomjit.passes.compose_views import compose_views
 from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.primitives import PRIMITIVES
-from tests.graphs import Case, before_and_after, evaluated, follow, lowered, run_plain_case
+from tests.graphs import CONTEXT, Case, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example, numbers
 
 N, M = symbol("n0"), symbol("n1")
@@ -52,7 +52,7 @@ def test_drop_packs_golden(golden, name):
 def test_values_stay(name):
     one = CASES[name]()
     (want,) = evaluated(one.graph, one)
-    after = drop_packs(compose_views(one.graph), one.layouts)
+    after = drop_packs(compose_views(one.graph, CONTEXT), one.context)
     np.testing.assert_array_equal(evaluated(after, one)[0], want)
     np.testing.assert_array_equal(run_plain_case(one, lowered(one).plan)[0], want)
 
@@ -60,13 +60,13 @@ def test_values_stay(name):
 @pytest.mark.parametrize("name", ["strided", "centred", "merged"])
 def test_drop_packs_leaves_alone(name):
     one = example(name)
-    before = compose_views(one.graph)
-    assert drop_packs(before, one.layouts) is before
+    before = compose_views(one.graph, CONTEXT)
+    assert drop_packs(before, one.context) is before
 
 
 def test_views_that_are_outputs_keep_their_copy():
     one = follow(lambda x: x.T.reshape(-1).reshape(7, 6), VALUE)
-    before = compose_views(one.graph)
-    assert drop_packs(before, one.layouts) is before
+    before = compose_views(one.graph, CONTEXT)
+    assert drop_packs(before, one.context) is before
     (result,) = run_plain_case(one, lowered(one).plan)
     assert not np.shares_memory(result, one.arguments[0])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from axiomjit.dims import evaluate
-from tests.graphs import follow, lowered
-from tests.passes.examples import l2, numbers
+from tests.graphs import follow, lower_until, lowered
+from tests.passes.examples import example, l2, numbers
 
 
 def cost(function, *arguments):
@@ -32,3 +32,15 @@ def cost(function, *arguments):
 )
 def test_cost(function, arguments, expected):
     assert cost(function, *arguments) == expected
+
+
+@pytest.mark.parametrize("name", ["l2", "centred", "product"])
+def test_estimate_cost_golden(golden, name):
+    golden("\n".join(map(str, lower_until("tile_folds", example(name)).costs)))
+
+
+def test_estimate_cost_leaves_alone():
+    before = lower_until("estimate_cost", example("product"))
+    after = lower_until("tile_folds", example("product"))
+    assert (before.steps, len(before.costs)) == (after.steps, 0)
+    assert len(after.costs) == len(after.steps)

@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.loop_ir import Load, Nest, statements
-from tests.graphs import before_and_after, follow, lower_until
+from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 
 
@@ -17,12 +17,12 @@ def test_fuse_loops_golden(golden, name):
 @pytest.mark.parametrize("name", ["single", "planes", "mapped"])
 def test_fuse_loops_leaves_alone(name):
     program = lower_until("fuse_loops", example(name))
-    assert fuse_loops(program) is program
+    assert fuse_loops(program, CONTEXT) is program
 
 
 def nests(function, *arguments):
     """The number of nests after fusing."""
-    program = fuse_loops(lower_until("fuse_loops", follow(function, *arguments)))
+    program = fuse_loops(lower_until("fuse_loops", follow(function, *arguments)), CONTEXT)
     return sum(isinstance(step, Nest) for step in program.steps)
 
 
@@ -48,7 +48,7 @@ def test_passed_on_temporaries_are_dropped():
         return dear + 1.0, (dear * 2.0).sum()
 
     before = lower_until("fuse_loops", follow(function, numbers(9) ** 2))
-    after = fuse_loops(before)
+    after = fuse_loops(before, CONTEXT)
     assert len(after.steps) == 1
     assert [s.role for s in after.storages] == ["argument", "result", "result"]
     assert sum(isinstance(s, Load) for s in statements(after.steps[0])) == 1
@@ -60,6 +60,6 @@ def test_no_nest_grows_without_limit(monkeypatch):
     def function(x):
         return tuple(x + float(k) for k in range(10))
 
-    program = fuse_loops(lower_until("fuse_loops", follow(function, numbers(9))))
+    program = fuse_loops(lower_until("fuse_loops", follow(function, numbers(9))), CONTEXT)
     assert len(program.steps) > 1
     assert all(len(list(statements(nest))) <= 8 for nest in program.steps)

@@ -18,7 +18,7 @@ def test_lower_to_views_golden(golden, name):
 def views_of(function, *arguments):
     """The view program of a function."""
     case = follow(function, *arguments)
-    return lower_to_views(lower_until("lower_to_views", case), case.layouts)
+    return lower_to_views(lower_until("lower_to_views", case), case.context)
 
 
 def roles(program):

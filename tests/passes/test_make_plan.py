@@ -2,13 +2,10 @@
 
 import pytest
 
-from axiomjit.dims import dim
 from axiomjit.passes.make_plan import make_plan
-from axiomjit.passes.plan_ir import Allocate, Cost, Launch, Release
-from tests.graphs import before_and_after, follow, lower_until, lowered
+from axiomjit.passes.plan_ir import Allocate, Launch, Release
+from tests.graphs import CONTEXT, before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
-
-NO_COST = Cost(dim(0), dim(0), dim(0), dim(0), dim(0), 1)
 
 
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "centred", "product"])
@@ -25,7 +22,7 @@ def test_make_plan_leaves_alone():
     plan = planned(lambda x: (x.T, x[::2]), numbers(6, 5))
     assert plan.steps == ()
     assert [window.buffer for window in plan.results] == ["a0", "a0"]
-    assert make_plan(lower_until("make_plan", example("single")), (NO_COST,)).buffers
+    assert make_plan(lower_until("make_plan", example("single")), CONTEXT).buffers
 
 
 def test_everything_is_allocated_before_anything_runs():

@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.passes.loop_ir import For, Load, Store, statements
 from axiomjit.passes.order_loops import order_loops
-from tests.graphs import before_and_after, follow, lower_until
+from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 
 
@@ -17,12 +17,12 @@ def test_order_loops_golden(golden, name):
 @pytest.mark.parametrize("name", ["l2", "single", "mapped", "centred"])
 def test_order_loops_leaves_alone(name):
     program = lower_until("order_loops", example(name))
-    assert order_loops(program) is program
+    assert order_loops(program, CONTEXT) is program
 
 
 def loops(function, *arguments):
     """The innermost step of each access, and the extents of all loops, after ordering."""
-    program = order_loops(lower_until("order_loops", follow(function, *arguments)))
+    program = order_loops(lower_until("order_loops", follow(function, *arguments)), CONTEXT)
     return [s for step in program.steps for s in statements(step)]
 
 

@@ -10,6 +10,7 @@ from axiomjit.passes.print_loops import print_loops
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.save_versions import save_versions
 from tests.graphs import (
+    CONTEXT,
     before_and_after,
     evaluated,
     lower_until,
@@ -29,9 +30,9 @@ def test_save_versions_golden(golden, name):
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "product"])
 def test_save_versions_leaves_alone(name):
     graph = lower_until("save_versions", example(name))
-    assert save_versions(graph) is graph
+    assert save_versions(graph, CONTEXT) is graph
     graph = lower_until("save_versions", MAKERS["in_place"]())
-    assert save_versions(graph) is graph
+    assert save_versions(graph, CONTEXT) is graph
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -54,7 +55,7 @@ SAVED = {
 
 @pytest.mark.parametrize("name", SAVED)
 def test_how_many_copies_are_made(name):
-    graph = save_versions(lower_until("save_versions", MAKERS[name]()))
+    graph = save_versions(lower_until("save_versions", MAKERS[name]()), CONTEXT)
     ops = [node for node in post_order(graph.outputs) if isinstance(node, Op)]
     assert sum(op.primitive.name == "save" for op in ops) == SAVED[name]
 

@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.graph import Op, post_order
 from axiomjit.passes.simplify_algebra import simplify_algebra
-from tests.graphs import before_and_after, follow, lower_until
+from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 
 
@@ -17,12 +17,12 @@ def test_simplify_algebra_golden(golden, name):
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "product"])
 def test_simplify_algebra_leaves_alone(name):
     graph = lower_until("simplify_algebra", example(name))
-    assert simplify_algebra(graph) is graph
+    assert simplify_algebra(graph, CONTEXT) is graph
 
 
 def simplified(function, *arguments):
     """The names of the operations that are left."""
-    graph = simplify_algebra(follow(function, *arguments).graph)
+    graph = simplify_algebra(follow(function, *arguments).graph, CONTEXT)
     return [n.primitive.name for n in post_order(graph.outputs) if isinstance(n, Op)]
 
 

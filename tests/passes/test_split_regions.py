@@ -18,7 +18,7 @@ def test_split_regions_golden(golden, name):
 def test_split_regions_leaves_alone(name):
     case = example(name)
     program = lower_until("split_regions", case)
-    assert split_regions(program, case.scope) is program
+    assert split_regions(program, case.context) is program
 
 
 def loops(function, *arguments):

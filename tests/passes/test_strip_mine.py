@@ -43,14 +43,14 @@ def test_strip_mine_golden(golden, name):
 def test_strip_mine_leaves_alone(name):
     case = example(name)
     program = lower_until("strip_mine", case)
-    assert strip_mine(program, case.scope) is program
+    assert strip_mine(program, case.context) is program
 
 
 def mined(function, *arguments):
     """The last nest after the pass; None where it is left alone."""
     case = follow(function, *arguments)
     program = lower_until("strip_mine", case)
-    nest = strip_mine(program, case.scope).steps[-1]
+    nest = strip_mine(program, case.context).steps[-1]
     return None if nest is program.steps[-1] else nest
 
 
@@ -168,7 +168,7 @@ def test_short_loops_are_left_alone_and_leave_a_guard(length, split):
     case = follow(lambda x, k: heavy(x) * (k % 7), X[:length], K[:length])
     program = lower_until("strip_mine", case)
     before = len(case.scope.guards)
-    assert (strip_mine(program, case.scope) is not program) is split
+    assert (strip_mine(program, case.context) is not program) is split
     (guard,) = list(case.scope.guards)[before:]
     assert guard.holds(case.values)
     assert not guard.holds(dict.fromkeys(case.values, SHORT - split))

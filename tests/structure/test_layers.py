@@ -30,7 +30,18 @@ GRAPH = {
     *("ranges", "quotients"),
 }
 DRIVER = {
-    *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
+    *(
+        "jit",
+        "lowered",
+        "live",
+        "explain",
+        "driver",
+        "demo",
+        "datafile",
+        "measure",
+        "cli",
+        "__main__",
+    ),
     "commands",
 }
 

@@ -7,7 +7,15 @@ import pytest
 
 from tests.structure.sources import read_sources
 
-NO_PASS = ("*_ir.py", "pipeline.py", "rewrite.py", "print_*.py", "verify_*.py", "__init__.py")
+NO_PASS = (
+    "*_ir.py",
+    "pipeline.py",
+    "context.py",
+    "forms.py",
+    "print_*.py",
+    "verify_*.py",
+    "__init__.py",
+)
 CLAUSES = ("Needs:", "Gives:", "Keeps:")
 
 

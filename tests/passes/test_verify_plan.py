@@ -1,0 +1,84 @@
+"""Each rule of the verifier of plans finds the plan that breaks it."""
+
+import pytest
+
+from axiomjit.dims import dim
+from axiomjit.dtypes import FLOAT
+from axiomjit.errors import VerifyError
+from axiomjit.passes.kernel_ir import Kernel, Parameter
+from axiomjit.passes.loop_ir import Cost
+from axiomjit.passes.plan_ir import (
+    Allocate,
+    Buffer,
+    Call,
+    Launch,
+    NumberSource,
+    Plan,
+    Release,
+    Window,
+    WriteBack,
+)
+from axiomjit.passes.verify_plan import verify_plan
+from tests.graphs import lowered
+from tests.passes.examples import example
+
+SIX = (dim(6),)
+UNIT = (dim(1),)
+COST = Cost(*[dim(0)] * 5, kernels=1)
+WORDS = (Parameter("a0", "buffer", "f8"), Parameter("a1", "buffer", "f8"))
+KERNEL = Kernel("def kernel(w, lo, hi):\n    pass\n", WORDS, "key", False)
+LAUNCH = Launch(KERNEL, ("a0", "o0"), (), (), dim(6), dim(12))
+RESULT = Window("o0", dim(0), SIX, UNIT, FLOAT)
+GIVEN = Window("a0", dim(0), SIX, UNIT, FLOAT)
+BUFFERS = (
+    Buffer("a0", "argument", FLOAT, SIX, UNIT, 0),
+    Buffer("o0", "result", FLOAT, SIX, UNIT),
+    Buffer("t0", "temporary", FLOAT, SIX, UNIT),
+)
+
+
+def plan(*steps, results=(RESULT,), buffers=BUFFERS):
+    return Plan(buffers, steps, results, COST)
+
+
+LEGAL = (
+    *(Allocate("o0"), Allocate("t0"), LAUNCH, Call("sort", (GIVEN,), ((0,),), RESULT)),
+    *(Release("t0"), WriteBack("a0", 0)),
+)
+
+
+def test_legal_plans_pass():
+    verify_plan(plan(*LEGAL))
+    for name in ("l2", "sums_and_map", "centred", "product"):
+        verify_plan(lowered(example(name)).plan)
+
+
+@pytest.mark.parametrize(
+    ("broken", "fault"),
+    [
+        (plan(LAUNCH, results=()), "a launch uses o0, which has no memory"),
+        (plan(Allocate("o0"), Allocate("o0")), "o0 is allocated, which is no buffer or has memory"),
+        (plan(Allocate("o0"), Allocate("x")), "x is allocated, which is no buffer"),
+        (plan(Allocate("o0"), LAUNCH, Allocate("t0")), "t0 is allocated after something was writ"),
+        (plan(Allocate("o0"), Release("t0")), "t0 is released, which was not allocated"),
+        (plan(Allocate("o0"), Release("a0")), "a0 is released, which was not allocated"),
+        (plan(Allocate("o0"), Release("o0")), "a result uses o0, which has no memory"),
+        (plan(Allocate("o0"), WriteBack("a0", 1)), "a0 is written back to argument 1"),
+        (plan(Allocate("o0"), Call("sort", (GIVEN,), (), RESULT)), "sort has labels for 0 oper"),
+        (
+            plan(Allocate("o0"), Call("sort", (GIVEN,), ((0,),), RESULT.replace(buffer="t0"))),
+            "sort uses t0, which has no memory",
+        ),
+        (plan(Allocate("o0"), results=(RESULT.replace(strides=()),)), "of 1 lengths, 0 steps"),
+        (plan(Allocate("o0"), LAUNCH.replace(buffers=("a0",))), "a kernel of words"),
+        (
+            plan(Allocate("o0"), LAUNCH.replace(numbers=(NumberSource("f8", 1),))),
+            "is launched with ['buffer', 'buffer', 'scalar']",
+        ),
+        (plan(Allocate("o0"), buffers=(*BUFFERS, BUFFERS[0])), "two buffers of one name"),
+    ],
+)
+def test_illegal_plans_are_found(broken, fault):
+    with pytest.raises(VerifyError, match="a legal plan") as caught:
+        verify_plan(broken)
+    assert fault in str(caught.value)
