@@ -2,18 +2,23 @@
 
 A graph says what is computed. `compose_views` makes every read through a transpose, slice or
 broadcast a read of what is viewed; `drop_packs` reads past copies into C order that nobody needs,
-`simplify_algebra` past operations that undo each other.
+`simplify_algebra` past operations that undo each other; `save_versions` copies what is read after
+its storage is written again, in the order of writes that `order_writes` finds.
 
 A view program says where values are. `lower_to_views` gives storage to what must be stored, which
 `choose_storage` decides, and leaves the rest as r-tensors: computed where they are read.
 
 A loop program says how. `lower_to_loops` writes one nest per stored value; `fuse_loops` joins
 nests over the same iteration space; `order_loops` puts unit stride innermost; `collapse_loops`
-makes neighbouring loops one where memory is walked as one; `tile_folds` keeps a tile of states
-where a fold runs across memory; `block_folds` cuts folds into blocks whose sums form a tree, and
-gives folds without a map loop a grid; `strip_mine` gives scalar operations loops of their own.
+makes neighbouring loops one where memory is walked as one; `estimate_cost` counts what each step
+moves and computes; `tile_folds` keeps a tile of states where a fold runs across memory;
+`block_folds` cuts folds into blocks whose sums form a tree, and gives folds without a map loop a
+grid; `split_regions` gives each part of a padded or joined operand a loop of its own; `strip_mine`
+cuts loops whose parts hinder each other, where `estimate_time` says that this is faster.
 
 A plan says in which steps. `make_plan` puts allocation, launches and library calls in order;
-`render_source` writes each nest as one readable Python function. `estimate_cost` counts on the
-way. `pipeline` is this page as code; `verify_*` check what each form promises, `print_*` show it.
+`render_source` writes each nest as one readable Python function.
+
+`pipeline` is this page as code, `context` what passes know beside the program; `forms` lists the
+forms, which `verify_*` check and `print_*` show.
 """

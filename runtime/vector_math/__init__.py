@@ -15,8 +15,9 @@ To add a function:
 3. Put it into `functions.RECIPES`, its row into `axiomjit/primitives.py` (`_elementary`), and for
    complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
    `runtime/complex_rules.py`.
-4. Name its range and reference in `bench/accuracy_cases.py`, which the tests sample, and its
-   axis-graph form in `axiomjit/elementary.py`.
+4. Name its range and reference in `bench/accuracy_cases.py`, which the tests sample. A function
+   that is a ufunc of NumPy is one of arrays and tensors by its row; `axiomjit/error_functions.py`
+   has those that NumPy lacks.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.
 """
