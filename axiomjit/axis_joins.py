@@ -21,9 +21,10 @@ from axiomjit.graph import Node, Scalar
 from axiomjit.index_maps import identity, permutation
 from axiomjit.joins import concatenate, filled
 from axiomjit.late_checks import Parts, require
+from axiomjit.library_rows import CUMSUM
 from axiomjit.numpy_shapes import insert_dimensions
 from axiomjit.origins import user_location
-from axiomjit.primitives import CUMSUM, PRIMITIVES
+from axiomjit.primitives import PRIMITIVES
 from axiomjit.promotion import cast, promotable
 from axiomjit.tensors import (
     Operand,

@@ -7,8 +7,8 @@ import numpy as np
 from axiomjit.dims import dim
 from axiomjit.graph import Held, Op
 from axiomjit.index_maps import identity, permutation
+from axiomjit.library_rows import PRINT
 from axiomjit.origins import note
-from axiomjit.primitives import PRINT
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 from axiomjit.wholes import stored
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from axiomjit.dtypes import FLOAT
 from axiomjit.graph import Held, Op
+from axiomjit.library_rows import NORMAL, UNIFORM, LibraryOperation
 from axiomjit.origins import note
-from axiomjit.primitives import NORMAL, UNIFORM, Primitive
 from axiomjit.promotion import cast
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 
@@ -55,11 +55,11 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
     return _drawn(NORMAL, x, asked) * deviation + mean
 
 
-def _drawn(primitive: Primitive, x: Operand, asked: str) -> Tensor:
+def _drawn(operation: LibraryOperation, x: Operand, asked: str) -> Tensor:
     tensor = as_tensor(x, asked)
     # An array of its own, so that two draws are never the same node.
     token = Held(FLOAT, np.zeros(()), ())
     extents = axis_extents(tensor.axes)
-    node = note(Op(FLOAT, primitive, None, (token,), ((),), extents, len(extents)))
+    node = note(Op(FLOAT, operation, None, (token,), ((),), extents, len(extents)))
     dtype = tensor.dtype if tensor.dtype.kind == "f" else FLOAT
     return labelled(cast(node, dtype), tensor.axes, tensor)

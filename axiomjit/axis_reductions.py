@@ -15,8 +15,8 @@ from axiomjit.dims import dim, product
 from axiomjit.errors import AxesError
 from axiomjit.graph import Node
 from axiomjit.late_checks import Parts, require
+from axiomjit.library_rows import ARGMAX, ARGMIN, LibraryOperation
 from axiomjit.origins import user_location
-from axiomjit.primitives import ARGMAX, ARGMIN, Primitive
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 
 Fold = Callable[[Node, Sequence[int]], Node]
@@ -35,8 +35,8 @@ def _numpys(function: Callable[..., Any]) -> Fold:
     return fold
 
 
-def _choosing(primitive: Primitive) -> Fold:
-    return lambda node, positions: wholes.choose(primitive, node, positions)
+def _choosing(operation: LibraryOperation) -> Fold:
+    return lambda node, positions: wholes.choose(operation, node, positions)
 
 
 _FOLDS: Final[dict[str, Fold]] = {

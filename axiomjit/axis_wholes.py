@@ -10,7 +10,8 @@ from axiomjit.axes import Axes
 from axiomjit.axis import Axis
 from axiomjit.graph import Node
 from axiomjit.index_maps import iterator
-from axiomjit.primitives import ARGSORT, CUMPROD, CUMSUM, PROD, SORT, SUM, Accumulator, Primitive
+from axiomjit.library_rows import ARGSORT, CUMPROD, CUMSUM, SORT, LibraryOperation
+from axiomjit.primitives import PROD, SUM, Accumulator
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, axis_map, labelled, shown
 
 
@@ -32,10 +33,12 @@ def cumprod(x: Operand, axis: Axis) -> Tensor:
     return _running("cumprod", CUMPROD, PROD, x, axis)
 
 
-def _running(name: str, primitive: Primitive, fold: Accumulator, x: Operand, axis: Axis) -> Tensor:
+def _running(
+    name: str, operation: LibraryOperation, fold: Accumulator, x: Operand, axis: Axis
+) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)
-    return _like(tensor, wholes.running(primitive, tensor.node, dtype, along))
+    return _like(tensor, wholes.running(operation, tensor.node, dtype, along))
 
 
 def sort(x: Operand, axis: Axis) -> Tensor:

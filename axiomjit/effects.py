@@ -19,7 +19,8 @@ from axiomjit.dense_layout import Layout
 from axiomjit.dims import Dim
 from axiomjit.graph import Graph, Input, Node, Op, Update, base_of, is_view, post_order
 from axiomjit.index_maps import IndexMap, compose, identity
-from axiomjit.primitives import MATERIALIZE, PRINT, UPDATE, VIEW
+from axiomjit.library_rows import PRINT
+from axiomjit.primitives import MATERIALIZE, UPDATE, VIEW
 
 _serials: Final = itertools.count()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +9,21 @@ import numpy as np
 
 from axiomjit.dims import Symbol, evaluate
 from axiomjit.dtypes import convert
-from axiomjit.graph import Graph, Held, Input, Node, Op, Scalar, Size, Update, is_view, post_order
-from axiomjit.index_maps import IndexMap, shift
+from axiomjit.graph import (
+    Graph,
+    Held,
+    Input,
+    Node,
+    Op,
+    Scalar,
+    Size,
+    Update,
+    is_view,
+    labels_of,
+    post_order,
+)
+from axiomjit.index_maps import IndexMap, compose, fixed, iterator, shift
+from axiomjit.library_rows import LibraryOperation
 
 Array = np.ndarray
 
@@ -77,6 +89,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     if op.regions:
         return _join(op, operands, lengths)
+    if isinstance(op.primitive, LibraryOperation):
+        return _library(op, op.primitive, operands, lengths)
     if isinstance(op, Update):
         changed = np.array(operands[0], order="K")
         into, written = op.maps
@@ -94,9 +108,6 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     elif op.primitive.name == "cast":
         value = convert(reads[0], op.dtype)
     else:
-        if op.primitive.whole and op.rank < len(extents) - 1:
-            flat = (*extents[: op.rank], math.prod(extents[op.rank :]))
-            reads = [value.reshape(flat) for value in reads]
         value = op.primitive.evaluate(*reads)
     if op.fold is None:
         return _as_array(value, op)
@@ -106,6 +117,24 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
     start = op.fold.initial(op.dtype)
     return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _library(
+    op: Op,
+    operation: LibraryOperation,
+    operands: Sequence[Array],
+    lengths: Mapping[Symbol, int],
+) -> Array:
+    """What a library operation makes of its operands, each along its own iterators."""
+    extents = tuple(evaluate(length, lengths) for length in op.extents)
+    labels = labels_of(op)
+    views = []
+    for value, index, own in zip(operands, op.maps, labels, strict=True):
+        place = tuple(iterator(own.index(k)) if k in own else fixed(0) for k in range(len(extents)))
+        views.append(read(value, compose(index, place), tuple(extents[k] for k in own), lengths))
+    result = np.empty(extents[: op.rank], op.dtype)
+    operation.evaluate(views, labels, result)
+    return result
 
 
 def _join(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:

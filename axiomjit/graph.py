@@ -272,6 +272,22 @@ def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
     return rebuild(graph, lambda n, new: rule(with_operands(n, [new[c] for c in n.children])))
 
 
+def labels_of(op: Op) -> tuple[tuple[int, ...], ...]:
+    """For each operand the iterators along which a library operation sees it.
+
+    A single operand runs along all of them. Of two, each runs along those that its map names, and
+    the first one also along those that neither names, along which its values repeat.
+    """
+    if len(op.operands) == 1:
+        return (tuple(range(len(op.extents))),)
+    first, second = (
+        tuple(dict.fromkeys(k for function in index for k, _ in function.terms))
+        for index in op.maps
+    )
+    repeated = (k for k in range(op.rank + 1) if k not in (*first, *second))
+    return (*first, *repeated), second
+
+
 def users(graph: Graph) -> dict[Node, list[Op]]:
     """For each node the ops that read it, once per occurrence."""
     found: dict[Node, list[Op]] = {}

@@ -12,22 +12,12 @@ from axiomjit import wholes
 from axiomjit.dims import product
 from axiomjit.dtypes import supported
 from axiomjit.graph import Node
+from axiomjit.library_rows import ARGMAX, ARGMIN, ARGSORT, CUMPROD, CUMSUM, SORT, LibraryOperation
 from axiomjit.numpy_options import Row, axes_of, only_defaults, refuse
 from axiomjit.numpy_reshape import reshaped
 from axiomjit.numpy_shapes import array_node, insert_dimensions
 from axiomjit.origins import user_location
-from axiomjit.primitives import (
-    ARGMAX,
-    ARGMIN,
-    ARGSORT,
-    CUMPROD,
-    CUMSUM,
-    PROD,
-    SORT,
-    SUM,
-    Accumulator,
-    Primitive,
-)
+from axiomjit.primitives import PROD, SUM, Accumulator
 
 Axis = int | None
 
@@ -40,7 +30,7 @@ def _flat_along(node: Node, axis: Axis) -> tuple[Node, int]:
     return node, normalize_axis_index(axis, len(node.shape))
 
 
-def _running_row(name: str, primitive: Primitive, fold: Accumulator) -> Row:
+def _running_row(name: str, operation: LibraryOperation, fold: Accumulator) -> Row:
     def row(a: object, axis: Axis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
         node, along = _flat_along(array_node(a, name), axis)
@@ -49,12 +39,12 @@ def _running_row(name: str, primitive: Primitive, fold: Accumulator) -> Row:
             wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if wanted.kind == "b":
             raise refuse(name, "dtype", dtype)
-        return wholes.running(primitive, node, wanted, along)
+        return wholes.running(operation, node, wanted, along)
 
     return row
 
 
-def _sort_row(name: str, primitive: Primitive) -> Row:
+def _sort_row(name: str, operation: LibraryOperation) -> Row:
     def row(
         a: object, axis: Axis = -1, kind: object = None, order: object = None, **options: Any
     ) -> Node:
@@ -62,10 +52,10 @@ def _sort_row(name: str, primitive: Primitive) -> Row:
         if kind not in (None, "quicksort"):
             raise refuse(name, "kind", kind)
         node = array_node(a, name)
-        if primitive is SORT and axis is not None:
+        if operation is SORT and axis is not None:
             normalize_axis_index(axis, len(node.shape))
         node, along = _flat_along(node, axis)
-        return wholes.in_order(primitive, node, along)
+        return wholes.in_order(operation, node, along)
 
     return row
 
@@ -80,7 +70,7 @@ def _take(
     return wholes.take(node, array_node(indices, "take"), along)
 
 
-def _choice_row(name: str, primitive: Primitive) -> Row:
+def _choice_row(name: str, operation: LibraryOperation) -> Row:
     def row(a: object, axis: Axis = None, out: object = None, *, keepdims: object = False) -> Node:
         only_defaults(name, out=out)
         if keepdims not in (False, True):
@@ -91,7 +81,7 @@ def _choice_row(name: str, primitive: Primitive) -> Row:
         axes = axes_of(node, axis)
         if any(node.shape[d] == 0 for d in axes):
             raise ValueError(f"attempt to get {name} of an empty sequence")
-        found = wholes.choose(primitive, node, axes)
+        found = wholes.choose(operation, node, axes)
         return insert_dimensions(found, axes) if keepdims else found
 
     return row

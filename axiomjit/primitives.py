@@ -19,7 +19,6 @@ from typing import Any, Final
 import numpy as np
 from numpy._core import umath
 
-from axiomjit.config import config
 from axiomjit.dtypes import (
     BOOL,
     COMPLEX,
@@ -61,15 +60,13 @@ class Primitive(Record):
     form for bools where that is another. In the dtypes of `scalar` LLVM makes no packed code of a
     loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
     the loop around their calls packed. A `chooser` is an operand that says which value is taken,
-    and its dtype. A `whole` operation needs entire operands: NumPy computes it, in a step of its
-    own, from what the op's maps see of them, and `evaluate` takes that, dimension by iterator.
-    What no ufunc means has the dtypes of the ufunc `like`. Results may lie up to `ulps` units in
-    the last place from NumPy's, NumPy's own errors included.
+    and its dtype. What no ufunc means has the dtypes of the ufunc `like`. Results may lie up to
+    `ulps` units in the last place from NumPy's, NumPy's own errors included.
     """
 
     name: str
     arity: int
-    evaluate: Callable[..., np.ndarray]
+    evaluate: Callable[..., Any]
     source: str
     loops: frozenset[str] = ALL
     scalar: frozenset[str] = frozenset()
@@ -79,7 +76,6 @@ class Primitive(Record):
     ulps: int = 0
     like: np.ufunc | None = None
     chooser: tuple[int, DType] | None = None
-    whole: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -264,54 +260,6 @@ _ROWS: Final = (
     Primitive("logical_not", 1, np.logical_not, "~b1({0})", bools="~{0}"),
 )
 PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
-
-
-def _gather(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Along the last iterator, the value at the position that stands at each other point."""
-    if 0 in values.shape[:-1]:
-        return np.empty(values.shape[:-1], values.dtype)
-    return np.take_along_axis(values, positions[..., :1], -1)[..., 0]
-
-
-def _along_last(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    return partial(function, axis=-1)
-
-
-def _draw(method: str) -> Callable[..., np.ndarray]:
-    """Random numbers in the shape of an array."""
-
-    def draw(like: np.ndarray) -> np.ndarray:
-        drawn: np.ndarray = getattr(config.generator, method)(like.shape)
-        return drawn
-
-    return draw
-
-
-def _print(values: np.ndarray, text: np.ndarray) -> np.ndarray:
-    """The values, which are the same along the last iterator; the text lies along it alone."""
-    shown = text.reshape(-1, text.shape[-1])[:1].tobytes().decode()
-    print(f"{shown}{values[..., 0]}")
-    return values[..., 0]
-
-
-CUMSUM: Final = Primitive("cumsum", 1, partial(np.cumsum, axis=-1), "", NUMBERS, whole=True)
-CUMPROD: Final = Primitive("cumprod", 1, partial(np.cumprod, axis=-1), "", NUMBERS, whole=True)
-SORT: Final = Primitive("sort", 1, partial(np.sort, axis=-1), "", weight=20, whole=True)
-ARGSORT: Final = Primitive("argsort", 1, partial(np.argsort, axis=-1), "", weight=30, whole=True)
-TAKE: Final = Primitive("take", 2, _gather, "", weight=4, chooser=(1, INT), whole=True)
-ARGMAX: Final = Primitive("argmax", 1, _along_last(np.argmax), "", weight=2, whole=True)
-ARGMIN: Final = Primitive("argmin", 1, _along_last(np.argmin), "", weight=2, whole=True)
-UNIFORM: Final = Primitive("uniform", 1, _draw("random"), "", weight=4, whole=True)
-NORMAL: Final = Primitive("normal", 1, _draw("standard_normal"), "", weight=8, whole=True)
-"""Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
-PRINT: Final = Primitive("print", 2, _print, "", chooser=(1, DTYPES["u1"]), whole=True)
-"""The first operand, printed with the text whose bytes the second one has."""
-WHOLES: Final[dict[str, Primitive]] = {
-    row.name: row
-    for row in (CUMSUM, CUMPROD, SORT, ARGSORT, TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL, PRINT)
-}
-"""Operations on entire operands, along the op's last iterator, or its iterators from `rank` on
-as one."""
 
 
 class Accumulator(Record):

@@ -9,6 +9,7 @@ from axiomjit.dtypes import CODES, INT, UNSIGNED, code
 from axiomjit.errors import VerifyError
 from axiomjit.graph import Graph, Input, Node, Op, Update, is_view, post_order, root_of
 from axiomjit.index_maps import iterators_of
+from axiomjit.library_rows import LibraryOperation
 from axiomjit.primitives import JOIN, UPDATE
 from axiomjit.print_graph import print_graph
 
@@ -72,8 +73,14 @@ def _op_faults(op: Op) -> Iterator[str]:
         yield f"{primitive} of {fault}"
     if not 0 <= op.rank <= len(op.extents):
         yield f"rank {op.rank} with {len(op.extents)} iterators"
-    if not primitive.whole and (op.fold is None) != (op.rank == len(op.extents)):
+    library = primitive if isinstance(primitive, LibraryOperation) else None
+    whole = library is not None and not library.keeps
+    if (op.fold is None and not whole) != (op.rank == len(op.extents)):
         yield "folded iterators without an accumulator, or an accumulator without them"
+    if isinstance(primitive, LibraryOperation) and op.dtype != primitive.dtype(
+        op.operands[0].dtype
+    ):
+        yield f"{primitive} of {op.operands[0].dtype} as {op.dtype}"
     for child, index in zip(op.operands, op.maps, strict=True):
         if len(index) != len(child.shape):
             yield f"a map of {len(index)} dimensions onto an operand of {len(child.shape)}"

@@ -10,33 +10,34 @@ from axiomjit.dtypes import INT, DType
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Held, Input, Node, Op, Scalar, base_of
 from axiomjit.index_maps import IndexMap, permutation
+from axiomjit.library_rows import TAKE, LibraryOperation
 from axiomjit.origins import note, user_location
-from axiomjit.primitives import ARGSORT, COPY, TAKE, Primitive
+from axiomjit.primitives import COPY
 from axiomjit.promotion import cast
 from axiomjit.seen import seen_type
 
 
-def running(primitive: Primitive, node: Node, dtype: DType, axis: int) -> Node:
+def running(operation: LibraryOperation, node: Node, dtype: DType, axis: int) -> Node:
     """The folds in a dtype of the first elements along a dimension, as np.cumsum: a scan."""
-    return _along(primitive, cast(node, dtype), axis)
+    return _along(operation, cast(node, dtype), axis)
 
 
-def in_order(primitive: Primitive, node: Node, axis: int) -> Node:
+def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
     """The elements along a dimension in order, or (ARGSORT) the positions that they had."""
-    return _along(primitive, node, axis)
+    return _along(operation, node, axis)
 
 
-def _along(primitive: Primitive, node: Node, axis: int) -> Node:
+def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
     rank = len(node.shape)
     order = [*(d for d in range(rank) if d != axis), axis]
     index = permutation([order.index(d) for d in range(rank)])
     extents = tuple(node.shape[d] for d in order)
-    dtype: DType = INT if primitive is ARGSORT else node.dtype
-    found = note(Op(dtype, primitive, None, (stored(node),), (index,), extents, rank))
+    dtype = operation.dtype(node.dtype)
+    found = note(Op(dtype, operation, None, (stored(node),), (index,), extents, rank))
     return builder.transpose(found, [order.index(d) for d in range(rank)])
 
 
-def choose(primitive: Primitive, node: Node, axes: Sequence[int]) -> Node:
+def choose(operation: LibraryOperation, node: Node, axes: Sequence[int]) -> Node:
     """ARGMAX or ARGMIN along dimensions, as one in the order listed: the first position, int64."""
     if not axes:
         return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
@@ -45,11 +46,12 @@ def choose(primitive: Primitive, node: Node, axes: Sequence[int]) -> Node:
     order = [*kept, *axes]
     index = permutation([order.index(d) for d in range(rank)])
     extents = tuple(node.shape[d] for d in order)
-    return note(Op(INT, primitive, None, (stored(node),), (index,), extents, len(kept)))
+    dtype = operation.dtype(node.dtype)
+    return note(Op(dtype, operation, None, (stored(node),), (index,), extents, len(kept)))
 
 
 def stored(node: Node) -> Node:
-    """The node, or of what has no memory, a number that is repeated, a copy."""
+    """The node, or a copy of it where it has no memory of its own, as a repeated number."""
     base = base_of(node)
     at_hand = isinstance(base, Op | Held) or (isinstance(base, Input) and not base.weak)
     return node if at_hand else builder.elementwise(COPY, node)

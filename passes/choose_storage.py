@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.dims import Dim
-from axiomjit.graph import Graph, Node, Op, Update, base_of, is_view, post_order, users
+from axiomjit.graph import Graph, Node, Op, Update, base_of, is_view, labels_of, post_order, users
 from axiomjit.index_maps import IndexMap, compose, iterators_of
+from axiomjit.library_rows import MATRIX_PRODUCT, LibraryOperation
 from axiomjit.passes.view_ir import Library
 from axiomjit.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
 
@@ -151,8 +152,8 @@ def _library_of(op: Op) -> Library | None:
     matrix times a vector goes there only where both are at hand: otherwise loops compute the
     operand as they read it.
     """
-    if op.primitive.whole:
-        return Library(op.primitive.name, tuple(_labels(op, k) for k in range(len(op.maps))))
+    if isinstance(op.primitive, LibraryOperation):
+        return Library(op.primitive, labels_of(op))
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
     sides: list[tuple[int, ...]] = []
@@ -170,18 +171,4 @@ def _library_of(op: Op) -> Library | None:
     if not enough or not folded <= left & right or left & right & kept:
         return None
     in_order = [k for side in sides for k in side if k in kept] == list(range(op.rank))
-    return Library("tensordot", tuple(sides)) if in_order else None
-
-
-def _labels(op: Op, operand: int) -> tuple[int, ...]:
-    """The iterators along which a whole operand runs: all, or of what is gathered its own.
-
-    Iterators of neither operand, along which values repeat, are taken for those of the values.
-    """
-    if len(op.operands) == 1:
-        return tuple(range(len(op.extents)))
-    own, others = (
-        dict.fromkeys(k for function in op.maps[side] for k, _ in function.terms)
-        for side in (operand, 1 - operand)
-    )
-    return tuple(own if operand else own | {k: None for k in range(op.rank + 1) if k not in others})
+    return Library(MATRIX_PRODUCT, tuple(sides)) if in_order else None

@@ -22,7 +22,6 @@ from axiomjit.passes.loop_ir import (
     Store,
 )
 from axiomjit.passes.view_ir import Storage
-from axiomjit.primitives import WHOLES
 
 TEMPORARY: Final = ("temporary", "materialized")
 """Roles of storages that are neither arguments nor results."""
@@ -89,13 +88,5 @@ def _library_cost(step: LibraryCall) -> Cost:
     size = product(step.target.shape)
     written = size * step.target.dtype.itemsize
     temporary = written if step.target.role in TEMPORARY else dim(0)
-    if step.function in WHOLES:
-        flops = product(step.operands[0].shape) * WHOLES[step.function].weight
-    else:
-        extents = {
-            k: n
-            for own, view in zip(step.labels, step.operands, strict=True)
-            for k, n in zip(own, view.shape, strict=True)
-        }
-        flops = product(tuple(extents.values())) * 2
+    flops = step.operation.cost([view.shape for view in step.operands], step.labels)
     return Cost(read, written, flops, temporary, dim(0), 0)

@@ -17,9 +17,11 @@ computes one of several scalars, by where its iterators stand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import DType
+from axiomjit.library_rows import LibraryOperation
 from axiomjit.passes.view_ir import Number, Storage, View
 from axiomjit.primitives import Accumulator, Primitive
 from axiomjit.records import Record
@@ -163,13 +165,13 @@ class Nest(Record):
 
 
 class LibraryCall(Record):
-    """What a library computes: `function` of views into a storage.
+    """What a library computes: an operation on views into a storage.
 
     `labels` name the iterator of each of their dimensions, those of the target being 0, 1 and so
     on.
     """
 
-    function: str
+    operation: LibraryOperation
     operands: tuple[View, ...]
     labels: tuple[tuple[int, ...], ...]
     target: Storage
@@ -189,6 +191,9 @@ class Cost(Record):
     temporary_bytes: Dim
     scratch_bytes: Dim
     kernels: int
+
+
+NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 
 
 class LoopProgram(Record):

@@ -203,4 +203,4 @@ def _library_call(definition: Definition) -> LibraryCall:
         strides = tuple(operand.strides[k] for k in own)
         shape = tuple(definition.extents[k] for k in own)
         operands.append(View(operand.storage, shape, operand.offset, strides))
-    return LibraryCall(library.function, tuple(operands), library.labels, definition.storage)
+    return LibraryCall(library.operation, tuple(operands), library.labels, definition.storage)

@@ -22,6 +22,7 @@ from axiomjit.graph import (
     root_of,
 )
 from axiomjit.index_maps import IndexMap
+from axiomjit.library_rows import TAKE
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.context import Context, Layouts
 from axiomjit.passes.order_writes import order_writes
@@ -35,7 +36,7 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, TAKE, VIEW
+from axiomjit.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, VIEW
 
 
 def lower_to_views(graph: Graph, context: Context) -> ViewProgram:

@@ -125,7 +125,8 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
 
 def _call(step: LibraryCall) -> Call:
     whole = View(step.target, step.target.shape, dim(0), step.target.strides)
-    return Call(step.function, tuple(map(_window, step.operands)), step.labels, _window(whole))
+    operands = tuple(map(_window, step.operands))
+    return Call(step.operation, operands, step.labels, _window(whole))
 
 
 def _window(view: View) -> Window:

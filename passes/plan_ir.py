@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from axiomjit.dims import Dim
+from axiomjit.library_rows import LibraryOperation
 from axiomjit.passes.kernel_ir import Kernel
-from axiomjit.passes.loop_ir import Cost
+from axiomjit.passes.loop_ir import NO_COST, Cost
 from axiomjit.records import Record
 
 
@@ -74,12 +75,12 @@ class Launch(Record):
 
 
 class Call(Record):
-    """A function of the library from windows into a window.
+    """A library operation on windows, into a window.
 
     `labels` name the dimensions of the operands; those of the target are 0, 1 and so on.
     """
 
-    function: str
+    operation: LibraryOperation
     operands: tuple[Window, ...]
     labels: tuple[tuple[int, ...], ...]
     target: Window
@@ -111,4 +112,4 @@ class Plan(Record):
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     results: tuple[Window, ...]
-    cost: Cost
+    cost: Cost = NO_COST

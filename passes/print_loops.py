@@ -108,7 +108,7 @@ def _stmt_text(stmt: Stmt) -> str:
 def _step_text(step: Nest | LibraryCall) -> Iterator[str]:
     if isinstance(step, LibraryCall):
         operands = "; ".join(view_text(v) for v in step.operands)
-        yield f"  {step.function} {step.target.name} = ({operands}) by {step.labels}"
+        yield f"  {step.operation} {step.target.name} = ({operands}) by {step.labels}"
         return
     yield "  nest"
     for buffer in step.tiles:

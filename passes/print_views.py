@@ -64,7 +64,7 @@ def _definition_text(definition: Definition) -> str:
     if definition.fold is not None:
         text += f" over [{_list(definition.extents[definition.rank :])}]"
     if definition.library is not None:
-        text += f" by {definition.library.function}"
+        text += f" by {definition.library.operation}"
     return text
 
 

@@ -44,9 +44,10 @@ def _faults(plan: Plan) -> Iterator[str]:
                 yield from _word_faults(step)
             case Call():
                 launched = True
-                yield from _window_faults((*step.operands, step.target), present, step.function)
+                user = str(step.operation)
+                yield from _window_faults((*step.operands, step.target), present, user)
                 if len(step.labels) != len(step.operands):
-                    yield f"{step.function} has labels for {len(step.labels)} operands"
+                    yield f"{user} has labels for {len(step.labels)} operands"
             case WriteBack(buffer=name, position=position):
                 if positions.get(name) != position:
                     yield f"{name} is written back to argument {position}, which it is not"

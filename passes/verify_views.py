@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from axiomjit.complex_views import partition_fault
 from axiomjit.errors import VerifyError
+from axiomjit.library_rows import LibraryOperation
 from axiomjit.passes.print_views import print_views
 from axiomjit.passes.view_ir import Definition, Number, Value, View, ViewProgram
 
@@ -104,9 +105,10 @@ def _definition_faults(
                 if operand not in program.numbers:
                     yield f"{definition.name} reads the unlisted number {operand.name}"
     unfolded = definition.rank == len(definition.extents)
-    if not definition.primitive.whole and (definition.fold is None) != unfolded:
+    whole = isinstance(definition.primitive, LibraryOperation)
+    if not whole and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
-    if definition.primitive.whole and definition.library is None:
+    if whole and definition.library is None:
         yield f"{definition.name} needs whole operands but no library computes it"
     if definition.regions and len(definition.regions) != len(definition.operands):
         yield f"{definition.name} joins {len(definition.operands)} operands in other regions"

@@ -14,6 +14,7 @@ from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import DType
 from axiomjit.graph import Held, Input, Scalar, Size
 from axiomjit.index_maps import IndexMap, Region
+from axiomjit.library_rows import LibraryOperation
 from axiomjit.primitives import Accumulator, Primitive
 from axiomjit.records import Record
 from axiomjit.view_descriptions import BasicTensorDescription, SimpleTensorViewDescription
@@ -146,7 +147,7 @@ class Library(Record):
     `labels` name, for each dimension of each operand, the iterator along which it runs.
     """
 
-    function: str
+    operation: LibraryOperation
     labels: tuple[tuple[int, ...], ...]
 
 

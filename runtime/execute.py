@@ -26,7 +26,6 @@ from axiomjit.passes.plan_ir import (
     WriteBack,
 )
 from axiomjit.runtime import memory
-from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.kernel_cache import KERNELS
 from axiomjit.runtime.report import REPORT, refuse_report
 from axiomjit.runtime.schedule import available_threads, chunk_edges, run_chunks
@@ -287,10 +286,10 @@ class _Interface:
 def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
     operands = [Seen(window, buffers, lengths) for window in step.operands]
     target = Seen(step.target, buffers, lengths)
-    function, labels = LIBRARY[step.function], step.labels
+    evaluate, labels = step.operation.evaluate, step.labels
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:
         _count_call()
-        function([operand.of(arrays) for operand in operands], labels, target.of(arrays))
+        evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
 
     return call

@@ -37,7 +37,6 @@ from axiomjit.passes.plan_ir import (
 )
 from axiomjit.passes.view_ir import ViewProgram
 from axiomjit.primitives import Primitive
-from axiomjit.runtime.call_library import LIBRARY
 from axiomjit.runtime.execute import Seen
 from axiomjit.runtime.kernel_cache import KernelCache
 from axiomjit.runtime.memory import allocate, span
@@ -268,7 +267,7 @@ def run_plan_plain(
             case Launch():
                 _launch(step, arrays, arguments, lengths, chunks)
             case Call():
-                LIBRARY[step.function](
+                step.operation.evaluate(
                     [seen(window) for window in step.operands], step.labels, seen(step.target)
                 )
             case Release():

@@ -38,7 +38,7 @@ def test_lower_to_views_leaves_alone():
 def test_products_of_matrices_store_their_operands():
     program = views_of(lambda a, b: np.dot(a - 1.0, b + 1.0), numbers(5, 6), numbers(6, 7))
     assert sorted(roles(program)) == ["argument", "argument", "result", "temporary", "temporary"]
-    assert [d.library.function for d in program.definitions if d.library] == ["tensordot"]
+    assert [d.library.operation.name for d in program.definitions if d.library] == ["tensordot"]
 
 
 @pytest.mark.parametrize(

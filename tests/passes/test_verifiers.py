@@ -8,6 +8,7 @@ from axiomjit.dtypes import BOOL, FLOAT, SINGLE
 from axiomjit.errors import VerifyError
 from axiomjit.graph import Graph, Input, Op, Scalar, Update
 from axiomjit.index_maps import fixed, identity, iterator
+from axiomjit.library_rows import MATRIX_PRODUCT, SORT, TAKE
 from axiomjit.passes.loop_ir import (
     Alloc,
     Block,
@@ -29,17 +30,7 @@ from axiomjit.passes.loop_ir import (
 from axiomjit.passes.verify_loops import verify_loops
 from axiomjit.passes.verify_views import verify_views
 from axiomjit.passes.view_ir import Definition, Library, Number, Storage, Value, View, ViewProgram
-from axiomjit.primitives import (
-    ACCUMULATORS,
-    COPY,
-    JOIN,
-    PRIMITIVES,
-    SORT,
-    TAKE,
-    UPDATE,
-    VIEW,
-    WHERE,
-)
+from axiomjit.primitives import ACCUMULATORS, COPY, JOIN, PRIMITIVES, UPDATE, VIEW, WHERE
 from axiomjit.records import Record
 from axiomjit.verify_graph import verify_graph
 from axiomjit.view_descriptions import SimpleTensorViewDescription
@@ -266,7 +257,9 @@ def with_definition(**changes):
             VIEWS.replace(
                 definitions=(
                     DEFINED,
-                    DEFINED.replace(name="r1", storage=None, library=Library("x", ((0,), (0,)))),
+                    DEFINED.replace(
+                        name="r1", storage=None, library=Library(MATRIX_PRODUCT, ((0,), (0,)))
+                    ),
                 )
             ),
             "r1 is computed by a library but has no storage",
@@ -313,7 +306,7 @@ def strips(*parts, block=FOUR, tiles=(TILE,)):
     return loops(steps=(Nest((For("i0s", dim(2), "map", inner),), tiles=tiles),))
 
 
-PRODUCT = LibraryCall("tensordot", (READ, READ), ((0,), (0,)), O)
+PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
 
 
 @pytest.mark.parametrize(

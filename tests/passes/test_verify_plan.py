@@ -5,8 +5,8 @@ import pytest
 from axiomjit.dims import dim
 from axiomjit.dtypes import FLOAT
 from axiomjit.errors import VerifyError
+from axiomjit.library_rows import SORT
 from axiomjit.passes.kernel_ir import Kernel, Parameter
-from axiomjit.passes.loop_ir import Cost
 from axiomjit.passes.plan_ir import (
     Allocate,
     Buffer,
@@ -24,7 +24,6 @@ from tests.passes.examples import example
 
 SIX = (dim(6),)
 UNIT = (dim(1),)
-COST = Cost(*[dim(0)] * 5, kernels=1)
 WORDS = (Parameter("a0", "buffer", "f8"), Parameter("a1", "buffer", "f8"))
 KERNEL = Kernel("def kernel(w, lo, hi):\n    pass\n", WORDS, "key", False)
 LAUNCH = Launch(KERNEL, ("a0", "o0"), (), (), dim(6), dim(12))
@@ -38,11 +37,11 @@ BUFFERS = (
 
 
 def plan(*steps, results=(RESULT,), buffers=BUFFERS):
-    return Plan(buffers, steps, results, COST)
+    return Plan(buffers, steps, results)
 
 
 LEGAL = (
-    *(Allocate("o0"), Allocate("t0"), LAUNCH, Call("sort", (GIVEN,), ((0,),), RESULT)),
+    *(Allocate("o0"), Allocate("t0"), LAUNCH, Call(SORT, (GIVEN,), ((0,),), RESULT)),
     *(Release("t0"), WriteBack("a0", 0)),
 )
 
@@ -64,9 +63,9 @@ def test_legal_plans_pass():
         (plan(Allocate("o0"), Release("a0")), "a0 is released, which was not allocated"),
         (plan(Allocate("o0"), Release("o0")), "a result uses o0, which has no memory"),
         (plan(Allocate("o0"), WriteBack("a0", 1)), "a0 is written back to argument 1"),
-        (plan(Allocate("o0"), Call("sort", (GIVEN,), (), RESULT)), "sort has labels for 0 oper"),
+        (plan(Allocate("o0"), Call(SORT, (GIVEN,), (), RESULT)), "sort has labels for 0 oper"),
         (
-            plan(Allocate("o0"), Call("sort", (GIVEN,), ((0,),), RESULT.replace(buffer="t0"))),
+            plan(Allocate("o0"), Call(SORT, (GIVEN,), ((0,),), RESULT.replace(buffer="t0"))),
             "sort uses t0, which has no memory",
         ),
         (plan(Allocate("o0"), results=(RESULT.replace(strides=()),)), "of 1 lengths, 0 steps"),

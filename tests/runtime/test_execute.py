@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from axiomjit.dims import Symbol, dim, symbol
+from axiomjit.library_rows import MATRIX_PRODUCT
 from axiomjit.passes.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
 from axiomjit.runtime.execute import BoundPlan
 
@@ -84,7 +85,7 @@ def product_plan(left, right, labels, target):
         made("o", "result", shape, strides),
     )
     whole = window("o", shape, strides)
-    step = Call("tensordot", (window("a", *left), window("b", *right)), labels, whole)
+    step = Call(MATRIX_PRODUCT, (window("a", *left), window("b", *right)), labels, whole)
     steps = (Allocate("t"), Allocate("o"), step, Release("t"))
     return BoundPlan(Plan(buffers, steps, (whole,)), {})
 

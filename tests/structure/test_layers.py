@@ -19,6 +19,7 @@ GRAPH = {
         "dims",
         "dtypes",
         "primitives",
+        "library_rows",
         "operation_times",
         "recipe_times",
         "processor",
