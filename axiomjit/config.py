@@ -8,6 +8,8 @@
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
+| target | AXIOMJIT_TARGET | native | the CPU to compile for: this one ("native"), a level \
+("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4") or a CPU as LLVM names it; not after a compile |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 
@@ -19,6 +21,7 @@ from typing import Final
 import numpy as np
 
 from axiomjit.errors import GraphValueError
+from axiomjit.target import choose_target, name_target, target_name
 
 POLICIES: Final = ("error", "warn", "allow")
 
@@ -42,6 +45,7 @@ class Config:
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
+        name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
         self.seed = None
 
     @property
@@ -61,6 +65,15 @@ class Config:
     @outer.setter
     def outer(self, policy: str) -> None:
         self._outer = _checked("outer", policy)
+
+    @property
+    def target(self) -> str:
+        """The CPU that kernels are compiled for (see `axiomjit.target`); one for each process."""
+        return target_name()
+
+    @target.setter
+    def target(self, name: str) -> None:
+        choose_target(name)
 
     @property
     def seed(self) -> int | None:

@@ -32,8 +32,8 @@ from axiomjit.dtypes import (
     bounds,
     cast_name,
 )
-from axiomjit.processor import divides_long_vectors
 from axiomjit.records import Record
+from axiomjit.target import target
 
 FLOATS: Final = frozenset({"f2", "f4", "f8"})
 INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
@@ -84,8 +84,8 @@ class Primitive(Record):
         return hash(self.name)
 
     def is_scalar(self, code: str) -> bool:
-        """Whether a loop with this in this dtype is scalar code on the CPU at hand."""
-        return code in self.scalar and not divides_long_vectors()
+        """Whether a loop with this in this dtype is scalar code on the target's CPU."""
+        return code in self.scalar and not target().divides_long_vectors
 
     @property
     def keeps_weak(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from axiomjit.runtime import half_casts
 from axiomjit.runtime.complex_rules import joined, parts_of
 from axiomjit.runtime.emission import Real
 from axiomjit.runtime.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
@@ -73,7 +74,7 @@ def _to_half(builder: Any, value: Any, source: str) -> Any:
         value = _to_odd(builder, value)
     elif source != "f4":
         value = _emit_cast(builder, value, source, "f4", single)
-    return builder.fptrunc(value, ir.HalfType())
+    return half_casts.narrowed(builder, value)
 
 
 def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
@@ -108,7 +109,7 @@ def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) ->
         re = Real(builder, _emit_cast(builder, value, source, PARTS[code], part))
         return joined(re, re.constant(0.0))
     if source == "f2":
-        single = builder.fpext(value, ir.FloatType())
+        single = half_casts.widened(builder, value)
         return _emit_cast(builder, single, "f4", code, target)
     if code == "f2":
         return _to_half(builder, value, source)

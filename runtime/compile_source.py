@@ -20,6 +20,7 @@ from numba.core import compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
+from axiomjit.errors import AxiomError, CompileError
 from axiomjit.runtime import (
     cast_intrinsics,
     division_intrinsics,
@@ -30,6 +31,7 @@ from axiomjit.runtime import (
 from axiomjit.runtime.kernel_library import new_library
 from axiomjit.runtime.kernel_types import WordsType
 from axiomjit.runtime.plain import Parameter
+from axiomjit.runtime.target_code import target_context
 from axiomjit.runtime.vector_math import intrinsics as elementary
 
 NAMES: dict[str, Any] = {
@@ -109,7 +111,7 @@ class CompiledKernel:
     def object_code(self) -> bytes:
         """Relocatable object file, as the disk cache keeps it."""
         with global_compiler_lock:
-            return bytes(self._library._get_compiled_object())
+            return bytes(self._library.object_code)
 
     def packed_instructions(self) -> int:
         """How many x86 instructions of the kernel work on several elements at once."""
@@ -152,10 +154,12 @@ def compile_source(
         The loaded kernel. Safe to call from several threads; compilations take turns.
 
     Raises:
-        CompileError: Numba or LLVM refused the source.
+        CompileError: Numba or LLVM refused the source, or what it calls is nowhere.
+        GraphValueError: this CPU cannot run the target's code.
     """
     words = WordsType([(p.kind, p.dtype) for p in parameters])
     signature = (words, types.int64, types.int64)
+    context = target_context()
     try:
         namespace = _namespace(source, checked)
         exec(compile(source, "<kernel>", "exec"), namespace)
@@ -163,7 +167,7 @@ def compile_source(
             started = time.perf_counter()
             result = compiler.compile_extra(
                 cpu_target.typing_context,
-                cpu_target.target_context,
+                context,
                 namespace["kernel"],
                 signature,
                 types.void,
@@ -174,9 +178,9 @@ def compile_source(
             symbol = str(result.fndesc.llvm_func_name)
             address = int(result.library.get_pointer_to_function(symbol))
             took_ms = (time.perf_counter() - started) * 1e3
+    except AxiomError:
+        raise
     except Exception as error:  # whatever Numba or LLVM throws; their traceback helps no user
-        from axiomjit.errors import CompileError
-
         asked = f"compile a kernel of {len(parameters)} parameters"
         raise CompileError(asked, f"{type(error).__name__}: {error}", _remedy(source)) from None
     return CompiledKernel(result.library, symbol, address, took_ms, checked)

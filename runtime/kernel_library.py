@@ -10,12 +10,11 @@ import re
 from typing import Any
 
 from llvmlite import binding
-from numba.core.codegen import JITCodeLibrary
-from numba.core.registry import cpu_target
 
-from axiomjit.processor import vector_bytes
 from axiomjit.runtime.early_divisions import start_early
+from axiomjit.runtime.target_code import TargetLibrary, target_context
 from axiomjit.runtime.vector_math.native import PREFIX
+from axiomjit.target import target
 
 GRID_OF_STRIPS = re.compile(r"^    for i0 in range\(lo, hi\):\n        k0 = i0 \* ", re.MULTILINE)
 ROWS = re.compile(r"^ {8,}for \w+ in range\(n\d+\):", re.MULTILINE)
@@ -23,10 +22,9 @@ COMBINE = "    if lo == hi:\n"
 AVX512 = 64
 
 
-class KernelLibrary(JITCodeLibrary):
+class KernelLibrary(TargetLibrary):
     """A library whose optimisation ends with what must follow the making of vector loops."""
 
-    _final_module: Any
     loops_apart = False
     """Whether loops inside the outer one become functions, which have all registers for themselves.
 
@@ -69,9 +67,8 @@ def new_library(name: str, source: str) -> Any:
     functions would cost more than they gain, and so would divisions before the first step; these
     want the 32 registers of AVX-512, too.
     """
-    library = KernelLibrary(cpu_target.target_context.codegen(), name)
+    library = KernelLibrary(target_context().codegen(), name)
     library.loops_apart = GRID_OF_STRIPS.search(source) is not None
     rows = ROWS.search(source.partition(COMBINE)[0])
-    library.divides_early = rows is None and vector_bytes() >= AVX512
-    library.enable_object_caching()  # keeps the object code, for disk caches
+    library.divides_early = rows is None and target().vector_bytes >= AVX512
     return library

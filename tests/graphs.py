@@ -41,6 +41,7 @@ from axiomjit.runtime.execute import Seen
 from axiomjit.runtime.kernel_cache import KernelCache
 from axiomjit.runtime.memory import allocate, span
 from axiomjit.runtime.plain import run_plain
+from axiomjit.target import target
 from axiomjit.tensors import starting_values, used_axes
 from axiomjit.trace import trace
 
@@ -155,12 +156,16 @@ def small_forms():
         yield
 
 
+def target_with(**changes):
+    """As if the target were another one in this; code of kernels is still that of its CPU."""
+    return patch("axiomjit.target._Choice.target", target().replace(**changes))
+
+
 @contextmanager
 def plain_division():
     """As on CPUs that do not divide vectors of 64-bit integers; kernels are compiled anew."""
     with (
-        patch("axiomjit.primitives.divides_long_vectors", lambda: False),
-        patch("axiomjit.runtime.division_intrinsics.divides_long_vectors", lambda: False),
+        target_with(divides_long_vectors=False),
         patch("axiomjit.runtime.execute.KERNELS", KernelCache()),
     ):
         yield

@@ -14,7 +14,6 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.processor import vector_bytes
 from axiomjit.runtime.complex_power import power as complex_power
 from axiomjit.runtime.emission import Emitter
 from axiomjit.runtime.value_intrinsics import make_binary, make_unary
@@ -23,6 +22,7 @@ from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES, Comp
 from axiomjit.runtime.vector_math.definitions import add_attributes, define
 from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
+from axiomjit.target import target
 
 INLINED = 6
 """One call among inlined functions costs as much as calling all: registers are saved around it."""
@@ -68,7 +68,7 @@ def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> An
 
 
 def _prefer_long_vectors(builder: Any) -> None:
-    add_attributes(builder.function, f'"prefer-vector-width"="{8 * vector_bytes()}"')
+    add_attributes(builder.function, f'"prefer-vector-width"="{8 * target().vector_bytes}"')
 
 
 def emitter(name: str, recipe: Recipe, define: Definition = _inlined) -> Emitter:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core.registry import cpu_target
 
-from axiomjit.processor import vector_bytes
+from axiomjit.runtime.target_code import target_context
 from axiomjit.runtime.vector_math.definitions import add_attributes, declare, keep, variants
+from axiomjit.target import target
 
 Body = Callable[[Any, Any], Any]
 """Emits a function: the result, from a builder and the function."""
@@ -25,7 +25,7 @@ def lanes_of(kind: Any) -> tuple[int, ...]:
 
     Beside float64 a vector of float32 is half full.
     """
-    doubles = vector_bytes() // 8
+    doubles = target().vector_bytes // 8
     return (doubles, 2 * doubles) if isinstance(kind, ir.FloatType) else (doubles,)
 
 
@@ -62,7 +62,7 @@ def _declare(module: Any, name: str, kind: Any, arity: int) -> None:
 
 
 def _compile(name: str, kind: Any, arity: int, body: Body) -> None:
-    library = cpu_target.target_context.codegen().create_library(name)
+    library = target_context().codegen().create_library(name)
     module = library.create_ir_module(name)
     _declare(module, name, kind, arity)
     for lanes in (1, *lanes_of(kind)):

@@ -10,8 +10,8 @@ from axiomjit.bench.recipe_times import PLACE, counted, text
 from axiomjit.operation_times import DIVISION, operation_time
 from axiomjit.passes.estimate_time import PORTS, estimate_time
 from axiomjit.passes.loop_ir import For, Let, walk
-from axiomjit.processor import vector_bytes
 from axiomjit.runtime.compile_source import compile_source
+from axiomjit.target import target
 from tests.graphs import follow, lower_until
 from tests.runtime.kernels import buffers
 from tests.runtime.test_kernel_library import vector_loops
@@ -73,7 +73,7 @@ def test_written_times_are_those_of_the_recipes():
     assert PLACE.read_text(encoding="utf-8") == text()
 
 
-@pytest.mark.skipif(vector_bytes() < 64, reason="instructions of AVX-512 are counted")
+@pytest.mark.skipif(target().vector_bytes < 64, reason="instructions of AVX-512 are counted")
 @pytest.mark.parametrize("code", ["f4", "f8"])
 @pytest.mark.parametrize("name", ["exp", "log", "erf", "tanh", "sinh", "expm1", "arctan", "cbrt"])
 def test_counted_operations_are_the_instructions_of_the_loop(name, code):

@@ -1,11 +1,10 @@
 """Quotients and remainders of integers are NumPy's, whichever way the CPU takes."""
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 
 from axiomjit.runtime.compile_source import compile_source
+from tests.graphs import target_with
 from tests.runtime.kernels import buffers, run_compiled
 
 UFUNCS = (np.floor_divide, np.remainder, np.fmod)
@@ -23,7 +22,6 @@ def kernel(w, lo, hi):
         store(o1, i, remainder(x, y))
         store(o2, i, fmod(x, y))
 """
-ONE_BY_ONE = "axiomjit.runtime.division_intrinsics.divides_long_vectors"
 
 
 def agree(a, b):
@@ -80,7 +78,7 @@ def test_pairs_of_more_bits(code):
 @pytest.mark.parametrize("packed", [True, False])
 def test_64_bits_both_ways(code, packed):
     """A CPU without packed conversions still runs what another one would be given, slowly."""
-    with patch(ONE_BY_ONE, lambda: packed):
+    with target_with(divides_long_vectors=packed):
         agree(*pairs(code, 20_000))
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import axiomjit
 from axiomjit.config import config
-from axiomjit.processor import vector_bytes
 from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.early_divisions import USERS, start_early
+from axiomjit.target import target
 from tests.runtime.kernels import LENGTH, buffers, run_compiled
 from tests.structure.sources import ROOT
 
@@ -119,7 +119,7 @@ ROWS = """def kernel(w, lo, hi):
 """
 
 
-@pytest.mark.skipif(vector_bytes() < 64, reason="only with the registers of AVX-512")
+@pytest.mark.skipif(target().vector_bytes < 64, reason="only with the registers of AVX-512")
 @pytest.mark.parametrize(("function", "code"), [("log", "f4"), ("exp", "f8")])
 def test_only_long_loops_divide_early_and_results_are_the_same(function, code):
     parameters = (*buffers(code, code, code), LENGTH)
@@ -136,7 +136,7 @@ def test_only_long_loops_divide_early_and_results_are_the_same(function, code):
         assert results[0][:n].all()
 
 
-@pytest.mark.skipif(vector_bytes() < 64, reason="only with the registers of AVX-512")
+@pytest.mark.skipif(target().vector_bytes < 64, reason="only with the registers of AVX-512")
 @pytest.mark.parametrize("rows", [False, True])
 def test_sums_divide_early_too_but_not_those_of_rows(rows, monkeypatch):
     monkeypatch.setattr(config, "bounds", False)  # kernels that check are no vector code

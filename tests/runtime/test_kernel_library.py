@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.processor import vector_bytes
 from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.kernel_library import GRID_OF_STRIPS
+from axiomjit.target import target
 from tests.runtime.kernels import LENGTH, buffers, run_compiled
 
 STRIPS = """def kernel(w, lo, hi):
@@ -49,7 +49,7 @@ def constants(kernel):
     return sum("LCPI" in line or "{1to" in line for loop in vector_loops(kernel) for line in loop)
 
 
-@pytest.mark.skipif(vector_bytes() < 64, reason="recipes in basic operations need more registers")
+@pytest.mark.skipif(target().vector_bytes < 64, reason="recipes in basic operations need more")
 @pytest.mark.parametrize("code", ["f4", "f8"])
 def test_loops_over_strips_have_all_registers_for_themselves(code):
     parameters = (*buffers(code, code), LENGTH)

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from axiomjit.processor import vector_bytes
 from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.plain import run_plain
 from axiomjit.runtime.prefetching import AHEAD_BYTES
+from axiomjit.target import target
 from tests.runtime.kernels import buffers, run_compiled, same_bits
 
 
@@ -49,7 +49,7 @@ def test_a_line_of_each_input_per_vector(code):
     kernel = agree(kernel_of("i", "log(x) * exp(y)"), code)
     loop = loop_of(kernel)
     assert loop.count("@llvm.prefetch") == len(re.findall(r"load <\d+ x ", loop)) == 2
-    assert f"load <{vector_bytes() // int(code[1])} x " in loop
+    assert f"load <{target().vector_bytes // int(code[1])} x " in loop
     assert not re.search(r"phi <\d+ x i64>", loop)  # addresses of all numbers
 
 

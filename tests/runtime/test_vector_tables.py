@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
 
-from axiomjit.processor import vector_bytes
-from axiomjit.runtime.vector_math import emitted
+from axiomjit.runtime.target_code import target_context
 from axiomjit.runtime.vector_math.emitted import FLOATS, Emitted, of_lanes
 from axiomjit.runtime.vector_math.exact import Exact
+from axiomjit.target import target
+from tests.graphs import target_with
 from tests.runtime.kernels import same_bits
 
 RNG = np.random.default_rng(7)
@@ -27,7 +27,7 @@ def looked_up(m, x):
 def run(code, lanes, recipe, x):
     """The recipe of a vector of numbers, compiled for so many lanes."""
     kind = of_lanes(FLOATS[code], lanes)
-    library = cpu_target.target_context.codegen().create_library(f"step_{code}_{lanes}")
+    library = target_context().codegen().create_library(f"step_{code}_{lanes}")
     module = library.create_ir_module("step")
     pointer = ir.PointerType(kind)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer, pointer]), "step")
@@ -51,10 +51,10 @@ def run(code, lanes, recipe, x):
 @pytest.mark.parametrize("code", ["f4", "f8"])
 @pytest.mark.parametrize("lanes", [1, 4, 8, 16])
 @pytest.mark.parametrize("size", [16, 32, 64])
-def test_entries_of_tables(code, lanes, size, monkeypatch):
-    if size > vector_bytes():
+def test_entries_of_tables(code, lanes, size):
+    if size > target().vector_bytes:
         pytest.skip(f"this processor has no vectors of {size} bytes")
     x = RNG.integers(-(2**31), 2**31, 64).astype(f"i{code[1]}").view(code)
     want = looked_up(Exact(code), x)
-    monkeypatch.setattr(emitted, "vector_bytes", lambda: size)
-    assert same_bits(run(code, lanes, looked_up, x), want)
+    with target_with(vector_bytes=size):
+        assert same_bits(run(code, lanes, looked_up, x), want)

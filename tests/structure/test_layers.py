@@ -22,7 +22,7 @@ GRAPH = {
         "library_rows",
         "operation_times",
         "recipe_times",
-        "processor",
+        "target",
     ),
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axis", "axis_tags", "axes", "promotion", "builder", "tree"),
@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "passes": {"graph", "passes"},
     "runtime": {
         *("runtime", "axiomjit.records", "axiomjit.config", "axiomjit.errors"),
-        *("axiomjit.counters", "axiomjit.dims", "axiomjit.processor"),
+        *("axiomjit.counters", "axiomjit.dims", "axiomjit.target"),
         *("axiomjit.passes.kernel_ir", "axiomjit.passes.plan_ir"),
     },
     "bench": {

@@ -1,0 +1,105 @@
+"""Machine code is loaded if all it calls is there; what is not is named."""
+
+import time
+
+import numpy as np
+import pytest
+from llvmlite import binding, ir
+from numba.core.compiler_lock import global_compiler_lock
+
+import axiomjit
+from axiomjit.errors import CompileError
+from axiomjit.runtime import half_casts
+from axiomjit.runtime.emission import call_library
+from axiomjit.runtime.object_symbols import undefined_symbols
+from axiomjit.runtime.target_code import PROVIDED, target_context
+from axiomjit.target import target
+
+MODULE = """
+@where = external global i64
+declare double @{called}(double)
+declare double @not_called(double)
+define internal double @own(double %x) noinline {{
+  ret double %x
+}}
+define double @{name}(double %x) {{
+  %y = call double @{called}(double %x)
+  %z = call double @own(double %y)
+  ret double %z
+}}
+"""
+
+
+def code(called, name="it"):
+    target_context()  # starts LLVM
+    machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine()
+    return machine.emit_object(binding.parse_assembly(MODULE.format(called=called, name=name)))
+
+
+def load(called, name):
+    """A library with a function that calls another one."""
+    with global_compiler_lock:
+        library = target_context().codegen().create_library(name)
+        library.add_llvm_module(binding.parse_assembly(MODULE.format(called=called, name=name)))
+        library.finalize()
+    return library
+
+
+@pytest.mark.parametrize("called", ["cbrt", "__truncdfhf2", "x" * 500])
+def test_undefined_symbols_are_what_is_called_and_not_defined(called):
+    assert undefined_symbols(code(called)) == {called}
+
+
+def test_what_is_no_elf_file_names_nothing():
+    assert undefined_symbols(b"\xcf\xfa\xed\xfe" + bytes(200)) == set()
+
+
+@pytest.mark.parametrize("absent", ["axiomjit_absent", "__truncdfhf2", "getpid", "cbrt"])
+def test_code_that_calls_what_is_not_provided_is_not_loaded(absent):
+    """Functions of the process that are none of those that kernels may call are refused, too."""
+    with pytest.raises(CompileError) as error:
+        load(absent, f"calls_{absent}")
+    assert str(error.value).splitlines() == [
+        f"load the machine code of 'calls_{absent}' for the target {target().name!r}",
+        f"  seen: it calls {absent}, which nothing provides",
+        "  instead: report this, and meanwhile run with AXIOMJIT_DISABLE=1 or on another target",
+    ]
+
+
+@pytest.mark.parametrize("there", ["pow", "fmod"])
+def test_code_that_calls_the_c_library_is_loaded(there):
+    assert load(there, f"calls_{there}").get_pointer_to_function(f"calls_{there}")
+
+
+def test_code_that_calls_an_earlier_function_is_loaded():
+    load("pow", "earlier")
+    assert load("earlier", "later").get_pointer_to_function("later")
+
+
+def test_each_provided_function_is_found():
+    assert [name for name in PROVIDED if binding.address_of_symbol(name) is None] == []
+
+
+def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch):
+    """Not run, as it was when LLVM wrote a call of `__truncdfhf2`."""
+
+    def call(builder, value):
+        kind = ir.FunctionType(ir.HalfType(), [value.type])
+        return call_library(builder, "axiomjit_nowhere", kind, [value])
+
+    monkeypatch.setattr(half_casts, "narrowed", call)
+    with pytest.raises(CompileError, match="it calls axiomjit_nowhere, which"):
+        axiomjit.jit(lambda x: x + x + x + x)(np.ones(3, "f2"))
+
+
+def test_looking_for_symbols_takes_little_time():
+    """A kernel takes 50 ms to compile."""
+    text = code("cbrt")
+    best = min(_timed(text) for _ in range(20))
+    assert best < 0.5e-3
+
+
+def _timed(text):
+    start = time.perf_counter()
+    undefined_symbols(text)
+    return time.perf_counter() - start
