@@ -13,6 +13,7 @@ _NAMES: Final = (
     "kernels_run",
     "library_calls",
     "fallbacks",
+    "rewrites_refused",
     "bytes_pooled",
 )
 _counts: Final = {name: itertools.count() for name in _NAMES}
@@ -29,7 +30,8 @@ def stats() -> dict[str, int]:
     """What axiomjit has done in this process.
 
     Counts of compiled kernels, kernels found compiled, kernels run, library calls, functions
-    that ran in NumPy instead, and bytes in the pool of recycled buffers.
+    that ran in NumPy instead, rewritten loops that LLVM refused, and bytes in the pool of
+    recycled buffers.
     """
     with _lock:  # to ask a counter adds one to it
         asked = next(_asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 from axiomjit.dims import Symbol, evaluate
 from axiomjit.errors import GraphValueError
@@ -19,6 +20,15 @@ from axiomjit.passes.print_views import print_views
 from axiomjit.print_graph import print_graph
 from axiomjit.records import Record
 from axiomjit.runtime.kernel_cache import KERNELS
+
+ROLES: Final = {
+    "result": "result",
+    "temporary": "temporary",
+    "materialized": "temporary",
+    "partial": "partial results",
+    "held": "held array",
+}
+"""How the legend names the role of a buffer."""
 
 
 class CostInNumbers(Record):
@@ -150,15 +160,16 @@ class Lowered:
     def legend(self) -> str:
         """Which buffer, number and length of each kernel is which of the user's; one a line."""
         owners = {
-            buffer.name: self._names[buffer.position]
+            buffer.name: ROLES[buffer.role]
+            if buffer.position is None
+            else self._names[buffer.position]
             for buffer in self._stages.plan.buffers
-            if buffer.position is not None
         }
         lines: list[str] = []
         launches = [s for s in self._stages.plan.steps if isinstance(s, Launch)]
         for launch in launches:
             names = [p.name for p in launch.kernel.parameters]
-            known: list[str] = [owners.get(b, _role(b)) for b in launch.buffers]
+            known: list[str] = [owners[b] for b in launch.buffers]
             for source in launch.numbers:
                 if source.position is not None:
                     known.append(self._names[source.position])
@@ -172,7 +183,3 @@ class Lowered:
 
     def __repr__(self) -> str:
         return f"Lowered({len(self.kernels)} kernels, {self.cost})"
-
-
-def _role(name: str) -> str:
-    return {"o": "result", "t": "temporary", "p": "partial results"}.get(name[0], "held array")

@@ -61,7 +61,8 @@ class Primitive(Record):
     loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
     the loop around their calls packed. A `chooser` is an operand that says which value is taken,
     and its dtype. What no ufunc means has the dtypes of the ufunc `like`. Results may lie up to
-    `ulps` units in the last place from NumPy's, NumPy's own errors included.
+    `ulps` units in the last place from NumPy's, NumPy's own errors included. `elementary` functions
+    have a recipe of many operations in the runtime.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Primitive(Record):
     sign: str | None = None
     bools: str | None = None
     ulps: int = 0
+    elementary: bool = False
     like: np.ufunc | None = None
     chooser: tuple[int, DType] | None = None
 
@@ -165,7 +167,9 @@ def _elementary(
     """
     name, operands = ufunc.__name__, ", ".join(f"{{{k}}}" for k in range(ufunc.nin))
     source = f"{name}({operands})"
-    return Primitive(name, ufunc.nin, ufunc, source, loops, weight=weight, sign=sign, ulps=5)
+    return Primitive(
+        name, ufunc.nin, ufunc, source, loops, weight=weight, sign=sign, ulps=5, elementary=True
+    )
 
 
 def _error_function(function: Callable[[float], float]) -> Primitive:
@@ -176,7 +180,9 @@ def _error_function(function: Callable[[float], float]) -> Primitive:
         return np.asarray(each(np.asarray(x, np.float64))).astype(x.dtype)
 
     source = f"{name}({{0}})"
-    return Primitive(name, 1, evaluate, source, FLOATS, weight=120, like=np.cbrt, ulps=3)
+    return Primitive(
+        name, 1, evaluate, source, FLOATS, weight=120, like=np.cbrt, ulps=3, elementary=True
+    )
 
 
 _ROWS: Final = (

@@ -19,6 +19,7 @@ import numpy as np
 
 from axiomjit.bench.accuracy_tables import PAGE, replace_rows
 from axiomjit.bench.rounds import LEAST, Run, in_turns
+from axiomjit.passes.kernel_ir import Traits
 from axiomjit.runtime.compile_source import compile_source
 
 Array = np.ndarray[Any, Any]
@@ -66,7 +67,7 @@ def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], N
     lines += [f"    a{k} = buffer(w, {k})" for k in range(arity + 1)]
     operands = ", ".join(f"load(a{k}, i)" for k in range(arity))
     lines += ["    for i in range(lo, hi):", f"        store(a{arity}, i, {name}({operands}))"]
-    entry = compile_source("\n".join(lines) + "\n", words).entry
+    entry = compile_source("\n".join(lines) + "\n", words, Traits(functions=1)).entry
 
     def run(operands: list[Array], out: Array) -> None:
         block = np.array([a.ctypes.data for a in (*operands, out)], np.int64)

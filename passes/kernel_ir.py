@@ -13,6 +13,19 @@ class Parameter(Record):
     dtype: str
 
 
+class Traits(Record):
+    """What the compiler of a kernel wants to know of its loops beside their text.
+
+    `functions` counts calls of elementary functions; `strips` says that a unit of the grid is a
+    strip which several loops walk, `rows` that inner loops run over whole dimensions, short ones
+    perhaps. The combine part does not count for either.
+    """
+
+    functions: int = 0
+    strips: bool = False
+    rows: bool = False
+
+
 class Kernel(Record):
     """Source of `kernel(w, lo, hi)`, its words in order, and the key of its text.
 
@@ -24,3 +37,4 @@ class Kernel(Record):
     parameters: tuple[Parameter, ...]
     key: str
     combines: bool
+    traits: Traits = Traits()

@@ -13,7 +13,7 @@ from typing import Final
 
 from axiomjit.dims import SMALL, Dim, dim
 from axiomjit.dtypes import INT, DType, cast_name, code, part_dtype
-from axiomjit.passes.kernel_ir import Kernel, Parameter
+from axiomjit.passes.kernel_ir import Kernel, Parameter, Traits
 from axiomjit.passes.loop_ir import (
     Alloc,
     Drain,
@@ -77,12 +77,14 @@ class _Writer:
         self.dtypes: dict[str, DType] = {}
         self.blocks: dict[str, str] = {}
         self.extents: dict[str, Dim] = {}
+        self.strips = self.rows = False
 
     def kernel(self, nest: Nest) -> Rendered:
         """The whole function, header last since only the body knows its words."""
         self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
         lines = list(self.tiles(nest.tiles))
         lines += self.body(nest.body, 1, grid=True)
+        traits = Traits(_functions(nest), self.strips, self.rows)
         if nest.combine:
             lines.append("    if lo == hi:")
             lines += self.body(nest.combine, 2, grid=False)
@@ -100,7 +102,7 @@ class _Writer:
         types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
         key = hashlib.sha256(f"{ABI}\n{types}\n{source}".encode()).hexdigest()
         return Rendered(
-            Kernel(source, parameters, key, bool(nest.combine)),
+            Kernel(source, parameters, key, bool(nest.combine), traits),
             tuple(self.buffers),
             tuple(self.program_numbers[name] for name in self.numbers),
             tuple(self.lengths),
@@ -179,11 +181,13 @@ class _Writer:
                 yield f"{indent}{start} = {self.start(stmt)}"
                 yield f"{indent}{stop} = {self.limits(stmt, start)[-1]}"
                 bounds[walk] = start, stop
+                self.strips |= depth == 2 and stmt is body[0]
             limits = bounds.get(walk) or self.limits(stmt, grid=grid and stmt.kind == "map")
             if stmt.block is not None:
                 self.blocks[stmt.iterator] = limits[0] if walk in bounds else self.start(stmt)
                 self.extents[stmt.iterator] = stmt.extent
             yield f"{indent}for {self.named('i', stmt.iterator)} in range({', '.join(limits)}):"
+            self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
             yield from self.body(stmt.body, depth + 1, grid=False)
 
     def start(self, loop: For) -> str:
@@ -317,6 +321,11 @@ class _Writer:
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"
         return f"drain_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"
+
+
+def _functions(nest: Nest) -> int:
+    """How many calls of elementary functions a nest has."""
+    return sum(isinstance(s, Let) and s.primitive.elementary for s in statements(nest))
 
 
 def _walk(loop: For) -> tuple[str, str] | None:

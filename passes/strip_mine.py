@@ -162,7 +162,7 @@ def _is_scalar(let: Let) -> bool:
 
 def _is_function(let: Let) -> bool:
     """Whether this is an elementary function: the only results that may differ from NumPy's."""
-    return let.primitive.ulps > 0
+    return let.primitive.elementary
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:

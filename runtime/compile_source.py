@@ -14,13 +14,14 @@ import math
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from numba.core import compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from axiomjit.errors import AxiomError, CompileError
+from axiomjit.passes.kernel_ir import Traits
 from axiomjit.runtime import (
     cast_intrinsics,
     division_intrinsics,
@@ -48,6 +49,8 @@ NAMES: dict[str, Any] = {
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **intrinsics.CHECKED_NAMES}
 """The same names in a kernel that checks each access (see `report`)."""
 
+TRAITS: Final = Traits()
+"""Those of a kernel without elementary functions, strips or rows."""
 _ENTRY = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -133,21 +136,26 @@ def _remedy(source: str) -> str:
     return "report this source, and meanwhile run without compilation:\n" + source
 
 
-def _namespace(source: str, checked: bool) -> dict[str, Any]:
+def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
     """What the names in a kernel source mean."""
-    calls = elementary.calls(source)
-    names = (CHECKED_NAMES if checked else NAMES) | elementary.names(calls)
-    return names | intrinsics.PREFETCHING_NAMES if calls and not checked else names
+    names = (CHECKED_NAMES if checked else NAMES) | elementary.names(traits.functions)
+    prefetches = traits.functions and not checked
+    return names | intrinsics.PREFETCHING_NAMES if prefetches else names
 
 
 def compile_source(
-    source: str, parameters: Sequence[Parameter], *, checked: bool = False
+    source: str,
+    parameters: Sequence[Parameter],
+    traits: Traits = TRAITS,
+    *,
+    checked: bool = False,
 ) -> CompiledKernel:
     """Compile the one function `kernel(w, lo, hi)` in `source`.
 
     Args:
         source: Python text over `NAMES`.
         parameters: what each word of the argument block holds, in order.
+        traits: what its loops are like.
         checked: check each access, and report instead of performing one that is out of bounds.
 
     Returns:
@@ -161,7 +169,7 @@ def compile_source(
     signature = (words, types.int64, types.int64)
     context = target_context()
     try:
-        namespace = _namespace(source, checked)
+        namespace = _namespace(traits, checked)
         exec(compile(source, "<kernel>", "exec"), namespace)
         with global_compiler_lock:
             started = time.perf_counter()
@@ -173,7 +181,7 @@ def compile_source(
                 types.void,
                 _flags(),
                 {},
-                library=new_library("kernel", source),
+                library=new_library("kernel", traits),
             )
             symbol = str(result.fndesc.llvm_func_name)
             address = int(result.library.get_pointer_to_function(symbol))

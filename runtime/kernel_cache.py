@@ -58,7 +58,7 @@ class KernelCache:
 def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
     from axiomjit.runtime.compile_source import compile_source
 
-    return compile_source(kernel.source, kernel.parameters, checked=checked)
+    return compile_source(kernel.source, kernel.parameters, kernel.traits, checked=checked)
 
 
 KERNELS: Final = KernelCache()

@@ -6,20 +6,19 @@ single numbers. After that long loops start divisions early, and loops over stri
 of their own.
 """
 
-import re
 from typing import Any
 
 from llvmlite import binding
 
+from axiomjit.counters import counter
+from axiomjit.passes.kernel_ir import Traits
 from axiomjit.runtime.early_divisions import start_early
 from axiomjit.runtime.target_code import TargetLibrary, target_context
 from axiomjit.runtime.vector_math.native import PREFIX
 from axiomjit.target import target
 
-GRID_OF_STRIPS = re.compile(r"^    for i0 in range\(lo, hi\):\n        k0 = i0 \* ", re.MULTILINE)
-ROWS = re.compile(r"^ {8,}for \w+ in range\(n\d+\):", re.MULTILINE)
-COMBINE = "    if lo == hi:\n"
 AVX512 = 64
+_count_refused = counter("rewrites_refused")
 
 
 class KernelLibrary(TargetLibrary):
@@ -47,10 +46,16 @@ class KernelLibrary(TargetLibrary):
 
     def _start_divisions_early(self) -> None:
         text = start_early(str(self._final_module))
-        if text is not None:
-            name = self._final_module.name
-            self._final_module = binding.parse_assembly(text)
-            self._final_module.name = name
+        if text is None:
+            return
+        try:
+            module = binding.parse_assembly(text)
+            module.verify()
+        except RuntimeError:  # what LLVM refuses is not used: the loops stay as they were
+            _count_refused()
+            return
+        module.name = self._final_module.name
+        self._final_module = module
 
     def _run(self, *names: str) -> None:
         """Run passes of LLVM over the module."""
@@ -60,15 +65,14 @@ class KernelLibrary(TargetLibrary):
         passes.run(self._final_module, self._codegen._pass_builder())
 
 
-def new_library(name: str, source: str) -> Any:
-    """An empty library for a kernel with this source.
+def new_library(name: str, traits: Traits) -> Any:
+    """An empty library for a kernel whose loops are like this.
 
-    Its loops come apart where the grid is one of strips. In rows, which may be short, calls of
+    They come apart where the grid is one of strips. In rows, which may be short, calls of
     functions would cost more than they gain, and so would divisions before the first step; these
     want the 32 registers of AVX-512, too.
     """
     library = KernelLibrary(target_context().codegen(), name)
-    library.loops_apart = GRID_OF_STRIPS.search(source) is not None
-    rows = ROWS.search(source.partition(COMBINE)[0])
-    library.divides_early = rows is None and target().vector_bytes >= AVX512
+    library.loops_apart = traits.strips
+    library.divides_early = not traits.rows and target().vector_bytes >= AVX512
     return library

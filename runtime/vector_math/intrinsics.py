@@ -8,7 +8,6 @@ left the former does a vector of them. Both ways have the same bits.
 """
 
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -118,12 +117,6 @@ NAMES, CALLED_NAMES = (
     for define in (_inlined, _called)
 )
 """The functions, inlined and called."""
-_CALL = re.compile(rf"\b(?:{'|'.join(RECIPES)})\(")
-
-
-def calls(source: str) -> int:
-    """How many calls of elementary functions a kernel source has."""
-    return len(_CALL.findall(source))
 
 
 def names(count: int) -> dict[str, Any]:

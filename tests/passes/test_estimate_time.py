@@ -10,10 +10,9 @@ from axiomjit.bench.recipe_times import PLACE, counted, text
 from axiomjit.operation_times import DIVISION, operation_time
 from axiomjit.passes.estimate_time import PORTS, estimate_time
 from axiomjit.passes.loop_ir import For, Let, walk
-from axiomjit.runtime.compile_source import compile_source
 from axiomjit.target import target
 from tests.graphs import follow, lower_until
-from tests.runtime.kernels import buffers
+from tests.runtime.kernels import buffers, compiled
 from tests.runtime.test_kernel_library import vector_loops
 
 X = np.linspace(0.5, 2.0, 3000, dtype="f4")
@@ -79,7 +78,7 @@ def test_written_times_are_those_of_the_recipes():
 def test_counted_operations_are_the_instructions_of_the_loop(name, code):
     source = "def kernel(w, lo, hi):\n    a = buffer(w, 0)\n    o = buffer(w, 1)\n"
     source += f"    for i in range(lo, hi):\n        store(o, i, {name}(load(a, i)))\n"
-    loop = max(vector_loops(compile_source(source, buffers(code, code))), key=len)
+    loop = max(vector_loops(compiled(source, buffers(code, code))), key=len)
     instructions = [line for line in loop if "%zmm" in line and not re.match(r"\s+vmov", line)]
     divisions = sum(bool(re.match(r"\s+v(div|sqrt)p", line)) for line in loop)
     assert counted(name, code).uops == pytest.approx(len(instructions) + 2 * divisions, rel=0.2)

@@ -45,7 +45,7 @@ VECTOR_LOOPS = {
 def compiled(case):
     """The kernels of a case."""
     kernels = [step.kernel for step in lowered(case).plan.steps if isinstance(step, Launch)]
-    return [compile_source(kernel.source, kernel.parameters) for kernel in kernels]
+    return [compile_source(kernel.source, kernel.parameters, kernel.traits) for kernel in kernels]
 
 
 def packed(function, *arguments):

@@ -248,7 +248,7 @@ def kernels_of(case):
 
 def vector_loops(kernel):
     """The loops that LLVM made packed code of."""
-    text = compile_source(kernel.source, kernel.parameters).llvm
+    text = compile_source(kernel.source, kernel.parameters, kernel.traits).llvm
     return len(re.findall(r"^vector\.body\d*:", text, re.MULTILINE))
 
 

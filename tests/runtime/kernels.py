@@ -1,8 +1,14 @@
 """Kernels and the two ways to run them, shared by the tests of the runtime."""
 
+import ast
+import re
 from typing import NamedTuple
 
 import numpy as np
+
+from axiomjit.passes.kernel_ir import Traits
+from axiomjit.runtime.compile_source import compile_source
+from axiomjit.runtime.vector_math.functions import RECIPES
 
 
 class Parameter(NamedTuple):
@@ -19,6 +25,24 @@ def buffers(*codes):
 
 
 LENGTH = Parameter("n", "length", "i8")
+
+
+STRIPS = re.compile(r"^    for i0 in range\(lo, hi\):\n        k0 = i0 \* ", re.MULTILINE)
+ROWS = re.compile(r"^ {8,}for \w+ in range\(n\d+\):", re.MULTILINE)
+COMBINE = "    if lo == hi:\n"
+
+
+def traits_of(source):
+    """The traits of a kernel source, found by reading it."""
+    called = [n.func.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)]
+    body = source.partition(COMBINE)[0]
+    functions = sum(name in RECIPES for name in called)
+    return Traits(functions, STRIPS.search(source) is not None, ROWS.search(body) is not None)
+
+
+def compiled(source, parameters, **options):
+    """A kernel source that somebody wrote by hand, compiled."""
+    return compile_source(source, parameters, traits_of(source), **options)
 
 
 def scalar_words(value, code):

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from axiomjit.bench.ulps import ulps
-from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.plain import run_plain
 from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
-from tests.runtime.kernels import buffers, near, run_compiled, same_bits
+from tests.runtime.kernels import buffers, compiled, near, run_compiled, same_bits
 
 RNG = np.random.default_rng(6)
 BOUND = 3.5
@@ -21,7 +20,7 @@ def computed(name, z):
     parameters = buffers(code, code)
     source = "def kernel(w, lo, hi):\n    a = buffer(w, 0)\n    o = buffer(w, 1)\n"
     source += f"    for i in range(lo, hi):\n        store(o, i, {name}(load(a, i)))\n"
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     machine, plain = np.zeros_like(z), np.zeros_like(z)
     assert run_compiled(kernel, parameters, [z, machine], 0, len(z)) == 0
     run_plain(source, parameters, [z, plain], 0, 40)

@@ -9,10 +9,9 @@ import pytest
 
 import axiomjit
 from axiomjit.config import config
-from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.early_divisions import USERS, start_early
 from axiomjit.target import target
-from tests.runtime.kernels import LENGTH, buffers, run_compiled
+from tests.runtime.kernels import LENGTH, buffers, compiled, run_compiled
 from tests.structure.sources import ROOT
 
 LOOP = """define void @kernel(i64 %.1, i64 %.2, i64 %n) {{
@@ -123,7 +122,7 @@ ROWS = """def kernel(w, lo, hi):
 @pytest.mark.parametrize(("function", "code"), [("log", "f4"), ("exp", "f8")])
 def test_only_long_loops_divide_early_and_results_are_the_same(function, code):
     parameters = (*buffers(code, code, code), LENGTH)
-    flat, rows = (compile_source(t.format(function=function), parameters) for t in (FLAT, ROWS))
+    flat, rows = (compiled(t.format(function=function), parameters) for t in (FLAT, ROWS))
     assert len(DIVIDES.findall(flat.llvm)) == 1
     assert not DIVIDES.search(rows.llvm)
     x, y = np.random.default_rng(4).uniform(0.5, 2, (2, 1000)).astype(code)
@@ -153,7 +152,7 @@ def test_results_in_the_place_of_operands_are_right():
     parameters = buffers("f8", "f8", "f8")
     x, y = np.random.default_rng(5).uniform(0.5, 2, (2, 1001))
     want = np.exp(x / y)
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     assert not DIVIDES.search(kernel.llvm)
     assert run_compiled(kernel, parameters, [x, y, y], 0, 1001) == 0
     np.testing.assert_allclose(x, want, rtol=1e-15)

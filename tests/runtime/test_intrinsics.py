@@ -7,12 +7,12 @@ import pytest
 
 from axiomjit.dtypes import CODES, DTYPES, cast_name, resolve
 from axiomjit.primitives import PRIMITIVES
-from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.plain import run_plain
 from tests.runtime.kernels import (
     LENGTH,
     Parameter,
     buffers,
+    compiled,
     near,
     run_compiled,
     same_bits,
@@ -112,7 +112,7 @@ def results(request):
     source = source_of(rows_for(code))
 
     def compiled(parameters, arguments, n):
-        kernel = compile_source(source, parameters)
+        kernel = compiled(source, parameters)
         assert run_compiled(kernel, parameters, arguments, 0, n) == 0
 
     def plain(parameters, arguments, n):
@@ -171,7 +171,7 @@ def test_zeros_are_ordered():
     )
     x, y = np.array([0.0, -0.0, -0.0]), np.array([-0.0, 0.0, -0.0])
     o, p = np.ones((2, 3))
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     run_compiled(kernel, parameters, [x, y, o, p], 0, 3)
     assert np.signbit(o).tolist() == [False, False, True]
     assert np.signbit(p).tolist() == [True, True, True]
@@ -209,7 +209,7 @@ SCALAR_PARAMETERS = (
 
 
 def test_scalars_tiles_and_negative_indices():
-    kernel = compile_source(SCALARS, SCALAR_PARAMETERS)
+    kernel = compiled(SCALARS, SCALAR_PARAMETERS)
     for c in (False, True):
         outs = []
         for _ in range(2):
@@ -230,7 +230,7 @@ def test_single_precision_stays_single():
         "        b = -load(y, i)\n        c = select(a < b, a / b, a * f4(0.1) - b)\n"
         "        store(o, i, maximum(sqrt(absolute(c)), a) + minimum(a, b))\n"
     )
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     assert "double" not in kernel.llvm
     assert kernel.packed_instructions() > 0
 
@@ -247,7 +247,7 @@ def test_float64_is_rounded_once_to_float16():
         "    for i in range(lo, hi):\n        store(o, i, f2(load(x, i)))\n"
     )
     o = np.zeros(len(x), "f2")
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     run_compiled(kernel, parameters, [x, o], 0, len(x))
     with np.errstate(over="ignore", under="ignore"):
         assert same_bits(o, x.astype("f2"))

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.runtime.compile_source import compile_source
-from axiomjit.runtime.kernel_library import GRID_OF_STRIPS
+from axiomjit.passes.plan_ir import Launch
+from axiomjit.runtime import kernel_library
 from axiomjit.target import target
-from tests.runtime.kernels import LENGTH, buffers, run_compiled
+from tests.graphs import lowered, small_forms
+from tests.passes.examples import NAMES, example
+from tests.runtime.kernels import LENGTH, buffers, compiled, run_compiled, traits_of
 
 STRIPS = """def kernel(w, lo, hi):
     a0 = buffer(w, 0)
@@ -53,9 +55,7 @@ def constants(kernel):
 @pytest.mark.parametrize("code", ["f4", "f8"])
 def test_loops_over_strips_have_all_registers_for_themselves(code):
     parameters = (*buffers(code, code), LENGTH)
-    apart, together = (
-        compile_source(text.format(code=code), parameters) for text in (STRIPS, ROWS)
-    )
+    apart, together = (compiled(text.format(code=code), parameters) for text in (STRIPS, ROWS))
     assert len(list(vector_loops(apart))) >= 3
     assert constants(apart) < constants(together) / 4
     x = np.random.default_rng(4).uniform(1, 9, 1300).astype(code)
@@ -66,16 +66,46 @@ def test_loops_over_strips_have_all_registers_for_themselves(code):
     assert (results[0] != 0).sum() > 1200
 
 
-def test_kernels_whose_grid_is_of_strips_are_recognised():
+def test_kernels_whose_grid_is_of_strips_say_so():
     x = np.random.default_rng(5).uniform(1, 2, (40, 900))
     made = axiomjit.jit(lambda x: np.log1p(np.exp(x)))
-    flat, rows, short = (made.lower(v).source for v in (x.ravel(), x[:, :800], x[0, :20]))
-    assert all("= tile(" in source for source in (flat, rows))
-    assert GRID_OF_STRIPS.search(flat)
-    assert not GRID_OF_STRIPS.search(rows)
-    assert not GRID_OF_STRIPS.search(short)
+    flat, rows, short = (made.lower(v).kernels[0] for v in (x.ravel(), x[:, :800], x[0, :20]))
+    assert all("= tile(" in kernel.source for kernel in (flat, rows))
+    assert [k.traits.strips for k in (flat, rows, short)] == [True, False, False]
+    assert [k.traits.rows for k in (flat, rows, short)] == [False, True, False]
+    assert {k.traits.functions for k in (flat, rows, short)} == {2}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_traits_are_those_that_the_source_shows(name):
+    case = example(name)
+    stages = [lowered(case)]
+    with small_forms():
+        stages.append(lowered(case))
+    for stage in stages:
+        for step in stage.plan.steps:
+            if isinstance(step, Launch):
+                assert step.kernel.traits == traits_of(step.kernel.source)
+
+
+def test_text_that_llvm_refuses_is_not_used(monkeypatch):
+    parameters = (*buffers("f8", "f8", "f8"), LENGTH)
+    text = "def kernel(w, lo, hi):\n    a0 = buffer(w, 0)\n    a1 = buffer(w, 1)\n"
+    text += "    o0 = buffer(w, 2)\n    for i0 in range(lo, hi):\n"
+    text += "        store(o0, i0, exp(load(a0, i0) / load(a1, i0)))\n"
+    x, y = np.random.default_rng(3).uniform(1, 2, (2, 100))
+    results = []
+    for wrong in (None, "no module", "define void @f() {\n  %a = add i32 %b, 1\n  ret void\n}\n"):
+        if wrong is not None:
+            monkeypatch.setattr(kernel_library, "start_early", lambda module, wrong=wrong: wrong)
+        monkeypatch.setattr(kernel_library, "AVX512", 0)
+        out = np.zeros(100)
+        assert run_compiled(compiled(text, parameters), parameters, [x, y, out, 100], 0, 100) == 0
+        results.append(out)
+    assert (results[0] == results[1]).all()
+    assert (results[0] == results[2]).all()
 
 
 def test_instructions_of_loops_that_are_functions_are_counted():
     parameters = (*buffers("f8", "f8"), LENGTH)
-    assert compile_source(STRIPS.format(code="f8"), parameters).packed_instructions() > 100
+    assert compiled(STRIPS.format(code="f8"), parameters).packed_instructions() > 100

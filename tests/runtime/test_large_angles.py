@@ -5,11 +5,10 @@ import pytest
 from mpmath import mp, mpf
 
 from axiomjit.bench.ulps import ulps
-from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.vector_math import turns
 from axiomjit.runtime.vector_math.circular import REACH
 from axiomjit.runtime.vector_math.plain import NAMES
-from tests.runtime.kernels import buffers, run_compiled, same_bits
+from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 
 WORST = 6381956970095103 * 2.0**797
 """The double that lies nearest to a multiple of pi / 2."""
@@ -55,7 +54,7 @@ def test_large_angles(name, code):
         f"    for i in range(lo, hi):\n        store(o, i, {name}(load(a, i)))\n"
     )
     got = np.zeros_like(x)
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     assert "vector.body" in kernel.llvm
     run_compiled(kernel, parameters, [x, got], 0, len(x))
     with np.errstate(all="ignore"):

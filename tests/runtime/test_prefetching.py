@@ -5,11 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.plain import run_plain
 from axiomjit.runtime.prefetching import AHEAD_BYTES
 from axiomjit.target import target
-from tests.runtime.kernels import buffers, run_compiled, same_bits
+from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 
 
 def kernel_of(place, result):
@@ -35,7 +34,7 @@ def loop_of(kernel):
 def agree(source, code):
     """Compiled and plain results have the same bits, here and there; the kernel."""
     parameters = buffers(code, code, code)
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     x, y = np.random.default_rng(3).uniform(0.1, 5, (2, 400)).astype(code)
     machine, plain = np.zeros((2, 133), code)
     assert run_compiled(kernel, parameters, [x, y, machine], 0, 133) == 0
@@ -78,4 +77,4 @@ def test_a_number_for_all_asks_for_nothing():
 
 def test_checked_kernels_ask_for_nothing():
     source = kernel_of("i", "log(x) * exp(y)")
-    assert "prefetch" not in compile_source(source, buffers("f8", "f8", "f8"), checked=True).llvm
+    assert "prefetch" not in compiled(source, buffers("f8", "f8", "f8"), checked=True).llvm

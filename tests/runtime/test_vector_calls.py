@@ -6,12 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from axiomjit.runtime.compile_source import compile_source
 from axiomjit.runtime.plain import run_plain
 from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
 from axiomjit.runtime.vector_math.functions import RECIPES
 from axiomjit.runtime.vector_math.intrinsics import INLINED
-from tests.runtime.kernels import buffers, run_compiled, same_bits
+from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 
 OF_ONE = [n for n, recipe in RECIPES.items() if len(inspect.signature(recipe).parameters) == 2]
 VALUES = [0.0, -0.0, 1.0, -1.0, 0.25, np.inf, -np.inf, np.nan, 1e-40, -3e-5, 700.0, 88.5, -20.0]
@@ -30,7 +29,7 @@ def agree(lines, codes):
     """Compiled and plain results have the same bits; the optimised LLVM IR."""
     source, parameters = kernel_of(lines, codes)
     x = np.append(VALUES, np.random.default_rng(2).normal(0, 3, 70)).astype(codes[0])
-    kernel = compile_source(source, parameters)
+    kernel = compiled(source, parameters)
     machine, plain = ([np.zeros(len(x), code) for code in codes[1:]] for _ in range(2))
     assert run_compiled(kernel, parameters, [x, *machine], 0, len(x)) == 0
     run_plain(source, parameters, [x, *plain], 0, len(x))
@@ -84,7 +83,7 @@ def test_the_loop_around_a_function_has_nothing_but_vectors(name, code):
     source = "def kernel(w, lo, hi):\n"
     source += "".join(f"    a{k} = buffer(w, {k})\n" for k in range(arity + 1))
     source += f"    for i in range(lo, hi):\n        store(a{arity}, i, {name}({operands}))\n"
-    llvm = compile_source(source, buffers(*[code] * (arity + 1))).llvm
+    llvm = compiled(source, buffers(*[code] * (arity + 1))).llvm
     loop = llvm[llvm.index("\nvector.body:") : llvm.index("\nmiddle.block")]
     assert re.search(r"= fm?\w+ <\d+ x |@llvm\.fma\.v", loop)
     assert not SINGLE.search(loop)

@@ -60,6 +60,7 @@ MAY_IMPORT = {
         *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
         *("axiomjit.commands", "axiomjit.runtime.schedule", "axiomjit.runtime.compile_source"),
         "axiomjit.operation_times",
+        "axiomjit.passes.kernel_ir",
         "axiomjit.runtime.vector_math.arithmetic",
         "axiomjit.runtime.vector_math.complement",
         "axiomjit.runtime.vector_math.exact",
