@@ -77,8 +77,8 @@ Runnable = BoundPlan | Evaluated
 def _notice(reason: str) -> None:
     """Say once that nothing is compiled, and why."""
     warnings.warn(
-        f"axiomjit: numba cannot be imported, every program runs in NumPy ({reason}); "
-        "install a numba that fits this NumPy",
+        f"axiomjit: Numba compiles nothing here, every program runs in NumPy ({reason}); "
+        "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset",
         FallbackWarning,
         stacklevel=6,
     )

@@ -21,7 +21,7 @@ _BY_VALUE: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)}
 _BY_ORDER: Final = frozenset({tuple, list, set, frozenset})
 _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray)
 _FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
-DEEPEST: Final = 6
+DEEPEST: Final = 12
 """Levels of objects in objects whose state is part of a key; below, an object is itself."""
 LONGEST: Final = 1000
 """Entries of a list, set or dict in an object that are part of a key; a longer one is itself."""
@@ -31,15 +31,13 @@ class Same(weakref.ref[Any]):
     """One certain object; equal to a reference to the same object while that lives."""
 
     __slots__ = ("number",)
+    number: int
 
     def __new__(cls, value: object, forget: Forget | None = None) -> Same:
         """Refer to the object; `forget` is called with this reference when it has died."""
         made = super().__new__(cls, value, forget)
         made.number = id(value)
         return made
-
-    def __init__(self, value: object, forget: Forget | None = None) -> None:
-        super().__init__(value, forget)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -99,7 +97,7 @@ def static_key(value: Any, forget: Forget | None = None, depth: int = 0) -> obje
 
 
 def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
-    kind = type(value)
+    kind: Any = type(value)
     if depth <= DEEPEST and kind.__eq__ is not object.__eq__ and kind.__hash__ is not None:
         try:
             state = value.__reduce_ex__(4)
