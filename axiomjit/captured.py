@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.errors import NeedsValuesError
+from axiomjit.errors import GraphTypeError, NeedsValuesError
 from axiomjit.graph import Graph, Held, Node, rewrite
 from axiomjit.origins import user_location
 from axiomjit.records import Record
@@ -168,9 +168,22 @@ def capturing(captured: Captured) -> Iterator[Captured]:
 
 
 def held_array(array: Array) -> Array:
-    """What a program holds for an array that it uses as an operand now."""
+    """What a program holds for an array that it uses as an operand now.
+
+    Raises:
+        GraphTypeError: the array is of a subclass with rules of its own.
+    """
     captured = _captured.get()
-    return array if captured is None else captured.hold(array)
+    if captured is None:
+        return array
+    if type(array) is not np.ndarray and type(array) is not np.memmap:
+        raise GraphTypeError(
+            "an operand from outside the function",
+            f"a {type(array).__name__}, which NumPy functions treat in ways of their own",
+            "make it a numpy.ndarray outside the function, for example numpy.asarray(x)",
+            user_location(),
+        )
+    return captured.hold(array)
 
 
 class Watch:

@@ -68,9 +68,9 @@ class Kept:
 def static_key(value: Any, forget: Forget | None = None, depth: int = 0) -> object:
     """What a static value is told apart by; always hashable.
 
-    Values with an `==` of their own that can be hashed are equal by type and state; other objects
-    are equal only to themselves, and only while their attributes are the same. `forget` is called
-    with the reference to such an object when that has died.
+    Values with an `==` of their own that can be hashed and hold no arrays are equal by type and
+    state; other objects are equal only to themselves, while their attributes are the same.
+    `forget` is called with the reference to such an object when that has died.
     """
     kind = type(value)
     if kind in _BY_VALUE:
@@ -105,7 +105,9 @@ def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
             state = None
         if isinstance(state, tuple):
             parts = (tuple(part) if hasattr(part, "__next__") else part for part in state)
-            return kind, *(static_key(part, forget, depth + 1) for part in parts)
+            key = kind, *(static_key(part, forget, depth + 1) for part in parts)
+            # A program holds the arrays of its statics; only an object of its own can end that.
+            return (_same(value, forget), key) if _mentions_array(key) else key
     own = attributes(value)
     if own is None or depth > DEEPEST:
         return _same(value, forget)
@@ -149,6 +151,12 @@ def structure_key(structure: Structure) -> object:
         return None
     keys = tuple(map(static_key, structure.keys))  # type: ignore[union-attr]
     return kind, keys, tuple(map(structure_key, structure.parts))  # type: ignore[union-attr]
+
+
+def _mentions_array(key: object) -> bool:
+    if isinstance(key, Same):
+        return isinstance(key(), np.ndarray)
+    return isinstance(key, tuple) and any(map(_mentions_array, key))
 
 
 def mentions_dead(key: object) -> bool:

@@ -185,8 +185,8 @@ class Surroundings:
             cells.append((held, free))
         given = (function.__defaults__, function.__kwdefaults__)
         cells += [(part, f"a default of {name}") for part in given]
-        own = self._bound(function.__dict__, set(function.__dict__), name)
-        return [*cells, *own, *self._bound(function.__globals__, names, "")]
+        cells.append((function.__dict__, name))
+        return [*cells, *self._bound(function.__globals__, names, "")]
 
     def _bound(
         self, space: dict[str, Any], names: Iterable[str], owner: str

@@ -130,7 +130,7 @@ def test_an_object_made_inside_that_cannot_be_copied_is_refused():
         axiomjit.jit(lambda x: (x, Single()))(X)
 
 
-OUTSIDE = np.arange(1.0, 7.0)
+OUTSIDE, DEFAULT = np.arange(1.0, 7.0), np.arange(6.0)
 
 
 def kept():
@@ -142,7 +142,7 @@ def kept():
 SOURCES = {
     "global": lambda: OUTSIDE,
     "closure": (lambda w: lambda: w)(np.arange(6.0)),
-    "default": lambda w=np.arange(6.0): w,
+    "default": lambda w=DEFAULT: w,
     "dict": kept,
     "hidden": functools.lru_cache(lambda: np.arange(6.0)),
 }
@@ -187,16 +187,7 @@ def halved(g):
 
 
 def restrided(g):
-    with pytest.warns(DeprecationWarning) if hasattr(np, "never") else _quiet():
-        g.strides = (0,)
-
-
-class _quiet:
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *error):
-        return False
+    g.strides = (0,)
 
 
 def protected(g):
@@ -205,7 +196,6 @@ def protected(g):
 
 CHANGES = [resized, enlarged, reshaped, retyped, halved, restrided, protected]
 USES = {
-    "whole": lambda g, x: g * 2.0 * x[0],
     "operand": lambda g, x: x[0] + g,
     "sum": lambda g, x: (x[0] * g).sum(),
     "view": lambda g, x: g[::2] * x[0],
@@ -239,22 +229,23 @@ def test_programs_of_layouts_that_are_gone_are_dropped():
 
 
 def test_what_is_made_inside_dies():
-    seen = []
+    alive = weakref.WeakSet()
+
+    class Box:
+        def __init__(self, w):
+            self.w = w
 
     def function(x):
-        w = np.ones(6)
-        KEPT["last"] = weakref.ref(w)
-        return w * x
+        box = Box(np.ones(6))
+        alive.add(box)
+        return box.w * x
 
-    f = axiomjit.jit(function)
-    f(X)
+    axiomjit.jit(function)(X)
     gc.collect()
-    assert KEPT["last"]() is None
-    assert not seen
+    assert not alive
 
 
-@pytest.mark.parametrize("kind", [np.ma.MaskedArray, np.matrix])
-def test_captured_subclasses_are_refused(kind):
-    w = np.ma.masked_less(np.ones((2, 2)), 2) if kind is np.ma.MaskedArray else np.matrix("1 2;3 4")
-    with pytest.raises((GraphTypeError, TypeError)):
+def test_captured_subclasses_are_refused():
+    w = np.ma.masked_less(np.ones((2, 2)), 2)
+    with pytest.raises(GraphTypeError, match="from outside the function"):
         axiomjit.jit(lambda x: np.add(x, w))(np.ones((2, 2)))

@@ -79,9 +79,15 @@ def test_calls_see_the_value_they_were_given(values, wrap):
 def test_values_that_are_the_same_share_an_entry():
     f = axiomjit.jit(lambda x, s: x + 1)
     for _ in range(3):
-        for made in (Point((1, "a")), Slotted(2.5), Pair("a", None), Decimal("2.50"), frozenset("a")):
+        for made in (
+            Point((1, "a")),
+            Slotted(2.5),
+            Pair("a", None),
+            Decimal("2.50"),
+            frozenset("a"),
+        ):
             f(X, made)
-    assert f.cache_info().traced == 5
+    assert f.cache_info().traced == 4
 
 
 @pytest.mark.parametrize(

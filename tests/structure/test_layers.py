@@ -28,6 +28,7 @@ GRAPH = {
     *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
     "stored_reads",
     *("ranges", "quotients"),
+    *("captured", "error_states"),
 }
 DRIVER = {
     *("jit", "lowered", "explain", "driver", "demo", "datafile", "measure", "cli", "__main__"),
