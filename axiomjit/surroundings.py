@@ -15,7 +15,15 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinMethodType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, Final
 
 import numpy as np
@@ -222,10 +230,8 @@ class Surroundings:
 
         def write(old: tuple[Any, ...]) -> None:
             before = dict(zip(old[::2], old[1::2], strict=True))
-            for gone in (attributes(value) or {}).keys() - before:
-                object.__delattr__(value, gone)
-            for attribute, held in before.items():
-                object.__setattr__(value, attribute, held)
+            for attribute in (attributes(value) or {}).keys() | before.keys():
+                _put(value, attribute, before.get(attribute, _ABSENT))
 
         self._add(f"an attribute of {name}", lambda: _flat(attributes(value) or {}), write)
         methods: list[Any] = []
@@ -290,6 +296,17 @@ def _state_of(value: Any) -> tuple[Callable[[], Any], Callable[[Any], object]] |
     else:
         return None
     return lambda: State(bits.state), lambda old: setattr(bits, "state", old.value)
+
+
+def _put(owner: object, attribute: str, value: Any) -> None:
+    """Set or delete an attribute of an instance, past what its class says about that."""
+    slot = getattr(type(owner), attribute, None)
+    if isinstance(slot, MemberDescriptorType):
+        slot.__delete__(owner) if value is _ABSENT else slot.__set__(owner, value)
+    elif value is _ABSENT:
+        vars(owner).pop(attribute)
+    else:
+        vars(owner)[attribute] = value
 
 
 def _flat(entries: dict[Any, Any]) -> tuple[Any, ...]:
