@@ -114,11 +114,16 @@ class ProgramTable(Generic[AnyProgram]):
         known.append(program)
         return program
 
-    def forget(self, is_dead: Callable[[object], bool]) -> None:
-        """Drop the call guards that are dead."""
-        with self._lock:
+    def forget(self, is_dead: Callable[[object], bool]) -> bool:
+        """Drop the call guards that are dead; False where somebody has the table just now."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
             for key in [key for key in self._known if is_dead(key)]:
                 del self._known[key]
+        finally:
+            self._lock.release()
+        return True
 
 
 _programs: Final[ProgramTable[Program]] = ProgramTable(256)

@@ -167,21 +167,20 @@ class Jitted(Generic[P, R]):
         arguments = call.dynamic if ready.plain else _plain(call)
         return _assemble(ready, arguments, call.static)
 
-    def _forget(self, dead: object) -> None:
+    def _forget(self, dead: object = None) -> None:
         """Drop what was prepared for a static argument that has died.
 
-        That may be found out at any time, also while this thread has the lock.
+        That is found out at any time, also while this thread has a lock: then the next plan that
+        is bound does it.
         """
-        if not self._lock.acquire(blocking=False):
-            self._died = True
-            return
-        try:
-            self._died = False
-            for key in [key for key in self._exact if mentions_dead(key)]:
-                del self._exact[key]
-        finally:
-            self._lock.release()
-        self._programs.forget(mentions_dead)
+        self._died = True
+        if self._lock.acquire(blocking=False):
+            try:
+                for key in [key for key in self._exact if mentions_dead(key)]:
+                    del self._exact[key]
+                self._died = not self._programs.forget(mentions_dead)
+            finally:
+                self._lock.release()
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
@@ -229,6 +228,8 @@ class Jitted(Generic[P, R]):
             self._exact[key] = ready
             while len(self._exact) > EXACT_CALLS:
                 self._exact.popitem(last=False)
+        if self._died:
+            self._forget()
         return ready
 
     def _program(self, call: Call, signature: Signature) -> TracedProgram:

@@ -217,3 +217,19 @@ def test_a_static_argument_is_returned_as_itself():
     f = axiomjit.jit(lambda x, s: (x + 1, s))
     for given in (Plain(1.0), Point((1, 2)), Point((1, 2)), frozenset([1]), Plain(1.0)):
         assert f(X, given)[1] is given
+
+
+@pytest.mark.parametrize("lock", ["plans", "programs"])
+def test_an_instance_that_dies_under_a_lock_is_forgotten_later(lock):
+    class Local(Plain):
+        run = times_scale()
+
+    jitted, one = vars(Local)["run"], Local(2.0)
+    one.run(X)
+    with jitted._lock if lock == "plans" else jitted._programs._lock:
+        del one
+        gc.collect()
+    Local(3.0).run(X)
+    gc.collect()
+    assert not jitted._exact
+    assert not jitted._programs._known
