@@ -207,7 +207,7 @@ class Watch:
     def holds(self) -> bool:
         """Whether they all lie as they did; where matters to the views of an array only."""
         for array, shape, strides, dtype, address in self._known:
-            if array.shape != shape or array.strides != strides or array.dtype != dtype:
+            if array.shape != shape or array.strides != strides or array.dtype is not dtype:
                 return False
             if address is not None and address_of(array) != address:
                 return False

@@ -68,7 +68,7 @@ def follow(
 def _print(printed: list[str]) -> None:
     """What was printed before an error of the user's own."""
     stream = getattr(sys.stdout, "real", sys.stdout)
-    for text in printed:
+    for text in printed if stream is not None else ():
         stream.write(text)
 
 

@@ -335,8 +335,8 @@ def jit(
     Args:
         fn: the function; without it, `jit` is a decorator with options.
         static_argnames: parameters whose values may decide what the function does.
-        strict: raise where the function branches on values or writes into an array, instead of
-            running it in NumPy with a warning.
+        strict: raise where the function branches on values, writes into an array or changes
+            something outside itself, instead of running it in NumPy with a warning.
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is followed.

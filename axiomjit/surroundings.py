@@ -11,7 +11,6 @@ bytearrays, attributes of instances and classes of the user's, arrays and random
 from __future__ import annotations
 
 import functools
-import random
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -93,7 +92,8 @@ class Surroundings:
             for value in statics:
                 self._look(value, f"a static {type(value).__name__}")
         if "random" in self._names:
-            self._look(random.random, "the state of random")
+            if "random" in sys.modules:
+                self._look(sys.modules["random"].random, "the state of random")
             if "numpy.random" in sys.modules:
                 self._look(np.random.rand, "the state of numpy.random")
 
@@ -285,7 +285,7 @@ def _state_of(value: Any) -> tuple[Callable[[], Any], Callable[[Any], object]] |
     """How to read and write the state of a random generator."""
     if isinstance(value, BuiltinMethodType):
         value = value.__self__
-    if isinstance(value, random.Random):
+    if "random" in sys.modules and isinstance(value, sys.modules["random"].Random):
         return lambda: State(value.getstate()), lambda old: value.setstate(old.value)
     if "numpy.random" not in sys.modules:
         return None
