@@ -97,6 +97,7 @@ class Captured:
         """Start with arrays of which it is known that they are not made inside."""
         self.outside = {id(array): array for array in outside}
         self.used: list[Array] = []
+        self.shown: list[Array] = []
         self._seen: dict[int, _Seen] = {}
         self._earlier: list[_Seen] = []
 
@@ -129,7 +130,9 @@ class Captured:
             if owner is None:
                 continue
             array: Array | None = seen.array()
-            array = seen.place.of(owner) if array is None else array
+            if array is None:
+                array = seen.place.of(owner)
+                self.shown.append(owner)
             now = array.shape == seen.copy.shape and array.tobytes() == seen.copy.tobytes()
             if not now:
                 raise written_outside(f"an array of shape {array.shape}")
@@ -191,11 +194,12 @@ class Watch:
 
     __slots__ = ("_known",)
 
-    def __init__(self, arrays: Iterable[Array]) -> None:
-        """Look at the arrays, and at those that they are views of."""
+    def __init__(self, arrays: Iterable[Array], owners_shown: Iterable[Array] = ()) -> None:
+        """Look at the arrays, at those that they are views of, and at owners of other views."""
         owners = {id(a): owner_of(a) for a in arrays}
-        every = {id(a): a for a in (*arrays, *owners.values())}
+        every = {id(a): a for a in (*arrays, *owners.values(), *owners_shown)}
         shown = {id(owner) for number, owner in owners.items() if number != id(owner)}
+        shown |= set(map(id, owners_shown))
         self._known = tuple(
             (a, a.shape, a.strides, a.dtype, address_of(a) if number in shown else None)
             for number, a in every.items()

@@ -107,7 +107,8 @@ class ProgramTable(Generic[AnyProgram]):
                 self._known.popitem(last=False)
         for program in tuple(known):
             if program.is_stale():
-                known.remove(program)
+                with self._lock:
+                    known[:] = [other for other in known if other is not program]
             elif program.fits(values):
                 return program
         program = build()

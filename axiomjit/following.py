@@ -98,7 +98,7 @@ def _follow_once(
     del made  # and with it the last reference to what the function made
     graph = captured.settle(graph)
     leaves = tuple((n, returned.settle(v) if n is None else None) for n, v in loose)
-    return Followed(Trace(graph, structure, leaves), Watch(captured.used))
+    return Followed(Trace(graph, structure, leaves), Watch(captured.used, captured.shown))
 
 
 def _check_containers(

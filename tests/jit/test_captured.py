@@ -219,6 +219,16 @@ def test_captured_arrays_that_lie_otherwise_are_followed_again(change, use):
     assert f.cache_info().traced <= 2
 
 
+@pytest.mark.parametrize("change", [resized, enlarged, reshaped, halved])
+def test_views_of_arrays_that_are_hidden_from_the_look(change):
+    hidden = functools.lru_cache(lambda: np.arange(6.0))
+    f = axiomjit.jit(lambda x: (x[0] + hidden()[1:], hidden()[::2]), strict=True)
+    for step in (lambda g: None, change):
+        step(hidden())
+        np.testing.assert_equal(f(X), (X[0] + hidden()[1:], hidden()[::2]))
+    assert f(X)[1].base is not None
+
+
 def test_programs_of_layouts_that_are_gone_are_dropped():
     g = np.arange(6.0)
     f = axiomjit.jit(lambda x: x[0] + g)
