@@ -123,7 +123,10 @@ class Surroundings:
             found, called = waiting.popleft()
             if id(found) not in self.known and not isinstance(found, _ATOMS):
                 self.known[id(found)] = found
-                waiting.extend(self._spots_of(found, called))
+                try:
+                    waiting.extend(self._spots_of(found, called))
+                except Exception:  # of a user's container that does not read as what it is
+                    continue
 
     def _spots_of(self, value: Any, name: str) -> Iterable[tuple[Any, str]]:
         """Add what can change in a value itself; what is to be looked at next."""

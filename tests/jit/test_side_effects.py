@@ -305,3 +305,19 @@ def test_an_error_state_left_behind_is_set_once():
         assert np.geterr()["divide"] == "raise"
     finally:
         np.seterr(**before)
+
+
+class Unreadable(dict):
+    def items(self):
+        raise RuntimeError("not now")
+
+
+class Proxy:
+    def __getattr__(self, name):
+        raise RuntimeError("not now")
+
+
+@pytest.mark.parametrize("kind", [Unreadable, Proxy])
+def test_what_cannot_be_looked_at_is_left_alone(kind):
+    odd = kind()
+    np.testing.assert_array_equal(axiomjit.jit(lambda x: x + (odd is None))(X), X)
