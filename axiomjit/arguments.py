@@ -15,6 +15,7 @@ from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Input
 from axiomjit.origins import user_location
 from axiomjit.records import Record
+from axiomjit.static_keys import Forget, static_key, structure_key
 from axiomjit.tree import Structure, flatten
 
 Array = np.ndarray
@@ -70,27 +71,16 @@ def _is_static(leaf: object) -> bool:
     if isinstance(leaf, bool):
         return True
     known = isinstance(leaf, Array | np.generic | int | float | complex)
-    return not known and not hasattr(leaf, "__array__")
+    return isinstance(leaf, type) or (not known and not hasattr(leaf, "__array__"))
 
 
-def exact_key(call: Call) -> object:
+def exact_key(call: Call, forget: Forget | None = None) -> object:
     """Equal for calls that one bound plan can answer.
 
-    Raises:
-        GraphTypeError: a static argument cannot be hashed.
+    `forget` is called when an object that the key refers to has died.
     """
-    key = (config.bounds, call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
-    try:
-        hash(key)
-    except TypeError:
-        culprit = next(v for _, v in call.static if not _hashable(v))
-        raise GraphTypeError(
-            "an argument that is neither array nor number is static, and is told apart by hash",
-            f"an argument of type {type(culprit).__name__}, which has none",
-            "pass arrays, numbers, or tuples, lists and dicts of them; or a hashable object",
-            user_location(),
-        ) from None
-    return key
+    layouts = tuple(map(_layout, call.dynamic))
+    return config.bounds, structure_key(call.structure), layouts, statics_key(call, forget)
 
 
 def _layout(leaf: Any) -> object:
@@ -100,20 +90,9 @@ def _layout(leaf: Any) -> object:
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
 
 
-def _statics(call: Call) -> tuple[object, ...]:
-    """Static values with type, and text for floats: -0.0 is not 0.0, nan is nan."""
-    return tuple(
-        (place, type(value), repr(value) if isinstance(value, float | complex) else value)
-        for place, value in call.static
-    )
-
-
-def _hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def statics_key(call: Call, forget: Forget | None = None) -> tuple[object, ...]:
+    """The places of the static arguments, and what their values are told apart by."""
+    return tuple((place, static_key(value, forget)) for place, value in call.static)
 
 
 class ArgumentClass:
@@ -182,8 +161,8 @@ class Signature(Record):
     key: object
 
 
-def classify(call: Call, arguments: Sequence[object]) -> Signature:
-    """The class of a call with these (plain) dynamic arguments.
+def classify(call: Call, arguments: Sequence[object], forget: Forget | None = None) -> Signature:
+    """The class of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
 
     Raises:
         GraphTypeError: an argument's elements or its type cannot be compiled.
@@ -204,7 +183,8 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
         else:
             dtype = COMPLEX if isinstance(argument, complex) else FLOAT
             given.append(Input(dtype, position, (), True))
-    key = (call.structure, tuple(given), tuple(layouts.items()), _statics(call))
+    structure, statics = structure_key(call.structure), statics_key(call, forget)
+    key = (structure, tuple(given), tuple(layouts.items()), statics)
     return Signature(tuple(given), layouts, classes.values, key)
 
 

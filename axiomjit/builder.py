@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit import dtypes
+from axiomjit.captured import held_array
 from axiomjit.dims import Dim, dim, product
 from axiomjit.dtypes import BOOL, HALF, SINGLE, DType
 from axiomjit.errors import GraphTypeError, GraphValueError, UnsupportedError
@@ -40,7 +41,7 @@ MULTIPLY: Final = PRIMITIVES["multiply"]
 def as_node(value: Any, asked: str) -> Node:
     """The node of a number, an array or a length; a node is returned as it is.
 
-    An array is held by reference, not copied; a list becomes an array.
+    An array from outside a followed function is held by reference; a list becomes an array.
 
     Raises:
         GraphTypeError: the value is nothing one can compute with.
@@ -61,6 +62,7 @@ def as_node(value: Any, asked: str) -> Node:
                 "convert it there once, for example with x.astype(x.dtype.newbyteorder('='))",
                 user_location(),
             )
+        value = held_array(value)
         return Held(native, value, tuple(dim(n) for n in value.shape))
     if isinstance(value, np.generic):
         native = dtypes.supported(value.dtype, asked, user_location())

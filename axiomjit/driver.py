@@ -6,7 +6,6 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import copy_context
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -17,6 +16,7 @@ from axiomjit import execution
 from axiomjit.arguments import ArgumentClass, Layouts, plain_array
 from axiomjit.config import config
 from axiomjit.dims import Dim, Guard, Scope, Symbol, bound, substitute
+from axiomjit.error_states import user_traps_errors
 from axiomjit.errors import FallbackWarning
 from axiomjit.evaluate_graph import run_in_numpy
 from axiomjit.graph import Graph, Held, Input, Node, Op, Size, Update, post_order
@@ -44,6 +44,10 @@ class Program:
         """Whether everything that was looked at looks the same for these lengths."""
         return all(guard.holds(lengths) for guard in self.guards)
 
+    def is_stale(self) -> bool:
+        """Whether it fits no call any more."""
+        return False
+
     def bind(self, lengths: Mapping[Symbol, int]) -> Runnable:
         """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
         if not config.disable and not user_traps_errors():
@@ -52,17 +56,6 @@ class Program:
             except ImportError as error:
                 _notice(str(error))
         return Evaluated(self.stages.graph, lengths)
-
-
-_PASSED_OVER: Final = frozenset({"warn", "ignore"})
-
-
-def user_traps_errors() -> bool:
-    """Whether np.errstate asks for more than warnings, which only NumPy itself can give.
-
-    NumPy keeps that in a context variable: where none is set there is nothing to ask for.
-    """
-    return bool(copy_context()) and not _PASSED_OVER.issuperset(np.geterr().values())
 
 
 class Evaluated:
@@ -86,8 +79,8 @@ Runnable = BoundPlan | Evaluated
 def _notice(reason: str) -> None:
     """Say once that nothing is compiled, and why."""
     warnings.warn(
-        f"axiomjit: numba cannot be imported, every program runs in NumPy ({reason}); "
-        "install a numba that fits this NumPy",
+        f"axiomjit: Numba compiles nothing here, every program runs in NumPy ({reason}); "
+        "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset",
         FallbackWarning,
         stacklevel=6,
     )
@@ -115,11 +108,25 @@ class ProgramTable(Generic[AnyProgram]):
             while len(self._known) > self._limit:
                 self._known.popitem(last=False)
         for program in tuple(known):
-            if program.fits(values):
+            if program.is_stale():
+                with self._lock:
+                    known[:] = [other for other in known if other is not program]
+            elif program.fits(values):
                 return program
         program = build()
         known.append(program)
         return program
+
+    def forget(self, is_dead: Callable[[object], bool]) -> bool:
+        """Drop the call guards that are dead; False where somebody has the table just now."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            for key in [key for key in self._known if is_dead(key)]:
+                del self._known[key]
+        finally:
+            self._lock.release()
+        return True
 
 
 _programs: Final[ProgramTable[Program]] = ProgramTable(256)

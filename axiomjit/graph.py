@@ -126,8 +126,8 @@ class Held(Node):
         return self.extents
 
     def identity(self) -> tuple[object, ...]:
-        """The array object."""
-        return id(self.array), self.extents
+        """The array object, and how it lies: an array may be given another shape or dtype."""
+        return id(self.array), self.dtype, self.extents, self.array.strides
 
 
 class Size(Node):

@@ -14,10 +14,12 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 import numpy as np
 
 from axiomjit.arguments import Call, Signature, classify, exact_key, plain_argument, take_apart
+from axiomjit.captured import Watch
 from axiomjit.config import config
 from axiomjit.counters import counter
 from axiomjit.dims import Dim, Scope, evaluate
-from axiomjit.driver import Program, ProgramTable, Runnable, user_traps_errors
+from axiomjit.driver import Program, ProgramTable, Runnable
+from axiomjit.error_states import user_traps_errors
 from axiomjit.errors import (
     FallbackWarning,
     GraphValueError,
@@ -26,13 +28,16 @@ from axiomjit.errors import (
     UnsupportedError,
 )
 from axiomjit.explain import Explanation
+from axiomjit.following import Followed, follow
+from axiomjit.fresh import Memo, Recipe
 from axiomjit.lengths import Length
 from axiomjit.lowered import Lowered
 from axiomjit.named_arrays import NamedArray
 from axiomjit.named_calls import NamedCalls
 from axiomjit.records import Record
+from axiomjit.static_keys import mentions_dead
 from axiomjit.tensors import Tensor
-from axiomjit.trace import Trace, Tracer, trace
+from axiomjit.trace import Tracer
 from axiomjit.tree import LEAF, Structure, unflatten
 
 P = ParamSpec("P")
@@ -55,19 +60,25 @@ class CacheInfo(Record):
 class TracedProgram(Program):
     """A program and how its results are put together again."""
 
-    def __init__(self, followed: Trace, signature: Signature, scope: Scope) -> None:
+    def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
         """Lower what was followed."""
-        super().__init__(followed.graph, signature.layouts, scope)
-        self.trace = followed
+        super().__init__(followed.trace.graph, signature.layouts, scope)
+        self.trace, self.watch = followed.trace, followed.watch
+
+    def is_stale(self) -> bool:
+        """Whether an array from outside, which it reads where it lies, lies otherwise now."""
+        return not self.watch.holds()
 
 
 class Ready(Record):
     """What runs for one exact layout of arguments, and how its results are put together.
 
-    A leaf is the number of a result, or a value; `plain` says that arguments can be used as is.
+    A leaf is the number of a result, or a value or what makes one; `plain` says that arguments can
+    be used as is. `watch` is None where the program reads no array from outside.
     """
 
     runnable: Runnable
+    watch: Watch | None
     structure: Structure
     leaves: tuple[tuple[int | None, object], ...]
     plain: bool
@@ -104,7 +115,8 @@ class Jitted(Generic[P, R]):
         self._programs: ProgramTable[TracedProgram] = ProgramTable(CLASSES)
         self._named = NamedCalls(function)
         self._lock = threading.Lock()
-        self._in_numpy = False
+        self._following = threading.RLock()
+        self._in_numpy = self._died = False
         self._hits = self._bound = self._traced = 0
 
     def _checked(self, names: Sequence[str]) -> frozenset[str]:
@@ -129,7 +141,7 @@ class Jitted(Generic[P, R]):
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else _arrays_key(args)
         ready = None if quick is None else self._exact.get(quick)
-        if ready is None or not ready.plain:
+        if ready is None or not ready.plain or not (ready.watch is None or ready.watch.holds()):
             return cast(R, self._call(quick, args, kwargs))
         self._hits += 1
         result: Any = _assemble(ready, args)
@@ -142,9 +154,9 @@ class Jitted(Generic[P, R]):
             return self._function(*args, **kwargs)
         if _has_axes(call.dynamic):
             return self._named.run(call)
-        key = quick or exact_key(call)
+        key = quick or exact_key(call, self._forget)
         ready = self._exact.get(key)
-        if ready is not None:
+        if ready is not None and (ready.watch is None or ready.watch.holds()):
             self._hits += 1
         else:
             try:
@@ -153,7 +165,22 @@ class Jitted(Generic[P, R]):
                 self._fall_back(error)
                 return self._function(*args, **kwargs)
         arguments = call.dynamic if ready.plain else _plain(call)
-        return _assemble(ready, arguments)
+        return _assemble(ready, arguments, call.static)
+
+    def _forget(self, dead: object = None) -> None:
+        """Drop what was prepared for a static argument that has died.
+
+        That is found out at any time, also while this thread has a lock: then the next plan that
+        is bound does it.
+        """
+        self._died = True
+        if self._lock.acquire(blocking=False):
+            try:
+                for key in [key for key in self._exact if mentions_dead(key)]:
+                    del self._exact[key]
+                self._died = not self._programs.forget(mentions_dead)
+            finally:
+                self._lock.release()
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
@@ -170,7 +197,7 @@ class Jitted(Generic[P, R]):
         call = take_apart(self._signature, self._static, args, kwargs)
         if _has_axes(call.dynamic):
             return cast(Lowered, self._named.lower(call))
-        signature = classify(call, _plain(call))
+        signature = classify(call, _plain(call), self._forget)
         program = self._program(call, signature)
         return Lowered(program.stages, signature.values, call.names)
 
@@ -185,7 +212,7 @@ class Jitted(Generic[P, R]):
     def _prepare(self, call: Call, key: object) -> Ready:
         """Bind a plan for a layout of arguments that was not seen before."""
         plain = _plain(call)
-        signature = classify(call, plain)
+        signature = classify(call, plain, self._forget)
         program = self._program(call, signature)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
         runnable = program.bind(signature.values)
@@ -193,7 +220,7 @@ class Jitted(Generic[P, R]):
             (number, evaluate(value, signature.values) if isinstance(value, Dim) else value)
             for number, value in program.trace.leaves
         )
-        ready = Ready(runnable, program.trace.structure, leaves, as_is)
+        ready = Ready(runnable, program.watch or None, program.trace.structure, leaves, as_is)
         with self._lock:
             self._bound += 1
             if config.disable:
@@ -201,22 +228,19 @@ class Jitted(Generic[P, R]):
             self._exact[key] = ready
             while len(self._exact) > EXACT_CALLS:
                 self._exact.popitem(last=False)
+        if self._died:
+            self._forget()
         return ready
 
     def _program(self, call: Call, signature: Signature) -> TracedProgram:
         def build() -> TracedProgram:
             scope = Scope(signature.values)
             self._traced += 1
-            return TracedProgram(self._follow(call, signature, scope), signature, scope)
+            with self._following:
+                followed = follow(self._function, call, signature, scope)
+            return TracedProgram(followed, signature, scope)
 
         return self._programs.find(signature.key, signature.values, build)
-
-    def _follow(self, call: Call, signature: Signature, scope: Scope) -> Trace:
-        def run(tracers: Sequence[Tracer | Length]) -> object:
-            whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
-            return self._function(*whole[0], **whole[1])
-
-        return trace(run, signature.given, scope, signature.layouts)
 
     def _fall_back(self, error: TraceError) -> None:
         """Decide whether NumPy runs the function from now on; else raise the error."""
@@ -260,18 +284,23 @@ def _arrays_key(args: tuple[object, ...]) -> object:
     return (config.bounds, *key) if key else None
 
 
-def _assemble(ready: Ready, arguments: Sequence[object]) -> object:
+def _assemble(
+    ready: Ready, arguments: Sequence[object], statics: Sequence[tuple[int, object]] = ()
+) -> object:
     """Run, and put the return value together: results without dimensions are NumPy scalars."""
     results = ready.runnable.run(arguments)
     if ready.structure is LEAF and ready.leaves[0][0] is not None:
         return results[0][()] if results[0].ndim == 0 else results[0]
-    return unflatten(ready.structure, _leaves(ready, results))
+    return unflatten(ready.structure, _leaves(ready, results, statics))
 
 
-def _leaves(ready: Ready, results: Sequence[np.ndarray]) -> Iterator[object]:
+def _leaves(
+    ready: Ready, results: Sequence[np.ndarray], statics: Sequence[tuple[int, object]]
+) -> Iterator[object]:
+    made: Memo = {}
     for number, value in ready.leaves:
         if number is None:
-            yield value
+            yield value.now(statics, made) if isinstance(value, Recipe) else value
         else:
             result = results[number]
             yield result[()] if result.ndim == 0 else result
@@ -306,8 +335,8 @@ def jit(
     Args:
         fn: the function; without it, `jit` is a decorator with options.
         static_argnames: parameters whose values may decide what the function does.
-        strict: raise where the function branches on values or writes into an array, instead of
-            running it in NumPy with a warning.
+        strict: raise where the function branches on values, writes into an array or changes
+            something outside itself, instead of running it in NumPy with a warning.
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is followed.

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.arguments import Call
+from axiomjit.arguments import Call, statics_key
 from axiomjit.errors import GraphTypeError
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import user_location
+from axiomjit.static_keys import structure_key
 from axiomjit.tensors import Tensor, placeholder
 from axiomjit.transformers import Computation
 from axiomjit.tree import Structure, flatten, unflatten
@@ -48,7 +49,8 @@ class NamedCalls:
         return self._followed(call)[0].lower(*_arrays(call))
 
     def _followed(self, call: Call) -> Followed:
-        key = (call.structure, *map(_leaf_key, call.dynamic, call.names), *map(repr, call.static))
+        leaves = map(_leaf_key, call.dynamic, call.names)
+        key = (structure_key(call.structure), *leaves, statics_key(call))
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._follow(call)

@@ -11,6 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from axiomjit import builder
 from axiomjit.dims import Dim, Scope, bound, product
 from axiomjit.dtypes import DType
+from axiomjit.error_states import refuse_traps
 from axiomjit.errors import (
     NeedsValuesError,
     TraceError,
@@ -41,6 +42,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __init__(self, node: Node) -> None:
         """Stand for a node."""
+        refuse_traps()
         self.node = node
 
     @property

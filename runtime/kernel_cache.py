@@ -56,6 +56,15 @@ class KernelCache:
 
 
 def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
+    """Compile with Numba.
+
+    Raises:
+        ImportError: there is no Numba, or it is told to compile nothing.
+    """
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        raise ImportError("NUMBA_DISABLE_JIT is set")
     from axiomjit.runtime.compile_source import compile_source
 
     return compile_source(kernel.source, kernel.parameters, kernel.traits, checked=checked)

@@ -133,6 +133,7 @@ sys.path.insert(0, str(package.parent))
     [
         pytest.param("sys.modules['numba'] = None", id="absent"),
         pytest.param(BROKEN, id="broken"),
+        pytest.param("import os; os.environ['NUMBA_DISABLE_JIT'] = '1'", id="disabled"),
     ],
 )
 def test_without_numba_everything_runs_in_numpy(block):

@@ -164,8 +164,10 @@ def test_static_zeros_of_both_signs():
 
 @pytest.mark.parametrize("value", [[1.0], np.ones(5)], ids=["list", "array"])
 def test_unhashable_inside_a_hashable_type(value):
-    with pytest.raises(GraphTypeError, match="Holder"):
-        axiomjit.jit(lambda x, p: x * p.value)(np.ones(5), Holder(value))
+    f = axiomjit.jit(lambda x, p: x * p.value)
+    np.testing.assert_array_equal(f(np.ones(5), Holder(value)), np.ones(5))
+    value[0] = 3.0
+    assert f(np.ones(5), Holder(value))[0] == 3.0
 
 
 @pytest.mark.parametrize(
@@ -294,14 +296,13 @@ def test_bound_methods_explain():
     assert "source" in str(Model().scaled.explain(X))
 
 
-def test_attributes_are_looked_up_once():
+def test_attributes_that_change_are_seen():
     model = Model()
     model.scaled(X)
     model.factor = 3.0
-    assert model.scaled(X)[0, 1] == 2.0
+    assert model.scaled(X)[0, 1] == 3.0
     other = Model()
-    other.factor = 3.0
-    assert other.scaled(X)[0, 1] == 3.0
+    assert other.scaled(X)[0, 1] == 2.0
 
 
 @pytest.mark.parametrize(

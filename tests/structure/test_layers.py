@@ -29,6 +29,7 @@ GRAPH = {
     *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
     "stored_reads",
     *("ranges", "quotients"),
+    *("captured", "error_states"),
 }
 DRIVER = {
     *(

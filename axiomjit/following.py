@@ -1,0 +1,122 @@
+"""Following the function of a call so that nothing outside it changes, or refusing it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from axiomjit.arguments import Call, Signature
+from axiomjit.captured import Captured, Watch, capturing, written_outside
+from axiomjit.dims import Scope
+from axiomjit.error_states import refuse_traps
+from axiomjit.errors import NeedsValuesError, TraceError
+from axiomjit.fresh import Returned
+from axiomjit.lengths import Length
+from axiomjit.origins import user_location
+from axiomjit.printed import kept_back
+from axiomjit.records import Record
+from axiomjit.surroundings import Surroundings
+from axiomjit.trace import Trace, Tracer, trace
+from axiomjit.tree import Structure, flatten, unflatten
+
+_Parts = tuple[list[object], Structure]
+
+
+class Followed(Record):
+    """A followed function, and the arrays outside that its program reads where they lie."""
+
+    trace: Trace
+    watch: Watch
+
+
+def follow(
+    function: Callable[..., Any], call: Call, signature: Signature, scope: Scope
+) -> Followed:
+    """Follow the function of a call, once more where the first time has changed something.
+
+    What only the first run changes is kept from then on (a value that is computed once); a
+    function that changes something each time is refused, and what it has changed is undone.
+
+    Raises:
+        NeedsValuesError: also where the function changes a list or dict that it was given.
+    """
+    statics = [value for _, value in call.static]
+    first = before = Surroundings(function, statics)
+    with kept_back() as printed:
+        try:
+            followed = _follow_once(function, call, signature, scope, before)
+            if before.changes() is not None:
+                before = Surroundings(function, statics)
+                scope.guards.clear()
+                followed = _follow_once(function, call, signature, scope, before)
+            changes = before.changes()
+            if changes is not None:
+                raise written_outside(changes)
+            if printed:
+                raise written_outside("standard output")
+            return followed
+        except TraceError:
+            first.restore()
+            printed.clear()
+            raise
+        finally:
+            _print(printed)
+
+
+def _print(printed: list[str]) -> None:
+    """What was printed before an error of the user's own."""
+    stream = getattr(sys.stdout, "real", sys.stdout)
+    for text in printed if stream is not None else ():
+        stream.write(text)
+
+
+def _follow_once(
+    function: Callable[..., Any],
+    call: Call,
+    signature: Signature,
+    scope: Scope,
+    surroundings: Surroundings,
+) -> Followed:
+    captured = Captured(surroundings.arrays)
+
+    def run(tracers: Sequence[Tracer | Length]) -> object:
+        whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
+        arguments = (*whole[0], *whole[1].values())
+        given = tuple(map(flatten, arguments))
+        returned = function(*whole[0], **whole[1])
+        _check_containers(function, given, tuple(map(flatten, arguments)))
+        refuse_traps()
+        return returned
+
+    with capturing(captured):
+        made = trace(run, signature.given, scope, signature.layouts)
+    returned = Returned(captured, call.static, surroundings.known)
+    loose = [(n, returned.loosen(v) if n is None else None) for n, v in made.leaves]
+    graph, structure = made.graph, made.structure
+    del made  # and with it the last reference to what the function made
+    graph = captured.settle(graph)
+    leaves = tuple((n, returned.settle(v) if n is None else None) for n, v in loose)
+    return Followed(Trace(graph, structure, leaves), Watch(captured.used, captured.shown))
+
+
+def _check_containers(
+    function: Callable[..., Any], given: Sequence[_Parts], now: Sequence[_Parts]
+) -> None:
+    """Refuse a function that has changed a list or dict among its arguments.
+
+    Raises:
+        NeedsValuesError: one has other entries than before the call.
+    """
+    for k, (before, after) in enumerate(zip(given, now, strict=True)):
+        same = before[1] == after[1] and len(before[0]) == len(after[0])
+        if same and all(a is b for a, b in zip(before[0], after[0], strict=True)):
+            continue
+        names = list(inspect.signature(function).parameters)
+        raise NeedsValuesError(
+            "follow a function once for all calls",
+            f"that it changes a list or dict in its argument {names[min(k, len(names) - 1)]}",
+            "change a copy, for example list(values), and return it",
+            user_location(),
+        )

@@ -1,0 +1,53 @@
+"""What a thread prints while it follows a function: kept back, so that it is printed once."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_lock = threading.Lock()
+_kept: dict[int, list[str]] = {}
+
+
+class StandIn:
+    """Stands for standard output; keeps back what the threads write that asked for it."""
+
+    def __init__(self, real: Any) -> None:
+        """Stand for a stream."""
+        self.real = real
+
+    def write(self, text: str) -> Any:
+        """Keep the text back, or write it."""
+        own = _kept.get(threading.get_ident())
+        if own is None:
+            return self.real.write(text) if self.real is not None else None
+        own.append(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+@contextmanager
+def kept_back() -> Iterator[list[str]]:
+    """Keep back what this thread prints; the caller writes it, or forgets it."""
+    me = threading.get_ident()
+    with _lock:
+        outer = _kept.get(me)
+        mine: list[str] = []
+        _kept[me] = mine
+        if not isinstance(sys.stdout, StandIn):
+            sys.stdout = StandIn(sys.stdout)
+    try:
+        yield mine
+    finally:
+        with _lock:
+            if outer is None:
+                del _kept[me]
+            else:
+                _kept[me] = outer
+            if not _kept and isinstance(sys.stdout, StandIn):
+                sys.stdout = sys.stdout.real

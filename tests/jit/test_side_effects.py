@@ -1,0 +1,323 @@
+"""Functions that change what lives outside them, and functions that run in NumPy: once each."""
+
+import random
+import threading
+import warnings
+from collections import OrderedDict, defaultdict, deque
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.errors import FallbackWarning, NeedsValuesError
+
+X = np.arange(5.0)
+
+
+class Holder:
+    total = 0
+
+    def __init__(self):
+        self.count = 0
+        self.parts = []
+
+
+class Slotted:
+    __slots__ = ("count",)
+
+    def __init__(self):
+        self.count = 0
+
+
+LIST, DICT, SET, DEQUE, BYTES, ORDERED = [], {}, set(), deque(), bytearray(), OrderedDict()
+DEFAULTS, ARRAY, COUNT, HOLDER, SLOTTED = defaultdict(list), np.zeros(3), 0, Holder(), Slotted()
+RNG, NESTED = np.random.default_rng(3), {"a": [{"b": []}]}
+
+
+def count():
+    global COUNT
+    COUNT += 1
+
+
+def closure():
+    number = 0
+
+    def change():
+        nonlocal number
+        number += 1
+
+    return change, lambda: number
+
+
+CHANGE, NUMBER = closure()
+
+
+def _count_on_class():
+    Holder.total += 1
+
+
+def _count_on_function():
+    count.calls = getattr(count, "calls", 0) + 1
+
+
+def _default(seen=[]):  # noqa: B006
+    seen.append(1)
+    return len(seen) - 1
+
+
+EFFECTS = {
+    "list": (lambda: LIST.append(1), lambda: len(LIST)),
+    "list item": (lambda: LIST.__setitem__(slice(0, 0), [object()]), lambda: len(LIST)),
+    "dict": (lambda: DICT.update({len(DICT): 1}), lambda: len(DICT)),
+    "ordered": (lambda: ORDERED.update({len(ORDERED): 1}), lambda: len(ORDERED)),
+    "defaultdict": (lambda: DEFAULTS["a"].append(1), lambda: len(DEFAULTS["a"])),
+    "set": (lambda: SET.add(len(SET)), lambda: len(SET)),
+    "deque": (lambda: DEQUE.append(1), lambda: len(DEQUE)),
+    "bytearray": (lambda: BYTES.extend(b"a"), lambda: len(BYTES)),
+    "array": (lambda: ARRAY.__iadd__(1), lambda: int(ARRAY[0])),
+    "view": (lambda: ARRAY[:1].__iadd__(1), lambda: int(ARRAY[0])),
+    "global": (count, lambda: COUNT),
+    "nonlocal": (CHANGE, lambda: NUMBER()),
+    "attribute": (lambda: setattr(HOLDER, "count", HOLDER.count + 1), lambda: HOLDER.count),
+    "attribute's list": (lambda: HOLDER.parts.append(1), lambda: len(HOLDER.parts)),
+    "slot": (lambda: setattr(SLOTTED, "count", SLOTTED.count + 1), lambda: SLOTTED.count),
+    "class": (_count_on_class, lambda: Holder.total),
+    "function": (_count_on_function, lambda: getattr(count, "calls", 0)),
+    "nested": (lambda: NESTED["a"][0]["b"].append(1), lambda: len(NESTED["a"][0]["b"])),
+}
+REFUSALS = {
+    "compiled but for that": lambda x: x + 1,
+    "branches": lambda x: x if x.sum() > 0 else -x,
+    "writes": lambda x: np.copyto(x.copy(), 1) or x,
+}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_each_call_changes_things_once(effect, refusal, after, monkeypatch):
+    monkeypatch.setattr(axiomjit.config, "fallback", "warn")
+    change, seen = EFFECTS[effect]
+    rest = REFUSALS[refusal]
+
+    def function(x):
+        if not after:
+            change()
+        result = rest(x)
+        if after:
+            change()
+        return result
+
+    before = seen()
+    f = axiomjit.jit(function)
+    with pytest.warns(FallbackWarning) as caught:
+        np.testing.assert_array_equal(f(X), rest(X))
+    assert seen() == before + 1
+    np.testing.assert_array_equal(f(X + 1), rest(X + 1))
+    assert seen() == before + 2
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_under_strict_nothing_is_changed(effect):
+    change, seen = EFFECTS[effect]
+
+    def function(x):
+        change()
+        return x + 1
+
+    before = seen()
+    with pytest.raises(NeedsValuesError, match="lives on outside it"):
+        axiomjit.jit(function, strict=True)(X)
+    assert seen() == before
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: RNG.normal(),
+        lambda: np.random.rand(),
+        lambda: np.random.uniform(1, 2),
+        lambda: random.random(),
+        lambda: random.gauss(0, 1),
+    ],
+)
+def test_random_numbers_are_drawn_as_in_numpy(draw):
+    global RNG
+    f, results = axiomjit.jit(lambda x: x + draw()), []
+    for run in (lambda x: x + draw(), f):
+        RNG = np.random.default_rng(3)
+        np.random.seed(4)
+        random.seed(5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            results.append([run(X) for _ in range(3)])
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_output_is_printed_once_a_call(refusal, capsys, monkeypatch):
+    monkeypatch.setattr(axiomjit.config, "fallback", "warn")
+
+    def function(x):
+        print("values", x[:2])
+        return REFUSALS[refusal](x)
+
+    f = axiomjit.jit(function)
+    with pytest.warns(FallbackWarning):
+        f(X)
+    f(X)
+    assert capsys.readouterr().out == "values [0. 1.]\n" * 2
+
+
+def test_output_of_other_threads_and_before_errors_is_kept(capsys):
+    def function(x):
+        print("mine")
+        other = threading.Thread(target=lambda: print("theirs"))
+        other.start()
+        other.join()
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        axiomjit.jit(function)(X)
+    assert sorted(capsys.readouterr().out.split()) == ["mine", "theirs"]
+
+
+class Lazy:
+    def __init__(self):
+        self.known = {}
+
+    def weights(self, n):
+        if n not in self.known:
+            self.known[n] = np.arange(float(n))
+        return self.known[n]
+
+
+def test_a_value_that_is_computed_once_stays_compiled():
+    lazy = Lazy()
+    f = axiomjit.jit(lambda x: x * lazy.weights(5), strict=True)
+    np.testing.assert_array_equal(f(X), X * X)
+    lazy.known[5][...] = 2
+    np.testing.assert_array_equal(f(X), X * 2)
+
+
+def append(values):
+    values.append(values[0])
+
+
+def insert(values):
+    values.insert(0, values.pop())
+
+
+def put(values):
+    values[0] = values[0] + 1
+
+
+def extend(values):
+    values += values
+
+
+CHANGES = {
+    "append": (append, lambda: [X.copy(), X + 1]),
+    "insert": (insert, lambda: [X.copy(), X + 1]),
+    "put": (put, lambda: [X.copy(), X + 1]),
+    "extend": (extend, lambda: [X.copy(), 2.0]),
+    "clear": (lambda values: values.clear(), lambda: [X.copy()]),
+    "new key": (lambda values: values.update(b=3), lambda: {"a": X.copy()}),
+    "other value": (lambda values: values.update(a=1), lambda: {"a": X.copy()}),
+    "deleted": (lambda values: values.popitem(), lambda: {"a": X.copy(), "b": 1}),
+    "order": (lambda values: values.update(a=values.pop("a")), lambda: {"a": 1.0, "b": X.copy()}),
+    "nested": (lambda values: values["a"][0].append(1), lambda: {"a": ([1.0, X.copy()], 3)}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("form", ["positional", "keyword", "rest"])
+def test_containers_among_the_arguments_are_changed_as_in_numpy(name, form):
+    change, make = CHANGES[name]
+
+    def function(x, *rest, values=None):
+        change(rest[0] if rest else values)
+        return x * 2
+
+    def positional(x, values):
+        change(values)
+        return x * 2
+
+    run = positional if form == "positional" else function
+    f = axiomjit.jit(run)
+    for expected in (
+        pytest.warns(FallbackWarning, match=r"its argument (values|rest)"),
+        nullcontext(),
+    ):
+        got, want = make(), make()
+        for call, values in ((f, got), (run, want)):
+            with expected if call is f else nullcontext():
+                call(X, values=values) if form == "keyword" else call(X, values)
+        np.testing.assert_equal(got, want)
+    with pytest.raises(NeedsValuesError, match="changes a list or dict"):
+        axiomjit.jit(positional, strict=True)(X, make())
+
+
+@pytest.mark.parametrize("how", ["raise", "call", "print", "log"])
+@pytest.mark.parametrize("operation", [lambda x: 1 / x, np.log, lambda x: -x, lambda x: x.sum()])
+def test_error_states_set_inside_are_refused(how, operation):
+    def function(x):
+        with np.errstate(divide=how):
+            return operation(x)
+
+    with pytest.raises(NeedsValuesError, match=rf"divide='{how}'"):
+        axiomjit.jit(function, strict=True)(X)
+
+
+def test_error_states_set_inside_keep_their_meaning():
+    def function(x):
+        with np.errstate(divide="raise"):
+            return 1 / x
+
+    f = axiomjit.jit(function)
+    with pytest.warns(FallbackWarning, match="errstate"):
+        f(X + 1)
+    with pytest.raises(FloatingPointError, match="divide"):
+        f(X)
+
+
+@pytest.mark.parametrize("how", ["ignore", "warn"])
+def test_error_states_that_pass_errors_over_are_compiled(how):
+    def function(x):
+        with np.errstate(all=how):
+            return 1 / x
+
+    assert np.isinf(axiomjit.jit(function, strict=True)(X)[0])
+
+
+def test_an_error_state_left_behind_is_set_once():
+    before = np.geterr()
+
+    def function(x):
+        np.seterr(divide="raise")
+        return x
+
+    try:
+        with pytest.warns(FallbackWarning, match="errstate"):
+            axiomjit.jit(function)(X)
+        assert np.geterr()["divide"] == "raise"
+    finally:
+        np.seterr(**before)
+
+
+class Unreadable(dict):
+    def items(self):
+        raise RuntimeError("not now")
+
+
+class Proxy:
+    def __getattr__(self, name):
+        raise RuntimeError("not now")
+
+
+@pytest.mark.parametrize("kind", [Unreadable, Proxy])
+def test_what_cannot_be_looked_at_is_left_alone(kind):
+    odd = kind()
+    np.testing.assert_array_equal(axiomjit.jit(lambda x: x + (odd is None))(X), X)
