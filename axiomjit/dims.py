@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 from axiomjit.errors import TraceError
@@ -304,13 +304,8 @@ class Guard(Record):
         return SIGNS[self.sign](left, right) == self.outcome
 
 
-SIGNS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "==": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_BY_SIGN = ("==", operator.eq), ("<", operator.lt), ("<=", operator.le), (">", operator.gt)
+SIGNS: Final[dict[str, Callable[[int, int], bool]]] = dict((*_BY_SIGN, (">=", operator.ge)))
 
 
 class Scope:
@@ -329,6 +324,7 @@ class Scope:
         return evaluate(length, self.values)
 
 
+AnyScope = TypeVar("AnyScope", "Scope", None)
 _scope: ContextVar[Scope | None] = ContextVar("axiomjit_scope", default=None)
 
 
@@ -349,8 +345,8 @@ def current_scope() -> Scope:
 
 
 @contextmanager
-def bound(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the ambient scope."""
+def bound(scope: AnyScope) -> Iterator[AnyScope]:
+    """Make `scope` the ambient scope; None leaves no scope."""
     token = _scope.set(scope)
     try:
         yield scope
@@ -361,17 +357,22 @@ def bound(scope: Scope) -> Iterator[Scope]:
 def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     """`left sign right`; decided without a guard where the polynomials decide it.
 
-    Without a scope two Dims are equal when their polynomials are; other signs raise.
+    Without a scope, or where it has no value of a symbol, two Dims are equal when their
+    polynomials are; other signs raise.
     """
     right = dim(right)
     apart = (left - right).constant
     if apart is not None:
         return SIGNS[sign](apart, 0)
-    scope = _scope.get()
-    if scope is None and sign == "==":
+    if sign == "==" and _scope.get() is None:
         return False
     scope = current_scope()
-    outcome = SIGNS[sign](scope.value(left), scope.value(right))
+    try:
+        outcome = SIGNS[sign](scope.value(left), scope.value(right))
+    except KeyError:  # lengths of axes, while a function of arrays is followed
+        if sign == "==":
+            return False
+        raise
     if not _known(left, right, sign):
         scope.guards[Guard(left, right, sign, outcome)] = None
     return outcome
