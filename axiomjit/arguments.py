@@ -71,7 +71,7 @@ def _is_static(leaf: object) -> bool:
     if isinstance(leaf, bool):
         return True
     known = isinstance(leaf, Array | np.generic | int | float | complex)
-    return not known and not hasattr(leaf, "__array__")
+    return not known and not hasattr(type(leaf), "__array__")
 
 
 def exact_key(call: Call) -> object:
@@ -80,7 +80,23 @@ def exact_key(call: Call) -> object:
     Raises:
         GraphTypeError: a static argument cannot be hashed.
     """
-    key = (config.bounds, call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
+    return (config.bounds, call.structure, tuple(map(_layout, call.dynamic)), statics_key(call))
+
+
+def _layout(leaf: Any) -> object:
+    """What decides how a dynamic argument is read, its value where that is an int."""
+    if isinstance(leaf, Array):
+        return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
+    return (int, leaf) if isinstance(leaf, int) else type(leaf)
+
+
+def statics_key(call: Call) -> tuple[object, ...]:
+    """Equal for calls with the same static values: 1 is not True, -0.0 is not 0.0, nan is nan.
+
+    Raises:
+        GraphTypeError: a static argument cannot be hashed.
+    """
+    key = tuple((place, _told_apart(value)) for place, value in call.static)
     try:
         hash(key)
     except TypeError:
@@ -94,19 +110,11 @@ def exact_key(call: Call) -> object:
     return key
 
 
-def _layout(leaf: Any) -> object:
-    """What decides how a dynamic argument is read, its value where that is an int."""
-    if isinstance(leaf, Array):
-        return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
-    return (int, leaf) if isinstance(leaf, int) else type(leaf)
-
-
-def _statics(call: Call) -> tuple[object, ...]:
-    """Static values with type, and text for floats: -0.0 is not 0.0, nan is nan."""
-    return tuple(
-        (place, type(value), repr(value) if isinstance(value, float | complex) else value)
-        for place, value in call.static
-    )
+def _told_apart(value: object) -> object:
+    """A value with its type; floats by their text, a frozen set by its members in the same way."""
+    if isinstance(value, frozenset):
+        return type(value), frozenset(map(_told_apart, value))
+    return type(value), repr(value) if isinstance(value, float | complex) else value
 
 
 def _hashable(value: object) -> bool:
@@ -204,7 +212,7 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
         else:
             dtype = COMPLEX if isinstance(argument, complex) else FLOAT
             given.append(Input(dtype, position, (), True))
-    key = (call.structure, tuple(given), tuple(layouts.items()), _statics(call))
+    key = (call.structure, tuple(given), tuple(layouts.items()), statics_key(call))
     return Signature(tuple(given), layouts, classes.values, key)
 
 

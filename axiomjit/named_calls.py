@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.arguments import Call
+from axiomjit.arguments import Call, statics_key
 from axiomjit.errors import GraphTypeError
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import user_location
@@ -36,7 +36,7 @@ class NamedCalls:
         """What the function returns, tensors in it as named arrays.
 
         Raises:
-            GraphTypeError: an argument is an array without axes.
+            GraphTypeError: an argument is an array without axes, or a static one has no hash.
         """
         computation, structure, leaves = self._followed(call)
         values: Iterator[NamedArray] = iter(computation(*_arrays(call)))
@@ -48,7 +48,8 @@ class NamedCalls:
         return self._followed(call)[0].lower(*_arrays(call))
 
     def _followed(self, call: Call) -> Followed:
-        key = (call.structure, *map(_leaf_key, call.dynamic, call.names), *map(repr, call.static))
+        leaves = map(_leaf_key, call.dynamic, call.names)
+        key = (call.structure, tuple(leaves), statics_key(call))
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._follow(call)
@@ -72,14 +73,20 @@ def _arrays(call: Call) -> list[NamedArray]:
     return [leaf for leaf in call.dynamic if isinstance(leaf, NamedArray)]
 
 
-def _leaf_key(leaf: object, name: str) -> object:
+def _leaf_key(leaf: Any, name: str) -> object:
+    """Equal for arguments for which the function does the same; of numbers every bit counts."""
     if isinstance(leaf, NamedArray):
         return leaf.axes, leaf.dtype
-    if isinstance(leaf, np.ndarray) and leaf.ndim:
-        raise GraphTypeError(
-            f"argument {name} beside named arrays",
-            f"an array of shape {leaf.shape}, whose dimensions have no axes",
-            "say which axes they are with NamedArray(value, axes)",
-            user_location(),
-        )
-    return type(leaf), repr(leaf)
+    if isinstance(leaf, np.ndarray | np.generic) and not leaf.ndim:
+        return type(leaf), leaf.dtype, leaf.tobytes()
+    if isinstance(leaf, int | float | complex):
+        return type(leaf), repr(leaf)
+    is_array = isinstance(leaf, np.ndarray)
+    raise GraphTypeError(
+        f"argument {name} beside named arrays",
+        f"an array of shape {leaf.shape}, whose dimensions have no axes"
+        if is_array
+        else f"a {type(leaf).__module__}.{type(leaf).__name__}",
+        "say which axes they are with NamedArray(value, axes)",
+        user_location(),
+    )

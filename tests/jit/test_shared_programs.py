@@ -1,4 +1,4 @@
-"""Calls that must not share a program or a plan, and calls made while another function is followed."""
+"""Calls that must not share a program, and calls while another function is followed."""
 
 import numpy as np
 import pytest
@@ -52,3 +52,63 @@ def test_axes_while_a_function_of_arrays_is_followed():
         return x + found + doubled.sum()
 
     assert aj.jit(function)(np.ones((9, 10)))[0, 0] == 1 + 15 + 252
+
+
+class Factor:
+    """Two of them look the same and are not."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return "Factor"
+
+
+ROW = aj.make_axis(6)
+TOLD_APART = {
+    "numbers without dimensions": (
+        lambda x, k: x * k,
+        [np.array(0.12345678901), np.array(0.12345678902), np.array(-0.0), np.array(0.0)],
+    ),
+    "numbers": (lambda x, k: x * k, [0.12345678901, 0.12345678902, 1, True, 1.0, np.float32(1)]),
+    "objects": (lambda x, k: x * k.value, [Factor(2.0), Factor(3.0)]),
+    "functions": (lambda x, k: k(x), [lambda x, n=n: x * n for n in range(4)]),
+    "sets": (lambda x, k: x * next(iter(k)), [frozenset({v}) for v in (1, 1.0, True, 1j)]),
+    "dtypes": (lambda x, k: x * k(1), [np.float64, np.int32, np.complex64]),
+}
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+@pytest.mark.parametrize("code", ["i4", "f8"])
+def test_arguments_that_are_told_apart(name, code):
+    """Calls share nothing that was followed for another value."""
+    function, values = TOLD_APART[name]
+    named, plain = aj.jit(function), aj.jit(function)
+    x = np.arange(6).astype(code)
+    for value in [*values, *values[::-1]]:
+        want = function(x, value)
+        got = plain(x, value)
+        assert got.dtype == want.dtype
+        assert np.array_equal(np.signbit(got.real), np.signbit(want.real))
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(named(aj.NamedArray(x, (ROW,)), value).values, want)
+
+
+def test_functions_that_are_gone_are_not_taken_for_new_ones():
+    f, x = aj.jit(lambda x, k: k(x)), aj.NamedArray(np.ones(6), (ROW,))
+    assert [float(f(x, lambda x, n=n: x * n).values[0]) for n in range(8)] == [*range(8)]
+
+
+def test_static_values_beside_named_arrays_need_a_hash():
+    f = aj.jit(lambda x, k: x * 2, static_argnames="k")
+    with pytest.raises(TypeError, match="told apart by hash"):
+        f(aj.NamedArray(np.ones(6), (ROW,)), {1, 2})
+
+
+def test_arrays_of_other_kinds_beside_named_arrays_are_refused():
+    class Other:
+        def __array__(self, dtype=None, copy=None):
+            return np.ones(6)
+
+    with pytest.raises(TypeError, match="beside named arrays"):
+        aj.jit(lambda x, k: x * k)(aj.NamedArray(np.ones(6), (ROW,)), Other())
