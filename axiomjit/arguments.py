@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from axiomjit.config import config
-from axiomjit.dims import SMALL, Dim, Symbol, dim, symbol
+from axiomjit.dims import Dim, Symbol, dim, symbol
 from axiomjit.dtypes import COMPLEX, FLOAT, supported, walkable
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Input
+from axiomjit.number_kinds import ANY, BACKWARD, LENGTH, SMALL, STRIDE, Kind
 from axiomjit.origins import user_location
 from axiomjit.records import Record
 from axiomjit.static_keys import Forget, static_key, structure_key
@@ -71,7 +72,7 @@ def _is_static(leaf: object) -> bool:
     if isinstance(leaf, bool):
         return True
     known = isinstance(leaf, Array | np.generic | int | float | complex)
-    return isinstance(leaf, type) or (not known and not hasattr(leaf, "__array__"))
+    return not known and not hasattr(type(leaf), "__array__")
 
 
 def exact_key(call: Call, forget: Forget | None = None) -> object:
@@ -101,7 +102,7 @@ class ArgumentClass:
     Extents up to 4 are baked; larger ones are symbols, equal ones the same symbol. Strides of -1,
     0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower than scalar loads);
     another is the stride of the next dimension in memory times its length where that is so, else
-    a symbol whose name tells the sign.
+    a symbol of its own, whose kind tells the sign: it may equal a length or another stride.
     """
 
     def __init__(self) -> None:
@@ -117,17 +118,16 @@ class ArgumentClass:
         if n <= SMALL:
             return dim(n)
         if n not in self._by_length:
-            self._by_length[n] = self._symbol(f"n{len(self._by_length)}", n)
+            self._by_length[n] = self._symbol(f"n{len(self._by_length)}", LENGTH, n)
         return self._by_length[n]
 
-    def _symbol(self, name: str, value: int) -> Dim:
-        self.values[Symbol(name)] = value
-        return symbol(name)
+    def _symbol(self, name: str, kind: Kind, value: int) -> Dim:
+        self.values[Symbol(name, kind)] = value
+        return symbol(name, kind)
 
     def integer(self, position: int, value: int) -> Dim:
         """The symbol of an integer argument, about which nothing is known."""
-        self.values[Symbol(f"k{position}", free=True)] = value
-        return symbol(f"k{position}", free=True)
+        return self._symbol(f"k{position}", ANY, value)
 
     def strides(self, array: Array, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """The symbolic strides (elements) of an array of this symbolic shape."""
@@ -141,8 +141,8 @@ class ArgumentClass:
             elif step in (-1, 0, 1):
                 strides[d] = dim(step)
             else:
-                name = f"{'t' if step > 0 else 'u'}{len(self.values)}"
-                strides[d] = self._symbol(name, step)
+                letter, kind = ("t", STRIDE) if step > 0 else ("u", BACKWARD)
+                strides[d] = self._symbol(f"{letter}{len(self.values)}", kind, step)
             if shape[d].constant != 1 and step:
                 dense, inner = step * array.shape[d], strides[d] * shape[d]
         return tuple(strides)

@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from axiomjit.axis_tags import AxisClass, AxisRole, checked_class, checked_roles
 from axiomjit.dims import Dim, Symbol, dim, evaluate, product, symbol
 from axiomjit.errors import AxesError, GraphTypeError
+from axiomjit.number_kinds import ANY
 from axiomjit.origins import user_location
 from axiomjit.records import Record
 
@@ -68,7 +69,7 @@ class Axis:
         self.name = _checked_name(name)
         self.docstring = docstring
         self.axis_class = checked_class(axis_class, name)
-        self.dim = symbol(f"x{next(_numbers)}") if source is None else source.dim
+        self.dim = symbol(f"x{next(_numbers)}", ANY) if source is None else source.dim
         self._roles = checked_roles(roles)
         self._source: Final = source
         self._duals: WeakValueDictionary[int, Axis] | None = None

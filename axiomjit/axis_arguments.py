@@ -60,7 +60,8 @@ def check_writable(position: int, tensor: Tensor, value: object) -> None:
     """Refuse to write into what the caller would not see written.
 
     Raises:
-        GraphTypeError: the argument is no array of the placeholder's dtype, or a read-only one.
+        GraphTypeError: the argument is no array of the placeholder's dtype, a read-only one, or
+            one whose elements share memory: a write into one would change others.
     """
     if not isinstance(value, np.ndarray):
         seen = f"a {type(value).__name__}"
@@ -68,6 +69,8 @@ def check_writable(position: int, tensor: Tensor, value: object) -> None:
         seen = f"an array of dtype {value.dtype}"
     elif not value.flags.writeable:
         seen = "a read-only array"
+    elif _overlaps_itself(value):
+        seen = "an array whose elements share memory"
     else:
         return
     raise GraphTypeError(
@@ -76,6 +79,24 @@ def check_writable(position: int, tensor: Tensor, value: object) -> None:
         f"pass a writable NumPy array of dtype {tensor.dtype}, or assign to a variable",
         user_location(),
     )
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of an array share memory, as those of windows do."""
+    if not array.size:
+        return False
+    pairs = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    reach = array.itemsize
+    for step, n in sorted(pairs):
+        if step < reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return False  # each dimension steps over all that those inside it reach
+    starts = np.zeros(1, np.int64)
+    for step, n in pairs:
+        starts = np.add.outer(starts, np.arange(n) * step).ravel()
+    return bool((np.diff(np.sort(starts)) < array.itemsize).any())
 
 
 def apart(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:

@@ -14,20 +14,24 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 from axiomjit.errors import TraceError
+from axiomjit.number_kinds import LENGTH, Kind, Limits, decided
 from axiomjit.records import Record
 
 Monomial = tuple["Atom", ...]
 
 
 class Symbol(Record):
-    """A length given from outside; a `free` one may be any integer, also equal to another."""
+    """A number given from outside; its `kind` is what is known of it in every call."""
 
     name: str
-    free: bool = False
+    kind: Kind = LENGTH
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class Quotient(Record):
@@ -213,9 +217,9 @@ def dim(value: int | Dim) -> Dim:
     return value if isinstance(value, Dim) else polynomial({(): operator.index(value)})
 
 
-def symbol(name: str, free: bool = False) -> Dim:
-    """The Dim of a length called `name`, given from outside."""
-    return polynomial({(Symbol(name, free),): 1})
+def symbol(name: str, kind: Kind = LENGTH) -> Dim:
+    """The Dim of a number called `name`, given from outside."""
+    return polynomial({(Symbol(name, kind),): 1})
 
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
@@ -300,20 +304,14 @@ class Guard(Record):
         return SIGNS[self.sign](left, right) == self.outcome
 
 
-SIGNS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "==": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_BY_SIGN = ("==", operator.eq), ("<", operator.lt), ("<=", operator.le), (">", operator.gt)
+SIGNS: Final[dict[str, Callable[[int, int], bool]]] = dict((*_BY_SIGN, (">=", operator.ge)))
 
 
 class Scope:
     """The values at hand of the symbols of one trace, and the guards left by those who looked.
 
-    Symbols of one scope that are not free are taken to be different numbers, each above `SMALL`:
-    the call guard (which lengths are equal, which are small) already says so.
+    What the kinds of the symbols decide leaves no guard: it holds in every call.
     """
 
     def __init__(self, values: Mapping[Symbol, int]) -> None:
@@ -326,7 +324,7 @@ class Scope:
         return evaluate(length, self.values)
 
 
-SMALL: Final = 4
+AnyScope = TypeVar("AnyScope", "Scope", None)
 _scope: ContextVar[Scope | None] = ContextVar("axiomjit_scope", default=None)
 
 
@@ -347,8 +345,8 @@ def current_scope() -> Scope:
 
 
 @contextmanager
-def bound(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the ambient scope."""
+def bound(scope: AnyScope) -> Iterator[AnyScope]:
+    """Make `scope` the ambient scope; None leaves no scope."""
     token = _scope.set(scope)
     try:
         yield scope
@@ -359,36 +357,42 @@ def bound(scope: Scope) -> Iterator[Scope]:
 def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     """`left sign right`; decided without a guard where the polynomials decide it.
 
-    Without a scope two Dims are equal when their polynomials are; other signs raise.
+    Without a scope, or where it has no value of a symbol, two Dims are equal when their
+    polynomials are; other signs raise.
     """
     right = dim(right)
     apart = (left - right).constant
     if apart is not None:
         return SIGNS[sign](apart, 0)
-    scope = _scope.get()
-    if scope is None and sign == "==":
+    if sign == "==" and _scope.get() is None:
         return False
     scope = current_scope()
-    outcome = SIGNS[sign](scope.value(left), scope.value(right))
+    try:
+        outcome = SIGNS[sign](scope.value(left), scope.value(right))
+    except KeyError:  # lengths of axes, while a function of arrays is followed
+        if sign == "==":
+            return False
+        raise
     if not _known(left, right, sign):
         scope.guards[Guard(left, right, sign, outcome)] = None
     return outcome
 
 
 def _known(left: Dim, right: Dim, sign: str) -> bool:
-    """Whether the call guard already decides the comparison (see `Scope`)."""
-    for one, other in ((left, right), (right, left)):
-        if not _is_symbol(one):
-            continue
-        if sign == "==" and _is_symbol(other):
-            return True
-        constant = other.constant
-        if constant is not None and constant <= SMALL:
-            return True
-    return False
+    """Whether the kinds of the symbols decide the comparison (see `Scope`)."""
+    one, other = _symbol_of(left), _symbol_of(right)
+    if sign == "==" and one and other and one.kind == other.kind and one.kind.distinct:
+        return True
+    return decided(_limits(left, one), _limits(right, other), sign)
 
 
-def _is_symbol(length: Dim) -> bool:
+def _limits(length: Dim, alone: Symbol | None) -> Limits:
+    constant = length.constant
+    return (alone.kind.low, alone.kind.high) if alone else (constant, constant)
+
+
+def _symbol_of(length: Dim) -> Symbol | None:
+    """The symbol that the length is, where it is one."""
     monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
     atom = monomial[0] if factor == 1 and len(monomial) == 1 else None
-    return isinstance(atom, Symbol) and not atom.free
+    return atom if isinstance(atom, Symbol) else None

@@ -37,7 +37,8 @@ class Program:
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; guards of their decisions join those already in the scope."""
-        self.stages: Stages = run_pipeline(graph, Context(layouts, scope), watcher())
+        with bound(None):  # a call may be made while another function is followed
+            self.stages: Stages = run_pipeline(graph, Context(layouts, scope), watcher())
         self.guards: tuple[Guard, ...] = tuple(scope.guards)
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:

@@ -74,14 +74,20 @@ def _arrays(call: Call) -> list[NamedArray]:
     return [leaf for leaf in call.dynamic if isinstance(leaf, NamedArray)]
 
 
-def _leaf_key(leaf: object, name: str) -> object:
+def _leaf_key(leaf: Any, name: str) -> object:
+    """Equal for arguments for which the function does the same; of numbers every bit counts."""
     if isinstance(leaf, NamedArray):
         return leaf.axes, leaf.dtype
-    if isinstance(leaf, np.ndarray) and leaf.ndim:
-        raise GraphTypeError(
-            f"argument {name} beside named arrays",
-            f"an array of shape {leaf.shape}, whose dimensions have no axes",
-            "say which axes they are with NamedArray(value, axes)",
-            user_location(),
-        )
-    return type(leaf), repr(leaf)
+    if isinstance(leaf, np.ndarray | np.generic) and not leaf.ndim:
+        return type(leaf), leaf.dtype, leaf.tobytes()
+    if isinstance(leaf, int | float | complex):
+        return type(leaf), repr(leaf)
+    is_array = isinstance(leaf, np.ndarray)
+    raise GraphTypeError(
+        f"argument {name} beside named arrays",
+        f"an array of shape {leaf.shape}, whose dimensions have no axes"
+        if is_array
+        else f"a {type(leaf).__module__}.{type(leaf).__name__}",
+        "say which axes they are with NamedArray(value, axes)",
+        user_location(),
+    )

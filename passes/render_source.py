@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from axiomjit.dims import SMALL, Dim, dim
+from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import INT, DType, cast_name, code, part_dtype
+from axiomjit.number_kinds import SMALL
 from axiomjit.passes.kernel_ir import Kernel, Parameter, Traits
 from axiomjit.passes.loop_ir import (
     Alloc,

@@ -2,8 +2,10 @@
 
 `python -m tests.campaign --programs N --compiled M --seed S --jobs J --guard`: N programs in the
 evaluator and in plain Python, M of them compiled as well, with `--guard` with every buffer against
-a protected page. The same seed gives the same programs; `--first K` starts at program K. Whoever
-starts this looks at the exit status: 1 if a program failed, negative if one killed the process.
+a protected page. The same seed gives the same programs; `--first K` starts at program K. With
+`--sequences N`, N sequences of calls with other layouts take the place of the programs, M of them
+compiled. Whoever starts this looks at the exit status: 1 if a program failed, negative if one
+killed the process.
 """
 
 import argparse
@@ -18,7 +20,7 @@ from unittest.mock import patch
 
 from axiomjit.counters import stats
 from axiomjit.runtime import execute
-from tests.generator import check
+from tests.generator import check, sequences
 from tests.generator.draw import draw
 from tests.generator.report import written
 from tests.structure.sources import ROOT
@@ -77,6 +79,19 @@ def served_by(program, compiled, guard):
     return check.other_lengths(program, LONGER, run)
 
 
+def calls_in_a_row(options):
+    """The failures of sequences of calls in the evaluator, in plain Python, and compiled."""
+    shares = {"evaluated": 1, "interpreted": 1, "compiled": options.compiled / options.sequences}
+    failures = []
+    for way, share in shares.items():
+        count, start = int(options.sequences * share), time.perf_counter()
+        found = sequences.campaign(options.seed, options.first, count, way)
+        took = time.perf_counter() - start
+        print(f"{count} sequences {way}, {len(found)} failures, {took:.0f} s", flush=True)
+        failures += found
+    return failures
+
+
 def in_processes(options):
     """The output of as many processes as jobs, each with its share of the programs."""
 
@@ -95,7 +110,9 @@ def in_processes(options):
 def parsed():
     """The options of the command line."""
     parser = argparse.ArgumentParser(prog="tests.campaign", description=__doc__)
-    for name, default in (("programs", 1000), ("compiled", 0), ("seed", 0), ("first", 0)):
+    for name, default in (
+        *(("programs", 1000), ("sequences", 0), ("compiled", 0), ("seed", 0), ("first", 0)),
+    ):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--guard", action="store_true")
@@ -104,6 +121,10 @@ def parsed():
 
 def main():
     options = parsed()
+    if options.sequences:
+        failures = calls_in_a_row(options)
+        print("\n".join(failures))
+        return int(bool(failures))
     if options.jobs > 1:
         done = in_processes(options)
         for process in done:

@@ -358,3 +358,35 @@ def test_layouts_of_variables_and_placeholders(layout):
     np.testing.assert_array_equal(got, want)
     assert largest == want.max()
     assert want.flags.c_contiguous
+
+
+OVERLAPS = {
+    "windows": ((3, 5), (1, 1), True),
+    "steps of windows": ((3, 5), (4, 1), True),
+    "rows": ((3, 5), (5, 1), False),
+    "spread rows": ((3, 5), (12, 2), False),
+    "columns": ((3, 5), (1, 3), False),
+    "backward": ((3, 5), (-5, -1), False),
+    "windows backward": ((3, 5), (-1, 1), True),
+    "one row repeated": ((3, 5), (0, 1), True),
+    "woven": ((3, 5), (2, 7), False),
+    "nearly woven": ((3, 5), (4, 2), True),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_arrays_that_overlap_themselves_are_not_written(name):
+    shape, strides, overlaps = OVERLAPS[name]
+    x = aj.placeholder([H, W])
+    double = run(aj.assign(x, x * 2.0), x)
+    buffer = np.arange(100.0)
+    given = np.ndarray(shape, "f8", buffer, 8 * 40, [8 * step for step in strides])
+    want = given * 2
+    if overlaps:
+        with pytest.raises(GraphTypeError, match="whose elements share memory"):
+            double(given)
+        np.testing.assert_array_equal(buffer, np.arange(100.0))
+    else:
+        double(given)
+        np.testing.assert_array_equal(given, want)
+        assert buffer.sum() == np.arange(100.0).sum() + want.sum() / 2

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from axiomjit.dims import (
+    SIGNS,
     Guard,
     Scope,
     Symbol,
@@ -21,9 +22,10 @@ from axiomjit.dims import (
     symbol,
 )
 from axiomjit.errors import TraceError
+from axiomjit.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
 
 N, M = symbol("n0"), symbol("n1")
-AT = {Symbol("n0"): 17, Symbol("n1"): 6}
+AT = {Symbol("n0"): 17, Symbol("n1"): 6, Symbol("t2", STRIDE): 6, Symbol("u2", BACKWARD): -3}
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,10 @@ def test_looking_leaves_a_guard():
         lambda: N == M,  # the call guard says which lengths are equal
         lambda: N == 1,  # and which are small
         lambda: N > 4,
+        lambda: N >= 5,
+        lambda: symbol("t2", STRIDE) != 1,
+        lambda: symbol("u2", BACKWARD) < 0,
+        lambda: symbol("u2", BACKWARD) != N,
         lambda: N + 1 == N,  # decided by the polynomials
         lambda: N + 2 > N,
         lambda: bool(N),
@@ -124,6 +130,42 @@ def test_what_is_known_leaves_no_guard(look):
     with bound(Scope(AT)) as scope:
         look()
     assert scope.guards == {}
+
+
+def numbers_of(kind):
+    """The numbers of a kind that are near 0."""
+    low = -8 if kind.low is None else kind.low
+    return range(low, 9 if kind.high is None else kind.high + 1)
+
+
+def looked(left, right, sign, values):
+    """What a look sees, and whether it leaves a guard."""
+    with bound(Scope(values)) as scope:
+        return SIGNS[sign](left, right), bool(scope.guards)
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("kind", [LENGTH, STRIDE, BACKWARD, ANY], ids=lambda kind: kind.name)
+def test_a_number_is_known_to_be_what_all_of_its_kind_are(kind, sign):
+    one = Symbol("one", kind)
+    for constant in range(-8, 9):
+        seen = [looked(symbol("one", kind), constant, sign, {one: v}) for v in numbers_of(kind)]
+        assert len({outcome for outcome, _ in seen}) == 1 or all(guarded for _, guarded in seen)
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("left", [LENGTH, STRIDE, BACKWARD, ANY], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("right", [LENGTH, STRIDE, BACKWARD, ANY], ids=lambda kind: kind.name)
+def test_two_numbers_are_known_to_be_what_all_of_their_kinds_are(left, right, sign):
+    """Lengths alone are known to be different numbers: equal ones are one symbol."""
+    one, other = Symbol("one", left), Symbol("other", right)
+    seen = [
+        looked(symbol("one", left), symbol("other", right), sign, {one: a, other: b})
+        for a in numbers_of(left)
+        for b in numbers_of(right)
+        if a != b or not (left.distinct and right.distinct)
+    ]
+    assert len({outcome for outcome, _ in seen}) == 1 or all(guarded for _, guarded in seen)
 
 
 def test_use_as_an_integer_pins_the_value():

@@ -16,7 +16,7 @@ GRAPH = {
         "config",
         "errors",
         "counters",
-        "dims",
+        *("dims", "number_kinds"),
         "dtypes",
         "primitives",
         "library_rows",
