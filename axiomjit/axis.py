@@ -47,13 +47,15 @@ class Axis:
 
     __slots__ = (
         *("__weakref__", "_duals", "_length", "_roles", "_source"),
-        *("axis_class", "dim", "docstring", "name"),
+        *("axis_class", "dim", "docstring", "name", "origin"),
     )
 
     name: Final[str | None]
     docstring: Final[str | None]
     axis_class: Final[AxisClass]
     dim: Final[Dim]
+    origin: Final[str | None]
+    """The user's "file:line" where the axis was made."""
 
     def __init__(
         self,
@@ -71,6 +73,7 @@ class Axis:
         self.dim = symbol(f"x{next(_numbers)}") if source is None else source.dim
         self._roles = checked_roles(roles)
         self._source: Final = source
+        self.origin = user_location()
         self._duals: WeakValueDictionary[int, Axis] | None = None
         self._length: int | None = None
         self.length = length

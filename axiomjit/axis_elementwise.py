@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from axiomjit import axis_operators, builder, dtypes, numpy_table
 from axiomjit.axes import Axes
-from axiomjit.axis_pairing import check_outer, common_order, matched
+from axiomjit.axis_pairing import check_names, check_outer, common_order, matched
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Node
 from axiomjit.origins import user_location
@@ -45,7 +45,9 @@ def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
     for tensor in tensors[1:]:
         label = matched(axes, tensor.axes, asked)
         check_outer(axes, tensor.axes, bool(axes & label), asked)
-        axes = common_order(axes, label)
+        whole = common_order(axes, label)
+        check_names(axes, label, whole, asked)
+        axes = whole
         labels.append(label)
     return axes, labels
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from axiomjit import builder
-from axiomjit.axes import Axes, AxesLike, make_axes
-from axiomjit.axis_pairing import check_outer, product_pairs
+from axiomjit import axis_operators, builder
+from axiomjit.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
+from axiomjit.axis_pairing import check_names, check_outer, product_pairs
 from axiomjit.errors import AxesError
 from axiomjit.index_maps import identity, permutation
 from axiomjit.late_checks import Parts, require
@@ -41,6 +39,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
     pairs = product_pairs(left.axes, right.axes)
     check_outer(left.axes, right.axes, bool(pairs), asked)
     axes = (left.axes - [a for a, _ in pairs]) + (right.axes - [b for _, b in pairs])
+    check_names(left.axes, right.axes, axes, asked)
     met = [a.dim for a, _ in pairs]
     result = {axis: k for k, axis in enumerate(axes)}
     met_left = {a: len(axes) + k for k, (a, _) in enumerate(pairs)}
@@ -54,7 +53,10 @@ def dot(x: Operand, y: Operand) -> Tensor:
     return labelled(node, axes, left, right)
 
 
-def cast_axes(x: Operand, axes: AxesLike) -> Tensor:
+axis_operators.install(dot=dot)
+
+
+def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
     """The same values under other axes, paired by position; nothing moves.
 
     Returns:
@@ -67,7 +69,8 @@ def cast_axes(x: Operand, axes: AxesLike) -> Tensor:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     asked = f"cast_axes of {shown((x,))}"
-    return relabelled(as_tensor(x, asked), make_axes(axes), asked)
+    tensor = as_tensor(x, asked)
+    return relabelled(tensor, new_axes(tensor.axes, axes, asked), asked)
 
 
 def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
@@ -93,7 +96,7 @@ def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
     return labelled(node, labels, tensor)
 
 
-def broadcast(x: Operand, axes: AxesLike) -> Tensor:
+def broadcast(x: Operand, axes: NewAxes) -> Tensor:
     """The tensor with more axes, along which its values repeat.
 
     Args:
@@ -108,10 +111,13 @@ def broadcast(x: Operand, axes: AxesLike) -> Tensor:
         AxesError: an axis of x is missing, or one is listed twice.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
-    return _reread("broadcast", x, make_axes(axes), Axes.is_super_set, "list every axis of it")
+    asked = f"broadcast of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    wanted = new_axes(tensor.axes, axes, asked)
+    return _reread(asked, tensor, wanted, wanted.is_super_set(tensor.axes), "list every axis of it")
 
 
-def axes_with_order(x: Operand, axes: AxesLike) -> Tensor:
+def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
     """The tensor with its axes in another order.
 
     Returns:
@@ -122,22 +128,20 @@ def axes_with_order(x: Operand, axes: AxesLike) -> Tensor:
         AxesError: not the same set of axes, or one is listed twice.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
-    return _reread(
-        "axes_with_order", x, make_axes(axes), Axes.is_equal_set, "list exactly its axes"
-    )
+    asked = f"axes_with_order of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    wanted = axes_of(tensor.axes, axes, asked)
+    return _reread(asked, tensor, wanted, len(wanted) == len(tensor.axes), "list each of its axes")
 
 
-def _reread(
-    name: str, x: Operand, axes: Axes, fits: Callable[[Axes, Axes], bool], remedy: str
-) -> Tensor:
-    tensor = as_tensor(x, f"{name} of {shown((x,))}")
-    if not fits(axes, tensor.axes):
-        raise AxesError(
-            f"{name} of {shown((x,))} to {axes}",
-            f"axes {tensor.axes}",
-            remedy,
-            user_location(),
-        )
+axis_operators.install(axes_with_order=axes_with_order)
+
+
+def _reread(asked: str, tensor: Tensor, axes: Axes, fits: bool, remedy: str) -> Tensor:
+    if not fits:
+        missing = ", ".join(map(str, tensor.axes - axes))
+        seen = f"axes {tensor.axes}, of which {missing} would be lost"
+        raise AxesError(f"{asked} to {axes}", seen, remedy, user_location())
     if axes == tensor.axes:
         return tensor
     node = builder.view(tensor.node, axis_map(tensor.axes, axes), axis_extents(axes))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis import Axis, derived_axis, make_axis
-from axiomjit.axis_functions import axes_with_order, broadcast, cast_axes
+from axiomjit.axis_functions import axes_with_order, broadcast, cast_axes, relabelled
+from axiomjit.axis_names import AxisName
 from axiomjit.axis_tags import AxisRole
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.origins import user_location
 from axiomjit.tensors import Operand, Tensor, as_tensor, shown
 
 
-def rename(x: Operand, names: Mapping[Axis | str, Axis | str]) -> Tensor:
+def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
     """The same values, some axes under other labels.
 
     Args:
@@ -31,16 +32,14 @@ def rename(x: Operand, names: Mapping[Axis | str, Axis | str]) -> Tensor:
     asked = f"rename of {shown((x,))}"
     tensor = as_tensor(x, asked)
     new: dict[Axis, Axis] = {}
-    for old, label in names.items():
-        for key in (old, label):
-            if not isinstance(key, Axis | str):
-                seen = f"a {type(key).__name__}"
-                remedy = "map axes, or their names, to axes or names"
-                raise GraphTypeError(asked, seen, remedy, user_location())
-        axis = tensor.axes.get_by_names(old)[0] if isinstance(old, str) else old
-        tensor.axes.index(axis)
+    for axis, label in by_axis(tensor.axes, names, asked).items():
+        if not isinstance(label, Axis | str):
+            seen = f"{label!r} of type {type(label).__name__} for {axis}"
+            remedy = "map axes, or their names, to axes or names"
+            raise GraphTypeError(asked, seen, remedy, user_location())
         new[axis] = derived_axis(axis, axis.dim, name=label) if isinstance(label, str) else label
-    return cast_axes(tensor, _distinct(asked, [new.get(axis, axis) for axis in tensor.axes]))
+    labels = _distinct(asked, [new.get(axis, axis) for axis in tensor.axes])
+    return relabelled(tensor, labels, asked)
 
 
 def _distinct(asked: str, labels: list[Axis]) -> Axes:
@@ -51,7 +50,7 @@ def _distinct(asked: str, labels: list[Axis]) -> Axes:
     raise AxesError(asked, seen, "give each axis a label of its own", user_location())
 
 
-def cast_role(x: Operand, axes: AxesLike) -> Tensor:
+def cast_role(x: Operand, axes: NewAxes) -> Tensor:
     """The same values under axes with the roles of others, paired by position.
 
     Returns:
@@ -63,7 +62,8 @@ def cast_role(x: Operand, axes: AxesLike) -> Tensor:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     asked = f"cast_role of {shown((x,))}"
-    tensor, partners = as_tensor(x, asked), make_axes(axes)
+    tensor = as_tensor(x, asked)
+    partners = new_axes(tensor.axes, axes, asked)
     if len(partners) != len(tensor.axes):
         raise AxesError(
             f"{asked} to {partners}",

@@ -62,22 +62,35 @@ def variable(
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: elements of this type cannot be compiled, or not converted.
-        GraphValueError: the layout does not fit the axes; when it is first used, the initial
-            value has another shape.
+        GraphValueError: the layout does not fit the axes, or the initial value has another shape;
+            what depends on unknown lengths, or a function makes, is checked at its first use.
     """
     labels = make_axes(axes)
     made = storage(labels, dtype, "a variable", Memory(layout, lambda shape: start(shape)))
     asked = f"the initial value of the variable {made!r}"
+    where = user_location()
     given = initial_value if callable(initial_value) else _values(initial_value, made, asked)
+    if isinstance(given, np.ndarray):
+        _check_shape(given, labels, asked, where)
 
     def start(shape: tuple[int, ...]) -> np.ndarray:
         array = _values(given(labels), made, asked) if callable(given) else given
-        if array.shape not in ((), shape):
-            remedy = f"give an array of shape {shape}, or a number"
-            raise GraphValueError(asked, f"an array of shape {array.shape}", remedy)
+        _check_shape(array, labels, asked, where)
         return np.broadcast_to(array, shape)
 
     return made
+
+
+def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -> None:
+    """Refuse an initial value that does not fit, as far as lengths are known."""
+    pairs = zip(array.shape, axes.lengths, strict=False)
+    fits = array.ndim == len(axes) and all(length in (None, n) for n, length in pairs)
+    if fits or array.ndim == 0:
+        return
+    shape = ", ".join("any" if n is None else str(n) for n in axes.lengths)
+    seen = f"an array of shape {array.shape} for axes {axes}"
+    remedy = f"give an array of shape ({shape}), one dimension per axis in this order, or a number"
+    raise GraphValueError(asked, seen, remedy, where)
 
 
 def persistent_tensor(

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import SupportsIndex
 
 from axiomjit import axis_operators, builder
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis import Axis
 from axiomjit.axis_functions import relabelled
+from axiomjit.axis_names import AxisName
 from axiomjit.axis_slices import Item, Key, items_of, part
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.graph import Node
@@ -18,7 +19,7 @@ from axiomjit.origins import user_location
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, axis_map, labelled, shown
 
 
-def tensor_slice(x: Operand, slices: Sequence[Item], axes: AxesLike = None) -> Tensor:
+def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:
     """A part of a tensor, a view.
 
     Args:
@@ -48,7 +49,7 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: AxesLike = None) -> T
         )
     node, labels = part(tensor.node, tensor.axes, items, asked)
     seen = tensor if node is tensor.node else labelled(node, labels, tensor)
-    return seen if axes is None else relabelled(seen, make_axes(axes), asked)
+    return seen if axes is None else relabelled(seen, new_axes(seen.axes, axes, asked), asked)
 
 
 def _part(x: Operand, key: Key) -> Tensor:
@@ -62,7 +63,7 @@ def _part(x: Operand, key: Key) -> Tensor:
 axis_operators.install(part=_part)
 
 
-def slice_along_axis(x: Operand, axis: Axis, item: Item) -> Tensor:
+def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
     """The part at an item (an integer or a slice) of one axis; as `x[{axis: item}]`.
 
     Returns:
@@ -91,13 +92,30 @@ def expand_dims(x: Operand, axis: Axis, pos: SupportsIndex = 0) -> Tensor:
         GraphTypeError: it is no axis.
     """
     asked = f"expand_dims of {shown((x,))}"
-    tensor, (new,) = as_tensor(x, asked), make_axes([axis])
+    tensor, new = as_tensor(x, asked), added_axis(axis, asked)
     if new in tensor.axes:
         return tensor
     at = place_of(pos, len(tensor.axes) + 1, asked)
     labels = Axes((*tensor.axes[:at], new, *tensor.axes[at:]))
     node = builder.view(tensor.node, axis_map(tensor.axes, labels), axis_extents(labels))
     return labelled(node, labels, tensor)
+
+
+def added_axis(axis: object, asked: str) -> Axis:
+    """The axis that an operation adds; a name is not enough, since an axis has a length.
+
+    Raises:
+        GraphTypeError: it is no axis.
+    """
+    if isinstance(axis, Axis):
+        return axis
+    name = f", {axis!r}" if isinstance(axis, str) else ", name"
+    raise GraphTypeError(
+        asked,
+        f"{axis!r} of type {type(axis).__name__} as the axis that is added",
+        f"make the new axis first: make_axis(length{name})",
+        user_location(),
+    )
 
 
 def place_of(pos: SupportsIndex, count: int, asked: str) -> int:
@@ -121,7 +139,7 @@ def place_of(pos: SupportsIndex, count: int, asked: str) -> int:
     )
 
 
-def flatten(x: Operand, axes: AxesLike = None) -> Tensor:
+def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
     """The tensor with axes merged into one, whose positions count through them in C order.
 
     Args:
@@ -139,8 +157,8 @@ def flatten(x: Operand, axes: AxesLike = None) -> Tensor:
     """
     asked = f"flatten of {shown((x,))}"
     tensor = as_tensor(x, asked)
-    merged = tensor.axes if axes is None else make_axes(axes)
-    first = tensor.axes.index(merged[0]) if merged and merged[0] in tensor.axes else 0
+    merged = tensor.axes if axes is None else axes_of(tensor.axes, axes, asked)
+    first = tensor.axes.index(merged[0]) if merged else 0
     if tensor.axes[first : first + len(merged)] != merged:
         raise AxesError(
             f"{asked} over {merged}",

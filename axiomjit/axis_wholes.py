@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from axiomjit import wholes
 from axiomjit.axes import Axes
-from axiomjit.axis import Axis
+from axiomjit.axis_names import AxisName, axis_of
+from axiomjit.axis_pairing import check_names
 from axiomjit.graph import Node
 from axiomjit.index_maps import iterator
 from axiomjit.primitives import ARGSORT, CUMPROD, CUMSUM, PROD, SORT, SUM, Accumulator, Primitive
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, axis_map, labelled, shown
 
 
-def cumsum(x: Operand, axis: Axis) -> Tensor:
+def cumsum(x: Operand, axis: AxisName) -> Tensor:
     """The sums of the elements up to each position along an axis.
 
     Returns:
@@ -27,18 +28,20 @@ def cumsum(x: Operand, axis: Axis) -> Tensor:
     return _running("cumsum", CUMSUM, SUM, x, axis)
 
 
-def cumprod(x: Operand, axis: Axis) -> Tensor:
+def cumprod(x: Operand, axis: AxisName) -> Tensor:
     """The products of the elements up to each position along an axis; as `cumsum`."""
     return _running("cumprod", CUMPROD, PROD, x, axis)
 
 
-def _running(name: str, primitive: Primitive, fold: Accumulator, x: Operand, axis: Axis) -> Tensor:
+def _running(
+    name: str, primitive: Primitive, fold: Accumulator, x: Operand, axis: AxisName
+) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)
     return _like(tensor, wholes.running(primitive, tensor.node, dtype, along))
 
 
-def sort(x: Operand, axis: Axis) -> Tensor:
+def sort(x: Operand, axis: AxisName) -> Tensor:
     """The elements in rising order along an axis, NaN last.
 
     Returns:
@@ -52,7 +55,7 @@ def sort(x: Operand, axis: Axis) -> Tensor:
     return _like(tensor, wholes.in_order(SORT, tensor.node, along))
 
 
-def argsort(x: Operand, axis: Axis) -> Tensor:
+def argsort(x: Operand, axis: AxisName) -> Tensor:
     """The positions along an axis that bring the elements into rising order; as `sort`.
 
     Returns:
@@ -62,23 +65,24 @@ def argsort(x: Operand, axis: Axis) -> Tensor:
     return _like(tensor, wholes.in_order(ARGSORT, tensor.node, along))
 
 
-def _along(name: str, x: Operand, axis: Axis) -> tuple[Tensor, int]:
-    tensor = as_tensor(x, f"{name} of {shown((x,))}")
-    return tensor, tensor.axes.index(axis)
+def _along(name: str, x: Operand, axis: AxisName) -> tuple[Tensor, int]:
+    asked = f"{name} of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    return tensor, tensor.axes.index(axis_of(tensor.axes, axis, asked))
 
 
 def _like(tensor: Tensor, node: Node) -> Tensor:
     return labelled(node, tensor.axes, tensor)
 
 
-def take(x: Operand, indices: Operand, axis: Axis) -> Tensor:
+def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     """The elements at positions along an axis.
 
     Args:
         x: The tensor.
         indices: The positions, integers; negative ones count from the end. Axes that it shares
             with x, `axis` apart, are paired.
-        axis: The axis of x along which they count.
+        axis: The axis of x along which they count, or its name.
 
     Returns:
         A tensor with the axes of x, in which the other axes of `indices` stand in place of `axis`.
@@ -90,9 +94,11 @@ def take(x: Operand, indices: Operand, axis: Axis) -> Tensor:
     """
     asked = f"take of {shown((x, indices))}"
     tensor, positions = as_tensor(x, asked), as_tensor(indices, asked)
+    axis = axis_of(tensor.axes, axis, asked)
     at = tensor.axes.index(axis)
     new = positions.axes - (tensor.axes - axis)
     labels = Axes((*tensor.axes[:at], *new, *tensor.axes[at + 1 :]))
+    check_names(tensor.axes, positions.axes, labels, asked)
     rank = len(labels)
     values = list(axis_map(tensor.axes - axis, labels))
     values.insert(at, iterator(rank))

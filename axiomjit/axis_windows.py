@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Final, SupportsIndex
 
 from axiomjit import builder
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis import Axis, derived_axis
 from axiomjit.axis_functions import axes_with_order, relabelled
 from axiomjit.axis_joins import related
+from axiomjit.axis_names import AxisName
+from axiomjit.axis_pairing import check_names
 from axiomjit.axis_slices import checked_integer
 from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import FLOAT, HALF, SINGLE
@@ -20,7 +22,7 @@ from axiomjit.origins import user_location
 from axiomjit.primitives import MAX, MIN, PRIMITIVES, SUM, Accumulator
 from axiomjit.promotion import cast
 from axiomjit.tensors import Operand, Tensor, as_tensor, labelled, shown
-from axiomjit.windows import Padding, Setting, Slide, slide, slides_over
+from axiomjit.windows import Padding, Setting, Slide, by_sliding_axis, slide, slides_over
 
 Pairs = dict[Axis, Axis]
 _FOLDS: Final[dict[str, Accumulator]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
@@ -32,7 +34,7 @@ def convolution(
     strides: Setting = 1,
     padding: Padding = 0,
     dilation: Setting = 1,
-    axes: AxesLike = None,
+    axes: NewAxes = None,
 ) -> Tensor:
     """The sums of products of a filter with the parts of a tensor over which it slides.
 
@@ -64,15 +66,21 @@ def convolution(
     """
     asked = f"convolution of {shown((x, filter))}"
     left, right = as_tensor(x, asked), as_tensor(filter, asked)
-    settings = [s for s in (strides, padding, dilation) if isinstance(s, Mapping)]
-    met, slid = _filter_pairs(left.axes, right.axes, {a for s in settings for a in s}, asked)
+    steps, ends, apart = (
+        by_sliding_axis(left.axes, right.axes, setting, asked)
+        for setting in (strides, padding, dilation)
+    )
+    named = {axis for s in (steps, ends, apart) if isinstance(s, Mapping) for axis in s}
+    met, slid = _filter_pairs(left.axes, right.axes, named, asked)
+    _check_slides(left.axes, right.axes, met, slid, asked)
     windows = {axis: (own.dim, (own,)) for own, axis in slid.items()}
-    slides = slides_over(windows, strides, padding, dilation, asked)
+    slides = slides_over(windows, steps, ends, apart, asked)
     zero = Scalar(left.dtype, left.dtype.type(0), False)
     seen = slide(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
     places = _places(slides)
     outputs = right.axes - met - slid
     labels = _result_labels(left.axes, met, places, outputs)
+    check_names(left.axes, right.axes, labels, asked)
     # Iterators: the result's axes, those that both have, then those within the window.
     where = {axis: k for k, axis in enumerate((*labels, *met, *slid))}
     theirs = {axis: own for own, axis in met.items()} | places
@@ -109,6 +117,23 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
     return met, slid
 
 
+def _check_slides(inputs: Axes, own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
+    """Refuse a filter that does not move: it would be a plain product."""
+    if slid:
+        return
+    outputs = own - met
+    seen = f"no axis of the filter slides: {outputs} share no role or class with {inputs}"
+    if met:
+        seen += f"; {Axes(met)} are contracted"
+    raise AxesError(
+        asked,
+        seen,
+        "make the axis of the window with a role of the axis along which it slides, as "
+        "make_axis(3, 'window', roles=role), or write dot(x, filter)",
+        user_location(),
+    )
+
+
 def _equal(one: Axis, other: Axis, asked: str) -> bool:
     if one.dim is not other.dim and None in (one.length, other.length):
         raise AxesError(
@@ -137,11 +162,11 @@ def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Ax
     return Axes((*labels, *waiting))
 
 
-def _named(tensor: Tensor, axes: AxesLike, asked: str) -> Tensor:
+def _named(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
     """The tensor under the axes asked for; those it does not have stand for ones it has."""
     if axes is None:
         return tensor
-    wanted = make_axes(axes)
+    wanted = new_axes(tensor.axes, axes, asked)
     if len(wanted) != len(tensor.axes):
         return relabelled(tensor, wanted, asked)  # which refuses
     rest = list(wanted - tensor.axes)
@@ -157,12 +182,12 @@ def _named(tensor: Tensor, axes: AxesLike, asked: str) -> Tensor:
 
 def pooling(
     x: Operand,
-    windows: Mapping[Axis, SupportsIndex | Axis],
+    windows: Mapping[AxisName, SupportsIndex | Axis],
     op: str = "max",
     strides: Setting | None = None,
     padding: Padding = 0,
     dilation: Setting = 1,
-    axes: AxesLike = None,
+    axes: NewAxes = None,
 ) -> Tensor:
     """The largest or smallest element, sum or mean of each window that slides along axes.
 
@@ -192,9 +217,15 @@ def pooling(
     if not isinstance(windows, Mapping):
         seen = f"windows of type {type(windows).__name__}"
         raise GraphTypeError(asked, seen, "give a dictionary from axis to length", user_location())
-    dims = [tensor.axes.index(axis) for axis in windows]
-    lengths = {axis: _window(window, asked) for axis, window in windows.items()}
-    slides = slides_over(lengths, strides, padding, dilation, asked)
+    sliding = by_axis(tensor.axes, windows, asked)
+    dims = [tensor.axes.index(axis) for axis in sliding]
+    lengths = {axis: _window(window, asked) for axis, window in sliding.items()}
+    own = Axes(dict.fromkeys(window for window in sliding.values() if isinstance(window, Axis)))
+    steps, ends, apart = (
+        by_sliding_axis(tensor.axes, own, setting, asked)
+        for setting in (strides, padding, dilation)
+    )
+    slides = slides_over(lengths, steps, ends, apart, asked)
     for one in slides:
         _check_padding(one, asked)
     node = tensor.node

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit import builder, dtypes, execution
-from axiomjit.axes import Axes, AxesLike, make_axes
-from axiomjit.axis_operators import AxisOperand, operation
+from axiomjit.axes import Axes, AxesLike, axes_at, make_axes
+from axiomjit.axis_methods import AxisMethods
+from axiomjit.axis_operators import operation
 from axiomjit.dense_layout import Layout
 from axiomjit.descriptions import TensorDescription
 from axiomjit.dims import Dim
@@ -38,7 +39,7 @@ _serials: Final = itertools.count()
 _labels_of: Final[WeakKeyDictionary[Node, Axes]] = WeakKeyDictionary()
 
 
-class Tensor(AxisOperand["Tensor"]):
+class Tensor(AxisMethods["Tensor"]):
     """A value with axes: a node of the graph, and one Axis for each of its dimensions.
 
     Made by `constant`, `placeholder` and the functions of tensors.
@@ -74,6 +75,16 @@ class Tensor(AxisOperand["Tensor"]):
         return self._node.dtype
 
     @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The length of each axis, None where it is unknown."""
+        return self.axes.lengths
+
+    @property
+    def size(self) -> int | None:
+        """The number of elements, None while a length is unknown."""
+        return self.axes.size
+
+    @property
     def tensor_description(self) -> TensorDescription:
         """Axes, dtype and, where known, layout; whether one may assign to the tensor.
 
@@ -88,6 +99,19 @@ class Tensor(AxisOperand["Tensor"]):
         A view (seed 002, "Axes").
         """
         return Tensor(self.node, self.axes.T, self.used_axes)
+
+    def transpose(self, *axes: object) -> Tensor:
+        """The tensor with its axes in another order; without arguments `x.T`.
+
+        Args:
+            axes: Every axis once, as an Axis, a name or a position; or one list of them.
+        """
+        if not axes:
+            return self.T
+        given = axes[0] if len(axes) == 1 else axes
+        order = axes_at(self.axes, given, f"transpose of {self!r}")
+        result: Tensor = operation("axes_with_order")(self, order)
+        return result
 
     @property
     def real(self) -> Tensor:
