@@ -65,8 +65,7 @@ class Axes:
         Raises:
             AxesError: the axis is not there, or several have the name.
         """
-        asked = f"the position of {axis if isinstance(axis, Axis) else repr(axis)}"
-        return self._axes.index(axis_of(self, axis, asked))
+        return self._axes.index(axis_of(self, axis, f"the position of {axis!r}"))
 
     @property
     def lengths(self) -> tuple[int | None, ...]:

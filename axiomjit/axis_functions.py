@@ -84,7 +84,12 @@ def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
 
     def explain() -> Parts:
         remedy = "give one axis of the same length for each axis of the tensor"
-        return f"{asked} to {labels}", f"axes {before}", remedy
+        seen = f"{len(labels)} axes for axes {before}"
+        if len(labels) == len(before):
+            pairs = zip(before, labels, strict=True)
+            unequal = [f"{new} for {old}" for old, new in pairs if old.length != new.length]
+            seen = f"axes {before}: {', '.join(unequal)}"
+        return f"{asked} to {labels}", seen, remedy
 
     if len(labels) != len(before):
         raise AxesError(*explain(), user_location())

@@ -24,7 +24,8 @@ class AxisMethods(AxisOperand[Result]):
     if TYPE_CHECKING:
 
         @property
-        def axes(self) -> Axes: ...
+        def axes(self) -> Axes:
+            """The axes of the dimensions."""
 
     @property
     def ndim(self) -> int:
@@ -44,7 +45,9 @@ class AxisMethods(AxisOperand[Result]):
         return length
 
     def _fold(self, name: str, axis: AxesOf, out_axes: AxesOf, options: object) -> Result:
-        return self._apply("reduce", name, self, axis, out_axes, options)
+        asked = f"{name} of {self!r}"
+        name = "variance" if name == "var" else name
+        return self._apply("reduce", name, self, axis, out_axes, options, asked)
 
     def sum(self, axis: AxesOf = None, *, out_axes: AxesOf = None, **options: object) -> Result:
         """The sum over axes (see `axiomjit.sum`)."""

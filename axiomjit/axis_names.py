@@ -57,7 +57,7 @@ def _foreign(axes: Sequence[Axis], given: Axis) -> str:
 
 def with_origin(axis: Axis) -> str:
     """An axis and the place in the user's program where it was made."""
-    return f"{axis}, made at {axis.origin}" if axis.origin else str(axis)
+    return f"{axis} (made at {axis.origin})" if axis.origin else str(axis)
 
 
 def _choice(axes: Sequence[Axis]) -> str:
@@ -84,7 +84,7 @@ def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
 
 def _twins(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
     """What is seen, and what to do, where several axes have the name."""
-    each = "; ".join(map(with_origin, found))
+    each = " and ".join(map(with_origin, found))
     at = axes.index(found[0])
     seen = f"axes {listed(axes)}, of which {len(found)} have the name {found[0].name!r}: {each}"
     return (

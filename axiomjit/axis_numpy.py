@@ -51,11 +51,15 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
         raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc in UFUNCS:
         return _held(apply(ufunc, *operands), operands)
+    if ufunc is np.matmul:
+        for value in operands:
+            as_tensor(value, asked)  # which refuses arrays without axes
+        remedy = "write x @ y or dot(x, y), which pair the axes that both have"
+        seen = "a product that pairs dimensions by position"
+        raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc.signature is not None or any(isinstance(value, Tensor) for value in operands):
         seen = "a function outside the table of primitives"
-        remedy = (
-            "apply it to values: x.eval(), or results of a computation; for products write x @ y"
-        )
+        remedy = "apply it to values: x.eval(), or results of a computation"
         raise UnsupportedError(asked, seen, remedy, user_location())
     tensors = [as_tensor(value, asked) for value in operands]
     axes, labels = paired(tensors, asked)
@@ -78,7 +82,8 @@ def _function(
         named = dict(zip(("x", "axis"), operands, strict=False)) | dict(options)
         x = named.pop("x") if "x" in named else named.pop("a")
         if len(operands) <= 2:
-            return _reduced(_REDUCTIONS[function], x, named.pop("axis", None), None, named)
+            axis = named.pop("axis", None)
+            return _reduced(_REDUCTIONS[function], x, axis, None, named, asked)
     elif function in _ELEMENTWISE and not options:
         return _held(_ELEMENTWISE[function](*operands), operands)
     elif function not in _PRODUCTS:
@@ -88,10 +93,9 @@ def _function(
 
 
 def _reduced(
-    name: str, x: Any, axis: object, out_axes: AxesOf, options: Options
+    name: str, x: Any, axis: object, out_axes: AxesOf, options: Options, asked: str
 ) -> Tensor | NamedArray:
     """A reduction over axes, of a named array a named array."""
-    asked = f"{name} of {shown((x,))}"
     if options:
         remedy = _OWN
         if "keepdims" in options:

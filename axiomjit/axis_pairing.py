@@ -107,7 +107,7 @@ def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
             if key not in _warned:
                 warn(
                     f"{asked}: the result has two different axes called {axis.name!r}: "
-                    f"{with_origin(twin)}; {with_origin(axis)}. If they are the same, use one "
+                    f"{with_origin(twin)} and {with_origin(axis)}. If they are the same, use one "
                     "Axis for both, or cast_axes(x, axes); if not, rename(x, names) one of them",
                     SameNameWarning,
                 )

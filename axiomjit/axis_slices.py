@@ -132,7 +132,7 @@ def checked_integer(item: object, asked: str, remedy: str) -> int:
         return operator.index(item)
     raise GraphTypeError(
         asked,
-        f"a {type(item).__name__}",
+        f"{item!r} of type str" if isinstance(item, str) else f"a {type(item).__name__}",
         remedy,
         user_location(),
     )

@@ -182,7 +182,7 @@ def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tu
     if not target.axes.is_super_set(axes):
         raise AxesError(
             asked,
-            f"axes {value.axes} in {target.axes}",
+            f"axes {target.axes}, and {Axes(axes - target.axes)} only in the value",
             "reduce or slice the value to axes of what is assigned to, or relabel with cast_axes",
             user_location(),
         )

@@ -76,12 +76,13 @@ def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
     return _part(x, {axis: item})
 
 
-def expand_dims(x: Operand, axis: Axis, pos: SupportsIndex = 0) -> Tensor:
+def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
     """The tensor with one more axis at a position, along which its values repeat.
 
     Args:
         x: The tensor.
-        axis: The new axis, of any length; x itself comes back where it has it already.
+        axis: The new axis, of any length; x itself comes back where it has it already, or an
+            axis of this name.
         pos: Where it stands among the axes of the result; negative positions count from the end.
 
     Returns:
@@ -92,9 +93,10 @@ def expand_dims(x: Operand, axis: Axis, pos: SupportsIndex = 0) -> Tensor:
         GraphTypeError: it is no axis.
     """
     asked = f"expand_dims of {shown((x,))}"
-    tensor, new = as_tensor(x, asked), added_axis(axis, asked)
-    if new in tensor.axes:
+    tensor = as_tensor(x, asked)
+    if axis in tensor.axes:
         return tensor
+    new = added_axis(axis, asked)
     at = place_of(pos, len(tensor.axes) + 1, asked)
     labels = Axes((*tensor.axes[:at], new, *tensor.axes[at:]))
     node = builder.view(tensor.node, axis_map(tensor.axes, labels), axis_extents(labels))
@@ -102,7 +104,7 @@ def expand_dims(x: Operand, axis: Axis, pos: SupportsIndex = 0) -> Tensor:
 
 
 def added_axis(axis: object, asked: str) -> Axis:
-    """The axis that an operation adds; a name is not enough, since an axis has a length.
+    """The axis that an operation adds, an Axis: a name is not enough, it has no length.
 
     Raises:
         GraphTypeError: it is no axis.

@@ -106,8 +106,8 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
         if len(partners) > 1 or any(a in taken for a in partners):
             raise AxesError(
                 asked,
-                f"{axis}, whose role or class {Axes(partners)} has in the input"
-                + (", paired already" if len(partners) == 1 else ""),
+                f"{axis} of the filter has a role or class in common with {Axes(partners)}"
+                + (", which is paired already" if len(partners) == 1 else ""),
                 "give roles that pair each axis of the filter with one of the input",
                 user_location(),
             )
@@ -121,10 +121,9 @@ def _check_slides(inputs: Axes, own: Axes, met: Pairs, slid: Pairs, asked: str) 
     """Refuse a filter that does not move: it would be a plain product."""
     if slid:
         return
-    outputs = own - met
-    seen = f"no axis of the filter slides: {outputs} share no role or class with {inputs}"
-    if met:
-        seen += f"; {Axes(met)} are contracted"
+    contracted = f", {Axes(met)} are contracted" if met else ""
+    outputs = f", {own - met} share no role or class with it" if own - met else ""
+    seen = f"no axis of the filter slides over the input{contracted}{outputs}"
     raise AxesError(
         asked,
         seen,
