@@ -264,7 +264,7 @@ def _items(given: object) -> list[object]:
     """What is listed; one axis or name, and what is neither, is a list of itself."""
     if given is None:
         return []
-    single = isinstance(given, Axis | str | Mapping) or not isinstance(given, Iterable)
+    single = isinstance(given, Axis | str | bytes | Mapping) or not isinstance(given, Iterable)
     return [given] if single else list(given)  # type: ignore[call-overload]
 
 
