@@ -10,6 +10,7 @@ _check_links()
 
 from axiomjit import axis_numpy as axis_numpy
 from axiomjit import descriptions as descriptions
+from axiomjit import errors as errors
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
 from axiomjit.axis import Axis, make_axis
@@ -97,6 +98,8 @@ from axiomjit.error_functions import erf, erfc
 from axiomjit.jit import jit
 from axiomjit.named_arrays import NamedArray
 from axiomjit.tensors import Tensor, constant, placeholder
+
+__version__ = "0.1.0"
 
 __all__ = [
     "Axes",
@@ -187,6 +190,12 @@ __all__ = [
 globals().update(_ELEMENTWISE)
 __all__ += list(_ELEMENTWISE)
 __all__.sort()
+
+
+def __dir__() -> list[str]:
+    """The public names, and the modules that users import; not the modules behind them."""
+    return [*__all__, "__version__", "descriptions", "errors", "transformers"]
+
 
 if _TYPE_CHECKING:
 

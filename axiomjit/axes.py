@@ -15,10 +15,18 @@ from axiomjit.origins import user_location
 
 
 class Axes:
-    """An ordered tuple of distinct axes, list and set at once.
+    """The axes of a tensor: distinct axes in an order, with operators of lists and of sets.
 
-    `+ ==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
-    (seed 001_dbff47214f01994e.txt, "Axes operations"). Made by `make_axes`.
+    `+`, `==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
+    (ngraph axes, "Axes operations"). A name stands for the axis that has it in `axes["H"]`,
+    `"H" in axes`, `axes.index("H")` and right of `-` and `&`. Made by `make_axes`.
+
+    Examples:
+        >>> axes = aj.make_axes({"H": 2, "W": 3})
+        >>> axes - "H"
+        Axes[W=3]
+        >>> axes["W"].length
+        3
     """
 
     __slots__ = ("_axes",)
@@ -84,7 +92,7 @@ class Axes:
 
     @property
     def size(self) -> int | None:
-        """How many elements there are, None while a length is unknown."""
+        """The number of elements, None while a length is unknown."""
         known = [length for length in self.lengths if length is not None]
         return math.prod(known) if len(known) == len(self) else None
 
@@ -212,18 +220,22 @@ def _refusal(asked: object, seen: str) -> GraphTypeError:
 
 
 def make_axes(axes: AxesLike = None) -> Axes:
-    """The axes in the order given.
+    """An `Axes` of the axes given, in their order.
 
     Args:
         axes: An Axis, several in a list, tuple, generator or Axes, or nothing. Axes listed within
             the list are merged into one. A dictionary from names to lengths makes new axes.
 
     Returns:
-        The Axes (seed 001_dbff47214f01994e.txt, "Axis and axes"); Axes come back as they are.
+        The Axes (ngraph axes, "Axis and axes"); Axes come back as they are.
 
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: something listed is no Axis.
+
+    Examples:
+        >>> aj.make_axes({"H": 2, "W": 3})
+        Axes[H=2, W=3]
     """
     if isinstance(axes, Axes):
         return axes

@@ -21,18 +21,24 @@ from axiomjit.tensors import (
 
 
 def dot(x: Operand, y: Operand) -> Tensor:
-    """The sum of products over the axes that meet, wherever they stand.
+    """The sum of products of x and y over the axes that both have; also written `x @ y`.
 
-    An axis of x meets the one of y at the next offset, so that `dot(x.T, x)` is the squared norm
-    (seed 002, "Axes"); of the others those meet that both have (seed 001_dbff47214f01994e.txt,
-    "Dot operation"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
+    The order of axes does not matter (ngraph axes, "Dot operation"). Before that, an axis of x is
+    paired with the one of y at the next offset, so that `dot(x.T, x)` is the squared norm (ngraph
+    tensors, "Axes"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
 
     Returns:
-        A tensor with the other axes of x, then those of y; where no axes meet the outer product.
-        dtypes promote as for `multiply`.
+        A tensor with the other axes of x, then those of y; the outer product where no axes are
+        paired. dtypes promote as for `multiply`.
 
     Raises:
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> H, W = aj.make_axes({"H": 2, "W": 3})
+        >>> x = aj.constant(np.ones((2, 3)), [H, W])
+        >>> aj.dot(x, aj.constant([1.0, 2, 3], W)).eval().values
+        array([6., 6.])
     """
     asked = f"dot of {shown((x, y))}"
     left, right = as_tensor(x, asked), as_tensor(y, asked)
@@ -57,11 +63,14 @@ axis_operators.install(dot=dot)
 
 
 def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
-    """The same values under other axes, paired by position; nothing moves.
+    """The tensor with other axes in place of its own, by position; no data move.
+
+    Args:
+        x: The tensor.
+        axes: One axis per dimension, of the same length; a name keeps the axis that has it.
 
     Returns:
-        A tensor with `axes` (seed 001_dbff47214f01994e.txt, "Axes casting"); x itself where it
-        has them already.
+        A tensor with `axes` (ngraph axes, "Axes casting"); x itself where it has them already.
 
     Raises:
         AxesError: not as many axes, or the lengths of a pair differ. Lengths that are not known
@@ -106,11 +115,10 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
 
     Args:
         x: The tensor.
-        axes: All its axes and others, in any order.
+        axes: All its axes, which may be given by name, and others, in any order.
 
     Returns:
-        A tensor with `axes` (seed 001_dbff47214f01994e.txt, "Axes broadcasting"); x itself where
-        it has them already.
+        A tensor with `axes` (ngraph axes, "Axes broadcasting"); x itself where it has them already.
 
     Raises:
         AxesError: an axis of x is missing, or one is listed twice.
@@ -123,11 +131,15 @@ def broadcast(x: Operand, axes: NewAxes) -> Tensor:
 
 
 def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
-    """The tensor with its axes in another order.
+    """The tensor with its axes in another order, a view.
+
+    Args:
+        x: The tensor.
+        axes: Each of its axes once, itself or by its name.
 
     Returns:
-        A tensor with `axes` (seed 000_dbad2f4fd12be0da.txt, "Axes reordering"); x itself where
-        the order is that already.
+        A tensor with `axes` (ngraph axes, "Axes reordering"); x itself where the order is that
+        already.
 
     Raises:
         AxesError: not the same set of axes, or one is listed twice.

@@ -1,6 +1,6 @@
 """The axis-graph door: tensors side by side - padded, stacked, concatenated, one-hot.
 
-The results are complex views (seed 002): what stands side by side is read where it lies.
+The results are complex views (ngraph tensors): what stands side by side is read where it lies.
 """
 
 from __future__ import annotations
@@ -52,12 +52,18 @@ def pad(
             padded is kept, and any other one becomes a new axis of the same class and roles.
 
     Returns:
-        A complex view (seed 002_775121c96dbaf306.txt, "PadTensorDescription"): nothing is copied
-        where an elementwise operation or a reduction reads it.
+        A view of several tensors (ngraph tensors, "PadTensorDescription"): elementwise operations
+        and reductions read it in place, nothing is copied.
 
     Raises:
         AxesError: not one padding per axis, a negative one, or axes that do not fit.
         GraphTypeError: a padding is no integer.
+
+    Examples:
+        >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
+        >>> aj.pad(x, {"W": (1, 0)}).eval().values
+        array([[0., 1., 1., 1.],
+               [0., 1., 1., 1.]])
     """
     asked = f"pad of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -104,7 +110,7 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
 
 
 def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
-    """Tensors of the same axes, one at each position of a new axis.
+    """Tensors of the same axes joined along a new axis, one at each of its positions.
 
     Args:
         xs: The tensors; their axes are brought to the order of the first one's.
@@ -112,7 +118,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
         pos: Where it stands among the axes of the result; negative positions count from the end.
 
     Returns:
-        A complex view in the dtype that holds all of them.
+        A tensor of the dtype that holds all of them; each is read where it lies.
 
     Raises:
         AxesError: no tensors, other axes, or an axis of another length.
@@ -141,7 +147,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
 
 
 def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
-    """Tensors that follow each other along an axis.
+    """Tensors joined one after the other along an axis.
 
     Args:
         xs: The tensors; their axes are brought to the order of the first one's.
@@ -149,8 +155,8 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
             another one of its class or with one of its roles.
 
     Returns:
-        A complex view in the dtype that holds all of them. Its axis is a new one with the class
-        and roles of `axis`; a single tensor comes back as it is.
+        A tensor of the dtype that holds all of them; each is read where it lies. Its axis is a new
+        one with the class and roles of `axis`; a single tensor comes back as it is.
 
     Raises:
         AxesError: no tensors, or axes that do not fit.
@@ -208,7 +214,7 @@ def _in_common_dtype(tensors: Sequence[Tensor]) -> list[Node]:
 
 
 def one_hot(x: Operand, axis: Axis) -> Tensor:
-    """Whether an element of x is the position along a new axis, which comes first.
+    """True where the position along a new axis, which comes first, is the element of x.
 
     Returns:
         A tensor of bools with `axis` and then the axes of x. An element that is no position of

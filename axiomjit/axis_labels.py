@@ -15,7 +15,7 @@ from axiomjit.tensors import Operand, Tensor, as_tensor, shown
 
 
 def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
-    """The same values, some axes under other labels.
+    """The tensor with new names for some of its axes, or other axes in their place.
 
     Args:
         x: The tensor.
@@ -28,6 +28,11 @@ def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
     Raises:
         AxesError: x has no such axis or several, two axes become one, or lengths differ.
         GraphTypeError: what is mapped is neither an axis nor a name.
+
+    Examples:
+        >>> x = aj.constant([1.0, 2.0], aj.make_axes({"H": 2}))
+        >>> aj.rename(x, {"H": "rows"})
+        f8[rows=2]
     """
     asked = f"rename of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -51,7 +56,7 @@ def _distinct(asked: str, labels: list[Axis]) -> Axes:
 
 
 def cast_role(x: Operand, axes: NewAxes) -> Tensor:
-    """The same values under axes with the roles of others, paired by position.
+    """The tensor with the roles of other axes on its own, by position.
 
     Returns:
         A tensor with the same lengths. An axis that has those roles already stays; another
@@ -76,7 +81,7 @@ def cast_role(x: Operand, axes: NewAxes) -> Tensor:
 
 
 def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
-    """The same values, axes of some roles under new axes of other roles.
+    """The tensor with roles of its axes replaced by other roles.
 
     Returns:
         A tensor with the same lengths, names and classes; axes without such a role stay.
@@ -111,10 +116,10 @@ def _with_roles(axis: Axis, roles: Iterable[AxisRole], name: str | None) -> Axis
 
 
 def axes_with_role_order(x: Operand, roles: Iterable[AxisRole]) -> Tensor:
-    """The tensor with its axes in the order of roles, and length 1 for roles that it lacks.
+    """The tensor with one axis per role, in the order of the roles.
 
     Returns:
-        A tensor with one axis per role, new ones where x has none of the role.
+        A tensor with a new axis of length 1 for each role that no axis of x has.
 
     Raises:
         AxesError: two axes have one role, or an axis has none of the roles.

@@ -27,7 +27,7 @@ def sigmoid(x: Operand) -> Tensor:
 
 
 def relu(x: Operand) -> Tensor:
-    """x where it is positive, else 0: the larger of each element and 0.
+    """The larger of each element of x and 0.
 
     Returns:
         A tensor with the axes and the dtype of x; NaN stays NaN.
@@ -39,7 +39,7 @@ def relu(x: Operand) -> Tensor:
 
 
 def safelog(x: Operand, limit: float = -50.0) -> Tensor:
-    """log(x) of each element, `limit` where x is smaller than exp(limit), also below zero.
+    """log(x) of each element, but at least `limit`, also where x is zero or negative.
 
     Returns:
         A tensor with the axes of x.
@@ -51,11 +51,11 @@ def safelog(x: Operand, limit: float = -50.0) -> Tensor:
 
 
 def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
-    """exp(x), divided by its sum over axes; their largest element is subtracted before.
+    """exp(x) divided by its sum over axes, computed without overflow.
 
     Args:
         x: The tensor.
-        normalization_axes: Along which the result sums to 1; all axes when omitted.
+        normalization_axes: Axes, or their names, over which the result sums to 1; all when omitted.
 
     Returns:
         A tensor with the axes of x.
@@ -63,6 +63,11 @@ def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
     Raises:
         AxesError: an axis is foreign or repeated, or has length 0.
         GraphTypeError: x is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> x = aj.constant([[0.0, 0.0], [0.0, 9.0]], aj.make_axes({"batch": 2, "class": 2}))
+        >>> aj.softmax(x, "class").sum("class").eval().values
+        array([1., 1.])
     """
     tensor = as_tensor(x, f"softmax of {shown((x,))}")
     axes, _ = axis_reductions.split_axes("softmax", tensor, normalization_axes, None)

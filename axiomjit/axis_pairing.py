@@ -17,7 +17,7 @@ _warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
 
 
 def common_order(left: Axes, right: Axes) -> Axes:
-    """Axes of an elementwise result: the three rules of seed 001_dbff47214f01994e.txt."""
+    """Axes of an elementwise result: the three rules of ngraph axes."""
     if left.is_super_set(right):
         return left
     return right if right.is_super_set(left) else left + (right - left)
@@ -26,8 +26,8 @@ def common_order(left: Axes, right: Axes) -> Axes:
 def matched(left: Axes, right: Axes, asked: str) -> Axes:
     """`right` with the axis of `left` in place of each one that is paired by class.
 
-    Identity pairs first. Of the axes left, two are paired that have one class, one offset and
-    equal lengths (seed 002, "Axes").
+    Identity pairs first. Of the axes left, two are paired that have one class, one offset and equal
+    lengths (ngraph tensors, "Axes").
 
     Raises:
         AxesError: an axis has two candidates, or the length of one is unknown.
@@ -69,8 +69,8 @@ def _refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
 def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
     """The axes that meet in `dot`, in the order of the left ones.
 
-    First each left axis with the right one at the next offset (seed 002, "Axes"), then, of those
-    that are left, equal axes (seed 001_dbff47214f01994e.txt, "Dot operation").
+    First each left axis with the right one at the next offset (ngraph tensors, "Axes"), then, of
+    those that are left, equal axes (ngraph axes, "Dot operation").
     """
     pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
     rest = right - pairs.values()

@@ -62,18 +62,25 @@ def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
     Args:
         x: The tensor.
-        reduction_axes: The axes to reduce, in any order: none for `[]`, all when omitted, those
-            not in `out_axes` when that is given.
+        reduction_axes: The axes to reduce, themselves or by their names, in any order: none for
+            `[]`, all when omitted, those not in `out_axes` when that is given.
         out_axes: The axes of the result, in their order; when omitted those that are left, in
             the order of x.
 
     Returns:
-        A tensor with the axes that are left (seed 001_dbff47214f01994e.txt, "Axes reduction").
-        Integers are summed in 64 bits, bools are counted.
+        A tensor with the axes that are left (ngraph axes, "Axes reduction"). Integers are summed in
+        64 bits, bools are counted.
 
     Raises:
         AxesError: an axis is foreign or repeated, or neither reduced nor left.
         GraphTypeError: x is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"batch": 2, "channel": 3}))
+        >>> aj.sum(x, "batch")
+        f8[channel=3]
+        >>> aj.sum(x, "batch").eval().values
+        array([2., 2., 2.])
     """
     return _reduce("sum", x, reduction_axes, out_axes)
 
@@ -101,12 +108,12 @@ def min(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
 
 def any(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """Whether an element over axes is not 0, as bool; arguments and errors as for `sum`."""
+    """True where any element over axes is not 0; arguments and errors as for `sum`."""
     return _reduce("any", x, reduction_axes, out_axes)
 
 
 def all(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """Whether no element over axes is 0, as bool; arguments and errors as for `sum`."""
+    """True where all elements over axes are not 0; arguments and errors as for `sum`."""
     return _reduce("all", x, reduction_axes, out_axes)
 
 
@@ -139,12 +146,12 @@ def std(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
 
 
 def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The place of the first largest element over axes, of the first NaN if there is one.
+    """The position of the first largest element over axes, of the first NaN if there is one.
 
     Args:
         x: The tensor.
         reduction_axes: The axes to search, all in the order of x when omitted. Over several ones
-            the place counts their elements in the order listed, the last axis fastest.
+            the position counts their elements in the order listed, the last axis fastest.
         out_axes: As for `sum`.
 
     Returns:
@@ -158,7 +165,7 @@ def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
 
 
 def argmin(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The place of the first smallest element over axes; otherwise as `argmax`."""
+    """The position of the first smallest element over axes; otherwise as `argmax`."""
     return _reduce("argmin", x, reduction_axes, out_axes)
 
 
@@ -185,7 +192,7 @@ def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) 
 
 
 def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """How many elements of x a reduction takes together; arguments and errors as for `sum`.
+    """The number of elements that a reduction over these axes folds; arguments as for `sum`.
 
     Returns:
         A tensor without axes; in promotion it behaves as a Python int.

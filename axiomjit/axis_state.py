@@ -1,8 +1,8 @@
 """The axis-graph door: variables, writes into tensors with storage, and operations in an order.
 
 Placeholders and variables are l-tensors: they name a storage that can be assigned to. What is
-computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tensor again (seed
-002_775121c96dbaf306.txt, "Tensors").
+computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tensor again (ngraph
+tensors, "Tensors").
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def variable(
     initial_value: Start = 0,
     layout: Layout | str | None = None,
 ) -> Tensor:
-    """An l-tensor that keeps its values between the calls of all computations of a transformer.
+    """A tensor with storage that keeps its values between calls of computations.
+
+    All computations of one transformer share them; `assign` and `x[...] = y` write them.
 
     Args:
         axes: Its axes; lengths may be assigned until it is first used.
@@ -57,7 +59,7 @@ def variable(
             What is between is never read or written.
 
     Returns:
-        A tensor with these axes (seed 002_775121c96dbaf306.txt, "Tensors").
+        A tensor with these axes (ngraph tensors, "Tensors").
 
     Raises:
         AxesError: an axis is listed twice.
@@ -101,7 +103,7 @@ def persistent_tensor(
 
 
 def temporary(axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Number = 0) -> Tensor:
-    """An l-tensor that is made anew in every run of a computation, filled with a number.
+    """A tensor with storage of its own in every run of a computation, filled with a number.
 
     Returns:
         A tensor with these axes.
@@ -114,7 +116,7 @@ def temporary(axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Num
 
 
 def value_of(x: Operand) -> Tensor:
-    """The value of x when it is first read in a run, whatever is written afterwards: a copy."""
+    """A copy of x as it is when a run first reads it; later writes do not change it."""
     return materialize(x)
 
 
@@ -148,7 +150,7 @@ def _check_kind(dtype: np.dtype[np.generic], tensor: Tensor, asked: str) -> None
 
 
 def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
-    """Write a value into a storage or a part of it, when a computation gets there.
+    """An operation that writes a value into a placeholder, a variable or a part of one.
 
     Args:
         lvalue: A placeholder or variable, or a view of one that shows each element once. The
@@ -157,11 +159,12 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
 
     Returns:
         A tensor with the axes and the new values of `lvalue`. A computation writes once however
-        often it uses this tensor (seed 002_775121c96dbaf306.txt, "Tensors").
+        often it uses this tensor (ngraph tensors, "Tensors").
 
     Raises:
         AxesError: the value has axes that `lvalue` has not.
-        GraphTypeError: `lvalue` is an r-tensor, or the value cannot be converted by 'same_kind'.
+        GraphTypeError: `lvalue` has no storage (it is computed), or the value cannot be converted
+            by 'same_kind'.
     """
     return _assigned(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}", False)[0]
 
@@ -217,7 +220,7 @@ def fill(x: Tensor, scalar: Number) -> Tensor:
 
 
 def sequential(ops: Iterable[Tensor]) -> Tensor:
-    """Operations one after the other: each reads what those before it have written.
+    """Run operations one after the other; each reads what those before it have written.
 
     Returns:
         A tensor with the axes and the value of the last one.
@@ -230,7 +233,7 @@ def sequential(ops: Iterable[Tensor]) -> Tensor:
 
 
 def doall(ops: Iterable[Tensor]) -> Tensor:
-    """All of the operations, in the order listed; as `sequential`."""
+    """Run all of the operations, in the order listed; the same as `sequential`."""
     return _in_order("doall", ops)
 
 
@@ -246,12 +249,13 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
 
 
 def materialize(x: Operand) -> Tensor:
-    """A copy that has storage, laid out as the loops that compute it walk.
+    """A copy of x in memory of its own, which one can assign to.
 
-    What reads it loads it instead of computing it again.
+    It lies in the order of the loops that compute it. What reads it loads it instead of computing
+    it again.
 
     Returns:
-        A tensor with the axes of x (seed 002_775121c96dbaf306.txt, "We can convert an r-tensor").
+        A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").
 
     Raises:
         GraphTypeError: x is an array without axes, or of the wrong kind.

@@ -20,7 +20,7 @@ from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, axis_map,
 
 
 def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:
-    """A part of a tensor, a view.
+    """A part of a tensor, as a view; `x[...]` takes fewer items, and axes by name.
 
     Args:
         x: The tensor.
@@ -29,8 +29,7 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Te
             its axis and any other one makes a new axis of the same class and roles.
 
     Returns:
-        The part (seed 002_775121c96dbaf306.txt, "SliceTensorDescription"); x itself where it is
-        the whole.
+        The part (ngraph tensors, "SliceTensorDescription"); x itself where it is the whole.
 
     Raises:
         AxesError: not one item per axis, an integer out of range, or axes that do not fit. What
@@ -64,7 +63,7 @@ axis_operators.install(part=_part)
 
 
 def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
-    """The part at an item (an integer or a slice) of one axis; as `x[{axis: item}]`.
+    """The part of x at an integer or slice along one axis: `x[{axis: item}]`.
 
     Returns:
         The part, a view.
@@ -149,7 +148,7 @@ def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
         axes: Axes that stand next to each other in x, in the order given; all when omitted.
 
     Returns:
-        A tensor whose new axis stands where the merged ones stood (seed 002_775121c96dbaf306.txt,
+        A tensor whose new axis stands where the merged ones stood (ngraph tensors,
         "FlattenTensorDescription"). The same axes in the same order make the same axis; one axis
         stays itself.
 
@@ -204,7 +203,7 @@ def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
 
 
 def unflatten(x: Operand) -> Tensor:
-    """The tensor with the axes back that were merged; the reverse of `flatten`.
+    """The tensor with merged axes split into those they were made of: the reverse of `flatten`.
 
     Returns:
         A view; x itself where no axis is a merged one.

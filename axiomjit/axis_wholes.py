@@ -18,6 +18,10 @@ from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, axis_map,
 def cumsum(x: Operand, axis: AxisName) -> Tensor:
     """The sums of the elements up to each position along an axis.
 
+    Args:
+        x: The tensor.
+        axis: One of its axes, or its name.
+
     Returns:
         A tensor with the axes of x; its dtype is that of x, int64 for bools and short integers.
 
@@ -44,6 +48,10 @@ def _running(
 def sort(x: Operand, axis: AxisName) -> Tensor:
     """The elements in rising order along an axis, NaN last.
 
+    Args:
+        x: The tensor.
+        axis: One of its axes, or its name.
+
     Returns:
         A tensor with the axes and dtype of x.
 
@@ -56,10 +64,10 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
 
 
 def argsort(x: Operand, axis: AxisName) -> Tensor:
-    """The positions along an axis that bring the elements into rising order; as `sort`.
+    """The positions that sort the elements along an axis; arguments and errors as for `sort`.
 
     Returns:
-        A tensor of int64 with the axes of x.
+        An int64 tensor with the axes of x.
     """
     tensor, along = _along("argsort", x, axis)
     return _like(tensor, wholes.in_order(ARGSORT, tensor.node, along))

@@ -1,4 +1,4 @@
-"""The axis-graph door: convolution and pooling by axes (seed 002, "Axes")."""
+"""The axis-graph door: convolution and pooling by axes (ngraph tensors, "Axes")."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def convolution(
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:
-    """The sums of products of a filter with the parts of a tensor over which it slides.
+    """The sums of products of a filter and the parts of x that it slides over.
 
     Each axis of the filter that x has is contracted, as in `dot`. Of the others one that shares a
     role with an axis of x slides over it; so does one of the same class, unless the lengths are
@@ -47,9 +47,9 @@ def convolution(
         x: The input.
         filter: The filter.
         strides: Steps from one place of the filter to the next, for all sliding axes or as a
-            dictionary from axis to number.
+            dictionary from axes, or names of axes of x, to numbers.
         padding: Zeros around x along sliding axes: a number for both sides, a pair (before,
-            after), or a dictionary from axis to these.
+            after), or a dictionary from axes or names to these.
         dilation: Steps in x from one element of the filter to the next; as `strides`.
         axes: The axes of the result in their order: those of x and the outputs by identity, one
             for each sliding axis, of its class or role or else in order; their lengths must fit.
@@ -60,9 +60,16 @@ def convolution(
         sliding ones.
 
     Raises:
-        AxesError: an axis has several partners, a setting or an axis does not fit, or the filter
-            is longer than the padded input.
+        AxesError: an axis has several partners, no axis of the filter slides, a setting or an axis
+            does not fit, or the filter is longer than the padded input.
         GraphTypeError: an operand is an array without axes, or a setting no integer.
+
+    Examples:
+        >>> role = aj.make_axis_role("row")
+        >>> x = aj.constant([1.0, 2, 4, 8], aj.make_axis(4, "row", roles=role))
+        >>> filter = aj.constant([1.0, 1.0], aj.make_axis(2, "window", roles=role))
+        >>> aj.convolution(x, filter, padding={"row": (1, 0)}).eval().values
+        array([ 1.,  3.,  6., 12.])
     """
     asked = f"convolution of {shown((x, filter))}"
     left, right = as_tensor(x, asked), as_tensor(filter, asked)
@@ -75,6 +82,13 @@ def convolution(
     _check_slides(left.axes, right.axes, met, slid, asked)
     windows = {axis: (own.dim, (own,)) for own, axis in slid.items()}
     slides = slides_over(windows, steps, ends, apart, asked)
+    return _named(_convolved(left, right, met, slides, slid, asked), axes, asked)
+
+
+def _convolved(
+    left: Tensor, right: Tensor, met: Pairs, slides: list[Slide], slid: Pairs, asked: str
+) -> Tensor:
+    """The sums of products over the axes that meet and the windows that slide."""
     zero = Scalar(left.dtype, left.dtype.type(0), False)
     seen = slide(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
     places = _places(slides)
@@ -90,7 +104,7 @@ def convolution(
     )
     extents = tuple(axis.dim for axis in (*labels, *met.values(), *slid))
     node = builder.contract(seen, right.node, maps, extents, len(labels))
-    return _named(labelled(node, labels, left, right), axes, asked)
+    return labelled(node, labels, left, right)
 
 
 def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
@@ -192,9 +206,10 @@ def pooling(
 
     Args:
         x: The tensor.
-        windows: For each sliding axis the length of the window, as a number or as an axis.
-        op: "max", "min", "sum" or "mean"; what is padded is none of the elements.
-        strides: As for `convolution`; when omitted windows stand side by side.
+        windows: For each sliding axis, or its name, the length of the window, as a number or as an
+            axis.
+        op: "max", "min", "sum" or "mean"; padding is not counted as elements.
+        strides: As for `convolution`; the lengths of the windows when omitted.
         padding: As for `convolution`; less than the window.
         dilation: As for `convolution`.
         axes: The axes of the result, as for `convolution`.
@@ -206,6 +221,11 @@ def pooling(
     Raises:
         AxesError: a foreign axis, an unknown operation, or a setting or axis that does not fit.
         GraphTypeError: x is an array without axes, or a setting no integer.
+
+    Examples:
+        >>> x = aj.constant([1.0, 2, 4, 8], aj.make_axis(4, "row"))
+        >>> aj.pooling(x, {"row": 2}).eval().values
+        array([2., 8.])
     """
     asked = f"pooling of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -227,21 +247,25 @@ def pooling(
     slides = slides_over(lengths, steps, ends, apart, asked)
     for one in slides:
         _check_padding(one, asked)
-    node = tensor.node
+    node = _folded(op, fold, tensor.node, dims, slides, asked)
+    labels = _result_labels(tensor.axes, {}, _places(slides), Axes())
+    return _named(labelled(node, labels, tensor), axes, asked)
+
+
+def _folded(
+    op: str, fold: Accumulator, node: Node, dims: list[int], slides: list[Slide], asked: str
+) -> Node:
+    """The windows of a node, each folded to one element."""
+    before, rank = node.dtype, len(node.shape)
     if op == "mean" and node.dtype.kind not in "fc" or node.dtype == HALF:
         node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
     filler = Scalar(node.dtype, node.dtype.type(fold.initial(node.dtype)), False)
-    rank = len(tensor.axes)
     within = range(rank, rank + len(slides))
     folded = builder.fold(fold, slide(node, dims, slides, filler, asked), within)
     if op == "mean":
         for d, one in zip(dims, slides, strict=True):
             folded = _divided(folded, d, _counted(one, asked))
-    if tensor.dtype == HALF:
-        folded = cast(folded, HALF)
-    places = _places(slides)
-    labels = Axes(places.get(axis, axis) for axis in tensor.axes)
-    return _named(labelled(folded, labels, tensor), axes, asked)
+    return cast(folded, HALF) if before == HALF else folded
 
 
 def _window(window: object, asked: str) -> tuple[Dim, tuple[Axis, ...]]:

@@ -19,6 +19,14 @@ class NamedArray(AxisMethods[Any]):
 
     It can stand wherever an expression takes a tensor, as a constant. Operators give tensors;
     methods and NumPy's functions give named arrays. `np.asarray` gives the array.
+
+    Examples:
+        >>> x = aj.NamedArray([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
+        >>> np.mean(x, axis="H").values
+        array([2.5, 3.5, 4.5])
+        >>> aj.jit(lambda x: x - x.max("W"))(x).values
+        array([[-2., -1.,  0.],
+               [-2., -1.,  0.]])
     """
 
     __slots__ = ("axes", "values")

@@ -1,4 +1,4 @@
-"""Windows that slide along axes, as views (seed 002, "Axes": the filter moves over some axes).
+"""Windows that slide along axes, as views (ngraph tensors, "Axes").
 
 Along a sliding axis element k of the window at place i is element `stride * i + dilation * k` of
 the padded tensor. What is folded over windows stores none of them.

@@ -1,4 +1,4 @@
-"""Axis and Axes: identity, lengths known later, list and set operators (seeds 000 and 001)."""
+"""Axis and Axes: identity, lengths known later, list and set operators (ngraph axes)."""
 
 import gc
 import subprocess

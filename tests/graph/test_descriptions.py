@@ -1,4 +1,4 @@
-"""Descriptions of tensors and views (seed 002): what is given, what is derived, what is refused."""
+"""Descriptions of tensors and views (ngraph tensors): what is given, what is derived, what is refused."""
 
 import copy
 import pickle
