@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from axiomjit import axis_operators, builder
 from axiomjit.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
+from axiomjit.axis_names import joined
 from axiomjit.axis_pairing import check_names, check_outer, product_pairs
 from axiomjit.errors import AxesError
 from axiomjit.index_maps import identity, permutation
@@ -23,8 +24,8 @@ from axiomjit.tensors import (
 def dot(x: Operand, y: Operand) -> Tensor:
     """The sum of products of x and y over the axes that both have; also written `x @ y`.
 
-    The order of axes does not matter (ngraph axes, "Dot operation"). Before that, an axis of x is
-    paired with the one of y at the next offset, so that `dot(x.T, x)` is the squared norm (ngraph
+    They are paired wherever they stand (ngraph axes, "Dot operation"). An axis of x that y has at
+    the next offset is paired with that one first, so that `dot(x.T, x)` is the squared norm (ngraph
     tensors, "Axes"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
 
     Returns:
@@ -156,8 +157,7 @@ axis_operators.install(axes_with_order=axes_with_order)
 
 def _reread(asked: str, tensor: Tensor, axes: Axes, fits: bool, remedy: str) -> Tensor:
     if not fits:
-        missing = ", ".join(map(str, tensor.axes - axes))
-        seen = f"axes {tensor.axes}, of which {missing} would be lost"
+        seen = f"axes {tensor.axes}, of which {joined(tensor.axes - axes)} would be lost"
         raise AxesError(f"{asked} to {axes}", seen, remedy, user_location())
     if axes == tensor.axes:
         return tensor

@@ -44,7 +44,12 @@ def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
 
 def listed(axes: Iterable[Axis]) -> str:
     """Axes with their lengths, as `[H=2, W=3]`."""
-    return f"[{', '.join(map(str, axes))}]"
+    return f"[{joined(axes)}]"
+
+
+def joined(axes: Iterable[Axis]) -> str:
+    """Axes with their lengths, as `H=2, W=3`."""
+    return ", ".join(map(str, axes))
 
 
 def _foreign(axes: Sequence[Axis], given: Axis) -> str:

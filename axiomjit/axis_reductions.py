@@ -11,6 +11,7 @@ from axiomjit import builder, numpy_table, wholes
 from axiomjit.axes import Axes, AxesOf, axes_of
 from axiomjit.axis_elementwise import apply
 from axiomjit.axis_functions import axes_with_order
+from axiomjit.axis_names import joined
 from axiomjit.dims import dim, product
 from axiomjit.errors import AxesError
 from axiomjit.graph import Node
@@ -239,7 +240,7 @@ def split_axes(
         reduced = whole - out
     both, neither = reduced & out, whole - (reduced | out)
     if both or neither:
-        listed = ", ".join(map(str, both or neither))
+        listed = joined(both or neither)
         raise AxesError(
             f"{asked} over {reduced}, leaving {out}",
             f"{listed} {'both reduced and left' if both else 'neither reduced nor left'}",

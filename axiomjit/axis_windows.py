@@ -79,7 +79,7 @@ def convolution(
     )
     named = {axis for s in (steps, ends, apart) if isinstance(s, Mapping) for axis in s}
     met, slid = _filter_pairs(left.axes, right.axes, named, asked)
-    _check_slides(left.axes, right.axes, met, slid, asked)
+    _check_slides(right.axes, met, slid, asked)
     windows = {axis: (own.dim, (own,)) for own, axis in slid.items()}
     slides = slides_over(windows, steps, ends, apart, asked)
     return _named(_convolved(left, right, met, slides, slid, asked), axes, asked)
@@ -131,7 +131,7 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
     return met, slid
 
 
-def _check_slides(inputs: Axes, own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
+def _check_slides(own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
     """Refuse a filter that does not move: it would be a plain product."""
     if slid:
         return

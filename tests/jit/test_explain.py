@@ -149,5 +149,5 @@ def test_a_compiled_function_shows_its_name_and_its_programs():
     double(np.ones(6))  # the same class of arguments
     assert repr(double) == "<jit double, 1 program>"
     double(np.ones((5, 7)))
-    double(axiomjit.NamedArray(np.ones(5), aj.make_axis(5)))
+    double(axiomjit.NamedArray(np.ones(5), axiomjit.make_axis(5)))
     assert repr(double) == "<jit double, 3 programs>"
