@@ -22,13 +22,10 @@ from axiomjit.tensors import Tensor, as_tensor, axis_extents, axis_map, labelled
 from axiomjit.tree import flatten, unflatten
 
 Options = Mapping[str, object]
+_NAMES: Final = ("sum", "prod", "max", "min", "any", "all", "mean", "std", "argmax", "argmin")
 _REDUCTIONS: Final[dict[Callable[..., Any], str]] = {
-    getattr(np, name): own
-    for own, names in {
-        **{n: (n,) for n in ("sum", "prod", "any", "all", "mean", "std", "argmax", "argmin")},
-        **{"max": ("max", "amax"), "min": ("min", "amin"), "variance": ("var",)},
-    }.items()
-    for name in names
+    **{getattr(np, name): name for name in _NAMES},
+    **{np.amax: "max", np.amin: "min", np.var: "variance"},
 }
 _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
     np.where: where,
@@ -131,16 +128,21 @@ def _with_positions(
     function: Callable[..., Any], positional: Any, named: Any, own: Axes, asked: str
 ) -> tuple[Any, Any]:
     """The arguments with positions for axes and names, where the parameter is called `axis`."""
+    if "axis" in named:
+        return positional, {**named, "axis": _places(own, named["axis"], asked)}
     try:
         bound = inspect.signature(function).bind(*positional, **named)
     except (TypeError, ValueError):  # no signature, or arguments that NumPy refuses itself
         return positional, named
-    axis = bound.arguments.get("axis")
-    if axis is not None:
-        places = tuple(own.index(one) for one in axes_at(own, axis, asked))
-        single = isinstance(axis, Axis | str)
-        bound.arguments["axis"] = places[0] if single else places
+    if "axis" in bound.arguments:
+        bound.arguments["axis"] = _places(own, bound.arguments["axis"], asked)
     return bound.args, bound.kwargs
+
+
+def _places(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None:
+    """The position of an axis, or the positions of several."""
+    places = tuple(own.index(one) for one in axes_at(own, axis, asked))
+    return None if axis is None else places[0] if isinstance(axis, Axis | str) else places
 
 
 def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:

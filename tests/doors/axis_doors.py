@@ -57,6 +57,8 @@ def methods():
 DOORS = {
     **reductions(),
     **methods(),
+    "np.concatenate": lambda x, a: np.concatenate([x.eval(), np.asarray(x)], axis=a),
+    "np.sort, by place": lambda x, a: np.sort(x.eval(), a),
     "x.sum out_axes": lambda x, a: x.sum(out_axes=a),
     "x.transpose": lambda x, a: x.transpose(CHANNEL, a, ROW),
     "array.transpose": lambda x, a: x.eval().transpose([CHANNEL, a, ROW]),
@@ -97,6 +99,8 @@ DOORS = {
     "axes -": lambda x, a: x.axes - [a],
     "axes &": lambda x, a: x.axes & [a, ROW],
 }
+NUMPYS_OWN = {*(f"np.{name}" for name in OF_VALUES), "np.concatenate", "np.sort, by place"}
+"""Functions of values, which refuse by themselves what is neither axis nor name."""
 NEW_ROW = aj.make_axis(1, "rows", roles=ROWS)
 
 SLIDING = {
