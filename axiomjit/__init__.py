@@ -10,6 +10,7 @@ _check_links()
 
 from axiomjit import axis_numpy as axis_numpy
 from axiomjit import descriptions as descriptions
+from axiomjit import errors as errors
 from axiomjit import transformers as transformers
 from axiomjit.axes import Axes, make_axes
 from axiomjit.axis import Axis, make_axis
@@ -33,6 +34,7 @@ from axiomjit.axis_nets import (
     cross_entropy_binary,
     cross_entropy_binary_inner,
     cross_entropy_multi,
+    relu,
     safelog,
     sigmoid,
     softmax,
@@ -51,8 +53,10 @@ from axiomjit.axis_reductions import (
     min,
     prod,
     squared_L2,
+    std,
     sum,
     tensor_size,
+    var,
     variance,
 )
 from axiomjit.axis_state import (
@@ -94,6 +98,8 @@ from axiomjit.error_functions import erf, erfc
 from axiomjit.jit import jit
 from axiomjit.named_arrays import NamedArray
 from axiomjit.tensors import Tensor, constant, placeholder
+
+__version__ = "0.1.0"
 
 __all__ = [
     "Axes",
@@ -153,6 +159,7 @@ __all__ = [
     "placeholder",
     "pooling",
     "prod",
+    "relu",
     "rename",
     "safelog",
     "sequential",
@@ -164,6 +171,7 @@ __all__ = [
     "squared_L2",
     "stack",
     "stats",
+    "std",
     "sum",
     "take",
     "temporary",
@@ -172,6 +180,7 @@ __all__ = [
     "unflatten",
     "uniform",
     "value_of",
+    "var",
     "variable",
     "variance",
     "where",
@@ -181,6 +190,12 @@ __all__ = [
 globals().update(_ELEMENTWISE)
 __all__ += list(_ELEMENTWISE)
 __all__.sort()
+
+
+def __dir__() -> list[str]:
+    """The public names, and the modules that users import; not the modules behind them."""
+    return [*__all__, "__version__", "descriptions", "errors", "transformers"]
+
 
 if _TYPE_CHECKING:
 

@@ -97,7 +97,7 @@ def statics_key(call: Call, forget: Forget | None = None) -> tuple[object, ...]:
 
 
 class ArgumentClass:
-    """What the call guard looks at in array arguments (design 3.9).
+    """What the call guard looks at in array arguments.
 
     Extents up to 4 are baked; larger ones are symbols, equal ones the same symbol. Strides of -1,
     0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower than scalar loads);

@@ -1,8 +1,8 @@
 """Axis: a label for one dimension, paired by identity, never by name or length.
 
-In graphs the length of an axis is symbolic (design 3.2). An axis that `make_axis` made owns one
-symbol, whose value may become known after the graph is built. Other axes follow from those: offset
-axes (seed 002, "Axes"), parts and padded axes, and axes merged of several.
+In graphs the length of an axis is symbolic. An axis that `make_axis` made owns one symbol, whose
+value may become known after the graph is built. Other axes follow from those: offset axes (ngraph
+tensors, "Axes"), parts and padded axes, and axes merged of several.
 """
 
 from __future__ import annotations
@@ -40,21 +40,23 @@ class Source(Record):
 
 
 class Axis:
-    """One dimension label; two axes are the same only if they are the same object.
+    """The label of one dimension; two axes are the same only if they are the same object.
 
-    Made by `make_axis` (seed 001_dbff47214f01994e.txt, "Axis and axes"). Python's `==` and `hash`
-    are those of the object.
+    Made by `make_axis` (ngraph axes, "Axis and axes"). Equal names or lengths do not make two axes
+    equal: `==` compares objects.
     """
 
     __slots__ = (
         *("__weakref__", "_duals", "_length", "_roles", "_source"),
-        *("axis_class", "dim", "docstring", "name"),
+        *("axis_class", "dim", "docstring", "name", "origin"),
     )
 
     name: Final[str | None]
     docstring: Final[str | None]
     axis_class: Final[AxisClass]
     dim: Final[Dim]
+    origin: Final[str | None]
+    """The user's "file:line" where the axis was made."""
 
     def __init__(
         self,
@@ -72,6 +74,7 @@ class Axis:
         self.dim = symbol(f"x{next(_numbers)}", ANY) if source is None else source.dim
         self._roles = checked_roles(roles)
         self._source: Final = source
+        self.origin = user_location()
         self._duals: WeakValueDictionary[int, Axis] | None = None
         self._length: int | None = None
         self.length = length
@@ -115,7 +118,7 @@ class Axis:
 
     @property
     def roles(self) -> tuple[AxisRole, ...]:
-        """Its roles, in the order in which they were given."""
+        """The roles of the axis, in the order in which they were given."""
         return self._roles
 
     def has_role(self, role: AxisRole) -> bool:
@@ -136,32 +139,32 @@ class Axis:
 
     @property
     def symbol(self) -> Symbol:
-        """The symbol that stands in graphs for the length of an axis that is its own root."""
+        """The symbol of the length in graphs, for an axis that `make_axis` made."""
         atom = self.dim.terms[0][0][0]
         assert isinstance(atom, Symbol)
         return atom
 
     @property
     def roots(self) -> tuple[Axis, ...]:
-        """The axes whose symbols the length is made of: mostly the axis itself."""
+        """The axes on whose lengths this one's depends; the axis itself if `make_axis` made it."""
         return (self,) if self._source is None else self._source.roots
 
     @property
     def parts(self) -> tuple[Axis, ...]:
-        """The axes that a merged axis is made of, offset as it is; none for others."""
+        """The axes that were merged into this one, with its offset; empty for other axes."""
         merged = self.primary._source
         whole = () if merged is None else merged.parts
         return tuple(part.get_dual(self.dual_offset) for part in whole)
 
     @property
     def primary(self) -> Axis:
-        """The axis of offset 0 that this one is an offset of: mostly the axis itself."""
+        """The axis of offset 0 from which this one is offset; itself where its offset is 0."""
         source = self._source
         return self if source is None or source.primary is None else source.primary
 
     @property
     def dual_offset(self) -> int:
-        """The offset of the axis from its primary one (seed 002, "Axes")."""
+        """The offset of the axis from its primary one (ngraph tensors, "Axes")."""
         return 0 if self._source is None else self._source.offset
 
     def get_dual(self, offset: int) -> Axis:
@@ -198,7 +201,7 @@ class Axis:
 
     @property
     def T(self) -> Axis:
-        """The transposed axis: offset k becomes -1 - k (seed 002, "Axes")."""
+        """The transposed axis: offset k becomes -1 - k (ngraph tensors, "Axes")."""
         return self.get_dual(-1 - 2 * self.dual_offset)
 
     def __str__(self) -> str:
@@ -212,7 +215,7 @@ class Axis:
 
 
 def _is_single(offset: object) -> bool:
-    """Whether what stands right of an axis is no list of axes, whose operators those are."""
+    """Whether `axis + offset` is meant; `axis + axes` is an operator of `Axes`."""
     return isinstance(offset, Axis | str | float) or not isinstance(offset, Iterable)
 
 
@@ -254,22 +257,30 @@ def make_axis(
     docstring: str | None = None,
     axis_class: AxisClass | None = None,
 ) -> Axis:
-    """A new axis, different from every other one.
+    """A new axis: a label for a dimension, different from every other axis.
 
     Args:
         length: Number of positions; may be assigned later as `axis.length`.
-        name: For people only; equal names do not make axes match.
+        name: What functions of a tensor find the axis by, and messages show. Axes of equal names
+            are different axes: operations do not pair them.
         roles: Tags made by `make_axis_role`; sharing one does not make axes match.
         docstring: What the axis stands for.
         axis_class: A class made by `make_axis_class`, a class of its own when omitted. Elementwise
             operations pair axes of one class and equal length.
 
     Returns:
-        The axis (seed 001_dbff47214f01994e.txt, "Axis and axes").
+        The axis (ngraph axes, "Axis and axes").
 
     Raises:
         AxesError: the length is negative.
-        GraphTypeError: the length is no integer, or a name, role or class is none.
+        GraphTypeError: the length is no integer, the name no text, or a role or class was not made
+            by its own function.
+
+    Examples:
+        >>> H = aj.make_axis(2, "height")
+        >>> x = aj.constant([1.0, 2.0], [H])
+        >>> aj.sum(x, "height").eval().item()
+        3.0
     """
     return Axis(length, name, roles, docstring, axis_class)
 

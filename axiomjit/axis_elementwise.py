@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from axiomjit import axis_operators, builder, dtypes, numpy_table
 from axiomjit.axes import Axes
-from axiomjit.axis_pairing import check_outer, common_order, matched
+from axiomjit.axis_pairing import check_names, check_outer, common_order, matched
 from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Node
 from axiomjit.origins import user_location
@@ -45,7 +45,9 @@ def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
     for tensor in tensors[1:]:
         label = matched(axes, tensor.axes, asked)
         check_outer(axes, tensor.axes, bool(axes & label), asked)
-        axes = common_order(axes, label)
+        whole = common_order(axes, label)
+        check_names(axes, label, whole, asked)
+        axes = whole
         labels.append(label)
     return axes, labels
 
@@ -106,14 +108,14 @@ def _binary(name: str, ufunc: np.ufunc) -> Function:
 def _function(name: str, ufunc: np.ufunc) -> Function:
     function = _unary(name, ufunc) if ufunc.nin == 1 else _binary(name, ufunc)
     function.__name__ = function.__qualname__ = name
-    of = "x" if ufunc.nin == 1 else "x and y, their axes paired"
-    function.__doc__ = f"""NumPy's `{name}` of each element of {of}.
+    of = "each element of x" if ufunc.nin == 1 else "x and y, element by element, paired by axes"
+    function.__doc__ = f"""NumPy's `{name}` of {of}.
 
     Returns:
         A tensor with the axes of x; of two operands with those of the one that has all axes, x
-        first, else those of x and then the other ones of y (seed 001_dbff47214f01994e.txt,
-        "Element-wise binary ops"). dtypes are NumPy's, Python numbers are weak; a given `dtype`
-        is that of the operands and of the result.
+        first, else those of x and then the other ones of y (ngraph axes, "Element-wise binary
+        ops"). dtypes are NumPy's, Python numbers are weak; a given `dtype` is that of the operands
+        and of the result.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
@@ -151,7 +153,7 @@ def astype(x: Operand, dtype: DTypeLike) -> Tensor:
 
 
 def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
-    """x where the condition holds, else y, element by element.
+    """Elements of x where the condition holds, else of y.
 
     Returns:
         A tensor with the axes of `condition`, x and y, combined in this order as `add` does.
@@ -165,7 +167,7 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
 
 
 def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
-    """x limited to `low` from below and `high` from above; None is no limit.
+    """Elements of x limited to the range from `low` to `high`; None is no limit.
 
     Returns:
         A tensor with the axes of x and of the limits, combined in this order as `add` does.
@@ -191,7 +193,7 @@ def _functions() -> dict[str, Function]:
     # Not dir(np): asking for each of its names loads f2py, testing and other modules (60 ms).
     ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
-    # The name that the graph of the seeds has for it.
+    # The name that ngraph has for it.
     return functions | {"floordivide": _function("floordivide", np.floor_divide)}
 
 

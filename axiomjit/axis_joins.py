@@ -1,20 +1,21 @@
 """The axis-graph door: tensors side by side - padded, stacked, concatenated, one-hot.
 
-The results are complex views (seed 002): what stands side by side is read where it lies.
+The results are complex views (ngraph tensors): what stands side by side is read where it lies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsIndex
 
 from axiomjit import builder, dtypes, wholes
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis import Axis, derived_axis
 from axiomjit.axis_functions import relabelled
+from axiomjit.axis_names import AxisName, axis_of
 from axiomjit.axis_pairing import matched
 from axiomjit.axis_slices import checked_integer
-from axiomjit.axis_views import place_of
+from axiomjit.axis_views import added_axis, place_of
 from axiomjit.dims import dim
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.graph import Node, Scalar
@@ -39,33 +40,44 @@ from axiomjit.tensors import (
 Padding = SupportsIndex | Sequence[SupportsIndex]
 
 
-def pad(x: Operand, paddings: Sequence[Padding], axes: AxesLike = None) -> Tensor:
+def pad(
+    x: Operand, paddings: Sequence[Padding] | Mapping[AxisName, Padding], axes: NewAxes = None
+) -> Tensor:
     """The tensor with zeros before and after it along its axes.
 
     Args:
         x: The tensor.
         paddings: For each axis how many zeros stand before and after it, as a pair, or as one
-            number for both sides.
+            number for both sides; or a dictionary from axes or their names to these.
         axes: The axes of the result, whose lengths must fit; when omitted an axis that is not
             padded is kept, and any other one becomes a new axis of the same class and roles.
 
     Returns:
-        A complex view (seed 002_775121c96dbaf306.txt, "PadTensorDescription"): nothing is copied
-        where an elementwise operation or a reduction reads it.
+        A view of several tensors (ngraph tensors, "PadTensorDescription"): elementwise operations
+        and reductions read it in place, nothing is copied.
 
     Raises:
         AxesError: not one padding per axis, a negative one, or axes that do not fit.
         GraphTypeError: a padding is no integer.
+
+    Examples:
+        >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
+        >>> aj.pad(x, {"W": (1, 0)}).eval().values
+        array([[0., 1., 1., 1.],
+               [0., 1., 1., 1.]])
     """
     asked = f"pad of {shown((x,))}"
     tensor = as_tensor(x, asked)
+    if isinstance(paddings, Mapping):
+        named = by_axis(tensor.axes, paddings, asked)
+        paddings = [named.get(axis, 0) for axis in tensor.axes]
     given = paddings if isinstance(paddings, Iterable) else [paddings]
     pairs = [padding_pair(padding, asked) for padding in given]
     if len(pairs) != len(tensor.axes):
         raise AxesError(
             asked,
             f"{len(pairs)} paddings for axes {tensor.axes}",
-            "give one padding per axis: a number, or (before, after)",
+            "give one padding per axis: a number, or (before, after); or {axis: padding}",
             user_location(),
         )
     node, labels = tensor.node, list(tensor.axes)
@@ -76,7 +88,7 @@ def pad(x: Operand, paddings: Sequence[Padding], axes: AxesLike = None) -> Tenso
             node = concatenate([ends[0], node, ends[1]], d)
             labels[d] = derived_axis(axis, axis.dim + (before + after))
     seen = tensor if node is tensor.node else labelled(node, Axes(labels), tensor)
-    return seen if axes is None else relabelled(seen, make_axes(axes), asked)
+    return seen if axes is None else relabelled(seen, new_axes(seen.axes, axes, asked), asked)
 
 
 def padding_pair(padding: object, asked: str) -> tuple[int, int]:
@@ -99,7 +111,7 @@ def padding_pair(padding: object, asked: str) -> tuple[int, int]:
 
 
 def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
-    """Tensors of the same axes, one at each position of a new axis.
+    """Tensors of the same axes joined along a new axis, one at each of its positions.
 
     Args:
         xs: The tensors; their axes are brought to the order of the first one's.
@@ -107,14 +119,14 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
         pos: Where it stands among the axes of the result; negative positions count from the end.
 
     Returns:
-        A complex view in the dtype that holds all of them.
+        A tensor of the dtype that holds all of them; each is read where it lies.
 
     Raises:
         AxesError: no tensors, other axes, or an axis of another length.
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
     tensors, asked = _listed("stack", xs)
-    first, (new,) = tensors[0].axes, make_axes([axis])
+    first, new = tensors[0].axes, added_axis(axis, asked)
     at = place_of(pos, len(first) + 1, asked)
     nodes = []
     for tensor, node in zip(tensors, _in_common_dtype(tensors), strict=True):
@@ -135,17 +147,17 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     return labelled(node, result, *tensors)
 
 
-def concat_along_axis(xs: Iterable[Operand], axis: Axis) -> Tensor:
-    """Tensors that follow each other along an axis.
+def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
+    """Tensors joined one after the other along an axis.
 
     Args:
         xs: The tensors; their axes are brought to the order of the first one's.
-        axis: An axis of the first one. The others have it too, or instead of it another one of
-            its class or with one of its roles.
+        axis: An axis of the first one, or its name. The others have it too, or instead of it
+            another one of its class or with one of its roles.
 
     Returns:
-        A complex view in the dtype that holds all of them. Its axis is a new one with the class
-        and roles of `axis`; a single tensor comes back as it is.
+        A tensor of the dtype that holds all of them; each is read where it lies. Its axis is a new
+        one with the class and roles of `axis`; a single tensor comes back as it is.
 
     Raises:
         AxesError: no tensors, or axes that do not fit.
@@ -153,6 +165,7 @@ def concat_along_axis(xs: Iterable[Operand], axis: Axis) -> Tensor:
     """
     tensors, asked = _listed("concat_along_axis", xs)
     first = tensors[0].axes
+    axis = axis_of(first, axis, asked)
     at, rest = first.index(axis), first - axis
     if len(tensors) == 1:
         return tensors[0]
@@ -202,7 +215,7 @@ def _in_common_dtype(tensors: Sequence[Tensor]) -> list[Node]:
 
 
 def one_hot(x: Operand, axis: Axis) -> Tensor:
-    """Whether an element of x is the position along a new axis, which comes first.
+    """True where the position along a new axis, which comes first, is the element of x.
 
     Returns:
         A tensor of bools with `axis` and then the axes of x. An element that is no position of
@@ -213,7 +226,7 @@ def one_hot(x: Operand, axis: Axis) -> Tensor:
         GraphTypeError: the elements of x are no integers.
     """
     asked = f"one_hot of {shown((x,))}"
-    tensor, (new,) = as_tensor(x, asked), make_axes([axis])
+    tensor, new = as_tensor(x, asked), added_axis(axis, asked)
     if new in tensor.axes:
         seen = f"axes {tensor.axes}"
         raise AxesError(f"{asked} along {new}", seen, "give another axis", user_location())

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis import Axis, derived_axis, make_axis
-from axiomjit.axis_functions import axes_with_order, broadcast, cast_axes
+from axiomjit.axis_functions import axes_with_order, broadcast, cast_axes, relabelled
+from axiomjit.axis_names import AxisName
 from axiomjit.axis_tags import AxisRole
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.origins import user_location
 from axiomjit.tensors import Operand, Tensor, as_tensor, shown
 
 
-def rename(x: Operand, names: Mapping[Axis | str, Axis | str]) -> Tensor:
-    """The same values, some axes under other labels.
+def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
+    """The tensor with new names for some of its axes, or other axes in their place.
 
     Args:
         x: The tensor.
@@ -27,20 +28,23 @@ def rename(x: Operand, names: Mapping[Axis | str, Axis | str]) -> Tensor:
     Raises:
         AxesError: x has no such axis or several, two axes become one, or lengths differ.
         GraphTypeError: what is mapped is neither an axis nor a name.
+
+    Examples:
+        >>> x = aj.constant([1.0, 2.0], aj.make_axes({"H": 2}))
+        >>> aj.rename(x, {"H": "rows"})
+        f8[rows=2]
     """
     asked = f"rename of {shown((x,))}"
     tensor = as_tensor(x, asked)
     new: dict[Axis, Axis] = {}
-    for old, label in names.items():
-        for key in (old, label):
-            if not isinstance(key, Axis | str):
-                seen = f"a {type(key).__name__}"
-                remedy = "map axes, or their names, to axes or names"
-                raise GraphTypeError(asked, seen, remedy, user_location())
-        axis = tensor.axes.get_by_names(old)[0] if isinstance(old, str) else old
-        tensor.axes.index(axis)
+    for axis, label in by_axis(tensor.axes, names, asked).items():
+        if not isinstance(label, Axis | str):
+            seen = f"{label!r} of type {type(label).__name__} for {axis}"
+            remedy = "map axes, or their names, to axes or names"
+            raise GraphTypeError(asked, seen, remedy, user_location())
         new[axis] = derived_axis(axis, axis.dim, name=label) if isinstance(label, str) else label
-    return cast_axes(tensor, _distinct(asked, [new.get(axis, axis) for axis in tensor.axes]))
+    labels = _distinct(asked, [new.get(axis, axis) for axis in tensor.axes])
+    return relabelled(tensor, labels, asked)
 
 
 def _distinct(asked: str, labels: list[Axis]) -> Axes:
@@ -51,8 +55,8 @@ def _distinct(asked: str, labels: list[Axis]) -> Axes:
     raise AxesError(asked, seen, "give each axis a label of its own", user_location())
 
 
-def cast_role(x: Operand, axes: AxesLike) -> Tensor:
-    """The same values under axes with the roles of others, paired by position.
+def cast_role(x: Operand, axes: NewAxes) -> Tensor:
+    """The tensor with the roles of other axes on its own, by position.
 
     Returns:
         A tensor with the same lengths. An axis that has those roles already stays; another
@@ -63,7 +67,8 @@ def cast_role(x: Operand, axes: AxesLike) -> Tensor:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     asked = f"cast_role of {shown((x,))}"
-    tensor, partners = as_tensor(x, asked), make_axes(axes)
+    tensor = as_tensor(x, asked)
+    partners = new_axes(tensor.axes, axes, asked)
     if len(partners) != len(tensor.axes):
         raise AxesError(
             f"{asked} to {partners}",
@@ -76,7 +81,7 @@ def cast_role(x: Operand, axes: AxesLike) -> Tensor:
 
 
 def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
-    """The same values, axes of some roles under new axes of other roles.
+    """The tensor with roles of its axes replaced by other roles.
 
     Returns:
         A tensor with the same lengths, names and classes; axes without such a role stay.
@@ -111,10 +116,10 @@ def _with_roles(axis: Axis, roles: Iterable[AxisRole], name: str | None) -> Axis
 
 
 def axes_with_role_order(x: Operand, roles: Iterable[AxisRole]) -> Tensor:
-    """The tensor with its axes in the order of roles, and length 1 for roles that it lacks.
+    """The tensor with one axis per role, in the order of the roles.
 
     Returns:
-        A tensor with one axis per role, new ones where x has none of the role.
+        A tensor with a new axis of length 1 for each role that no axis of x has.
 
     Raises:
         AxesError: two axes have one role, or an axis has none of the roles.

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from axiomjit import axis_reductions
-from axiomjit.axes import AxesLike
+from axiomjit.axes import AxesOf
 from axiomjit.axis_elementwise import apply
 from axiomjit.errors import AxesError
 from axiomjit.origins import user_location
@@ -26,8 +26,20 @@ def sigmoid(x: Operand) -> Tensor:
     return apply(np.divide, 1, apply(np.exp, apply(np.negative, x)) + 1)
 
 
+def relu(x: Operand) -> Tensor:
+    """The larger of each element of x and 0.
+
+    Returns:
+        A tensor with the axes and the dtype of x; NaN stays NaN.
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return apply(np.maximum, x, 0, name="relu")
+
+
 def safelog(x: Operand, limit: float = -50.0) -> Tensor:
-    """log(x) of each element, `limit` where x is smaller than exp(limit), also below zero.
+    """log(x) of each element, but at least `limit`, also where x is zero or negative.
 
     Returns:
         A tensor with the axes of x.
@@ -38,12 +50,12 @@ def safelog(x: Operand, limit: float = -50.0) -> Tensor:
     return apply(np.log, apply(np.maximum, x, math.exp(limit)))
 
 
-def softmax(x: Operand, normalization_axes: AxesLike = None) -> Tensor:
-    """exp(x), divided by its sum over axes; their largest element is subtracted before.
+def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
+    """exp(x) divided by its sum over axes, computed without overflow.
 
     Args:
         x: The tensor.
-        normalization_axes: Along which the result sums to 1; all axes when omitted.
+        normalization_axes: Axes, or their names, over which the result sums to 1; all when omitted.
 
     Returns:
         A tensor with the axes of x.
@@ -51,15 +63,20 @@ def softmax(x: Operand, normalization_axes: AxesLike = None) -> Tensor:
     Raises:
         AxesError: an axis is foreign or repeated, or has length 0.
         GraphTypeError: x is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> x = aj.constant([[0.0, 0.0], [0.0, 9.0]], aj.make_axes({"batch": 2, "class": 2}))
+        >>> aj.softmax(x, "class").sum("class").eval().values
+        array([1., 1.])
     """
     tensor = as_tensor(x, f"softmax of {shown((x,))}")
-    axes, _ = axis_reductions.split_axes("softmax", tensor.axes, normalization_axes, None)
+    axes, _ = axis_reductions.split_axes("softmax", tensor, normalization_axes, None)
     powers = apply(np.exp, tensor - axis_reductions.max(tensor, axes))
     return powers / axis_reductions.sum(powers, axes)
 
 
 def cross_entropy_multi(
-    y: Operand, t: Operand, usebits: bool = False, out_axes: AxesLike = None
+    y: Operand, t: Operand, usebits: bool = False, out_axes: AxesOf = None
 ) -> Tensor:
     """The cross entropy of distributions y with targets t, -sum(t * log(y)).
 
@@ -89,7 +106,7 @@ def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
     return -(safelog(left) * right + safelog(1 - left) * (1 - right))
 
 
-def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesLike = None) -> Tensor:
+def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Tensor:
     """The sum of `cross_entropy_binary_inner` over all axes but `out_axes`; errors as there."""
     return axis_reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)
 

@@ -5,13 +5,14 @@ Of named arrays alone they give named arrays, with a tensor among the operands a
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 import numpy as np
 
 from axiomjit import axis_operators, axis_reductions, builder
-from axiomjit.axes import AxesLike
+from axiomjit.axes import Axes, AxesOf, axes_at
 from axiomjit.axis import Axis
 from axiomjit.axis_elementwise import UFUNCS, apply, clip, paired, where
 from axiomjit.errors import UnsupportedError
@@ -21,19 +22,10 @@ from axiomjit.tensors import Tensor, as_tensor, axis_extents, axis_map, labelled
 from axiomjit.tree import flatten, unflatten
 
 Options = Mapping[str, object]
-_REDUCTIONS: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
-    np.sum: axis_reductions.sum,
-    np.prod: axis_reductions.prod,
-    np.max: axis_reductions.max,
-    np.amax: axis_reductions.max,
-    np.min: axis_reductions.min,
-    np.amin: axis_reductions.min,
-    np.any: axis_reductions.any,
-    np.all: axis_reductions.all,
-    np.mean: axis_reductions.mean,
-    np.var: axis_reductions.variance,
-    np.argmax: axis_reductions.argmax,
-    np.argmin: axis_reductions.argmin,
+_NAMES: Final = ("sum", "prod", "max", "min", "any", "all", "mean", "std", "argmax", "argmin")
+_REDUCTIONS: Final[dict[Callable[..., Any], str]] = {
+    **{getattr(np, name): name for name in _NAMES},
+    **{np.amax: "max", np.amin: "min", np.var: "variance"},
 }
 _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
     np.where: where,
@@ -44,6 +36,7 @@ _PRODUCTS: Final = frozenset(
     {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
 )
 """Whose pairs of dimensions are others than those of axes."""
+_OWN: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
 
 
 def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: Options) -> object:
@@ -55,9 +48,15 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
         raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc in UFUNCS:
         return _held(apply(ufunc, *operands), operands)
+    if ufunc is np.matmul:
+        for value in operands:
+            as_tensor(value, asked)  # which refuses arrays without axes
+        remedy = "write x @ y or dot(x, y), which pair the axes that both have"
+        seen = "a product that pairs dimensions by position"
+        raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc.signature is not None or any(isinstance(value, Tensor) for value in operands):
         seen = "a function outside the table of primitives"
-        remedy = "apply it to values: x.eval(), or results of a computation; for @ call dot(x, y)"
+        remedy = "apply it to values: x.eval(), or results of a computation"
         raise UnsupportedError(asked, seen, remedy, user_location())
     tensors = [as_tensor(value, asked) for value in operands]
     axes, labels = paired(tensors, asked)
@@ -78,17 +77,31 @@ def _function(
     asked = f"np.{function.__name__} of {shown(operands[:1])}"
     if function in _REDUCTIONS:
         named = dict(zip(("x", "axis"), operands, strict=False)) | dict(options)
-        if named.keys() <= {"x", "a", "axis"} and len(operands) <= 2:
-            tensor = as_tensor(named["x"] if "x" in named else named["a"], asked)
-            axes = _named_axes(tensor, named.get("axis"))
-            return _held(_REDUCTIONS[function](tensor, axes), operands)
+        x = named.pop("x") if "x" in named else named.pop("a")
+        if len(operands) <= 2:
+            axis = named.pop("axis", None)
+            return _reduced(_REDUCTIONS[function], x, axis, None, named, asked)
     elif function in _ELEMENTWISE and not options:
         return _held(_ELEMENTWISE[function](*operands), operands)
     elif function not in _PRODUCTS:
         return _of_values(function, operands, options, asked)
     seen = f"it is called with {', '.join(options)}" if options else "it has no form for named axes"
-    remedy = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
-    raise UnsupportedError(asked, seen, remedy, user_location())
+    raise UnsupportedError(asked, seen, _OWN, user_location())
+
+
+def _reduced(
+    name: str, x: Any, axis: object, out_axes: AxesOf, options: Options, asked: str
+) -> Tensor | NamedArray:
+    """A reduction over axes, of a named array a named array."""
+    if options:
+        remedy = _OWN
+        if "keepdims" in options:
+            remedy = "leave keepdims out: axes are paired wherever they stand, none need be kept"
+        seen = f"it is called with {', '.join(options)}"
+        raise UnsupportedError(asked, seen, remedy, user_location())
+    tensor = as_tensor(x, asked)
+    axes = None if axis is None else axes_at(tensor.axes, axis, asked)
+    return _held(getattr(axis_reductions, name)(tensor, axes, out_axes), (x,))
 
 
 def _of_values(
@@ -96,7 +109,7 @@ def _of_values(
 ) -> object:
     """Any other function, of the arrays behind operands that have the same axes.
 
-    Its results have no axes.
+    Its results have no axes. An `axis` argument may be an Axis or a name, as for reductions.
     """
     leaves, structure = flatten((operands, options))
     axes = [leaf.axes for leaf in leaves if isinstance(leaf, Tensor | NamedArray)]
@@ -106,15 +119,30 @@ def _of_values(
         raise UnsupportedError(asked, seen, remedy, user_location())
     arrays = (np.asarray(v) if isinstance(v, Tensor | NamedArray) else v for v in leaves)
     positional, named = cast(tuple[Any, Any], unflatten(structure, arrays))
+    if any(isinstance(leaf, Axis | str) for leaf in leaves):
+        positional, named = _with_positions(function, positional, named, axes[0], asked)
     return function(*positional, **named)
 
 
-def _named_axes(tensor: Tensor, axis: Any) -> AxesLike:
-    """The axes that an `axis` argument means: axes themselves, or their positions."""
-    if axis is None:
-        return None
-    listed = axis if isinstance(axis, Iterable) else [axis]
-    return [one if isinstance(one, Axis) else tensor.axes[one] for one in listed]
+def _with_positions(
+    function: Callable[..., Any], positional: Any, named: Any, own: Axes, asked: str
+) -> tuple[Any, Any]:
+    """The arguments with positions for axes and names, where the parameter is called `axis`."""
+    if "axis" in named:
+        return positional, {**named, "axis": _places(own, named["axis"], asked)}
+    try:
+        bound = inspect.signature(function).bind(*positional, **named)
+    except (TypeError, ValueError):  # no signature, or arguments that NumPy refuses itself
+        return positional, named
+    if "axis" in bound.arguments:
+        bound.arguments["axis"] = _places(own, bound.arguments["axis"], asked)
+    return bound.args, bound.kwargs
+
+
+def _places(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None:
+    """The position of an axis, or the positions of several."""
+    places = tuple(own.index(one) for one in axes_at(own, axis, asked))
+    return None if axis is None else places[0] if isinstance(axis, Axis | str) else places
 
 
 def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
@@ -123,4 +151,4 @@ def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
     return result if lazy else result.eval()
 
 
-axis_operators.install(ufunc=_ufunc, function=_function)
+axis_operators.install(ufunc=_ufunc, function=_function, reduce=_reduced)

@@ -136,6 +136,12 @@ class AxisOperand(Generic[Result]):
     def __rrshift__(self, other: object) -> Result:
         return self._apply("right_shift", other, self)
 
+    def __matmul__(self, other: object) -> Result:
+        return self._apply("dot", self, other)
+
+    def __rmatmul__(self, other: object) -> Result:
+        return self._apply("dot", other, self)
+
     def __neg__(self) -> Result:
         return self._apply("negative", self)
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from axiomjit.axes import Axes
 from axiomjit.axis import Axis
+from axiomjit.axis_names import with_origin
 from axiomjit.config import config
-from axiomjit.errors import AxesError, OuterProductWarning
+from axiomjit.errors import AxesError, OuterProductWarning, SameNameWarning
 from axiomjit.origins import user_location, warn
+
+_warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
+"""Places, and places where two axes of one name were made, of which there was a warning."""
 
 
 def common_order(left: Axes, right: Axes) -> Axes:
-    """Axes of an elementwise result: the three rules of seed 001_dbff47214f01994e.txt."""
+    """Axes of an elementwise result: the three rules of ngraph axes."""
     if left.is_super_set(right):
         return left
     return right if right.is_super_set(left) else left + (right - left)
@@ -21,8 +26,8 @@ def common_order(left: Axes, right: Axes) -> Axes:
 def matched(left: Axes, right: Axes, asked: str) -> Axes:
     """`right` with the axis of `left` in place of each one that is paired by class.
 
-    Identity pairs first. Of the axes left, two are paired that have one class, one offset and
-    equal lengths (seed 002, "Axes").
+    Identity pairs first. Of the axes left, two are paired that have one class, one offset and equal
+    lengths (ngraph tensors, "Axes").
 
     Raises:
         AxesError: an axis has two candidates, or the length of one is unknown.
@@ -64,8 +69,8 @@ def _refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
 def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
     """The axes that meet in `dot`, in the order of the left ones.
 
-    First each left axis with the right one at the next offset (seed 002, "Axes"), then, of those
-    that are left, equal axes (seed 001_dbff47214f01994e.txt, "Dot operation").
+    First each left axis with the right one at the next offset (ngraph tensors, "Axes"), then, of
+    those that are left, equal axes (ngraph axes, "Dot operation").
     """
     pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
     rest = right - pairs.values()
@@ -86,3 +91,24 @@ def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
     if config.outer == "error":
         raise AxesError(asked, seen, remedy, user_location())
     warn(f"{asked}: {seen}; {remedy}", OuterProductWarning)
+
+
+def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
+    """Warn, once per place and pair, of a result with two axes of one name.
+
+    They are different axes, so they were not paired, and the result has an element for each pair
+    of their positions. Axes that one operand has both of are meant.
+    """
+    mine, theirs = (left - right) & result, (right - left) & result
+    for axis in theirs:
+        twins = [a for a in mine if a.name is not None and a.name == axis.name]
+        for twin in twins:
+            key = user_location(), twin.origin, axis.origin
+            if key not in _warned:
+                warn(
+                    f"{asked}: the result has two different axes called {axis.name!r}: "
+                    f"{with_origin(twin)} and {with_origin(axis)}. If they are the same, use one "
+                    "Axis for both, or cast_axes(x, axes); if not, rename(x, names) one of them",
+                    SameNameWarning,
+                )
+                _warned.add(key)

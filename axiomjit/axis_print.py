@@ -14,7 +14,7 @@ from axiomjit.wholes import stored
 
 
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
-    """The same tensor, printed in every run that computes it.
+    """The tensor x, whose values are printed whenever a computation computes them.
 
     Args:
         x: The tensor.

@@ -24,7 +24,7 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
         high: The end of the range, or a tensor of them.
 
     Returns:
-        A tensor that has other values in every run; within one run it has one value.
+        A tensor whose values are drawn anew in every run, once per run.
 
     Raises:
         AxesError: axes could be paired in several ways.
@@ -44,7 +44,7 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
         scale: The standard deviation, or a tensor of them.
 
     Returns:
-        A tensor that has other values in every run; within one run it has one value.
+        A tensor whose values are drawn anew in every run, once per run.
 
     Raises:
         AxesError: axes could be paired in several ways.

@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit import builder, numpy_table, wholes
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, AxesOf, axes_of
 from axiomjit.axis_elementwise import apply
 from axiomjit.axis_functions import axes_with_order
+from axiomjit.axis_names import joined
 from axiomjit.dims import dim, product
 from axiomjit.errors import AxesError
 from axiomjit.graph import Node
@@ -48,39 +49,49 @@ _FOLDS: Final[dict[str, Fold]] = {
     "all": _numpys(np.all),
     "mean": _numpys(np.mean),
     "variance": _numpys(np.var),
+    "std": _numpys(np.std),
     "argmax": _choosing(ARGMAX),
     "argmin": _choosing(ARGMIN),
+    "squared_L2": _numpys(np.sum),
+    "L1_norm": _numpys(np.sum),
 }
 _NEED_ELEMENTS: Final = ("max", "min", "argmax", "argmin")
 
 
-def sum(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum over axes.
 
     Args:
         x: The tensor.
-        reduction_axes: The axes to reduce, in any order: none for `[]`, all when omitted, those
-            not in `out_axes` when that is given.
+        reduction_axes: The axes to reduce, themselves or by their names, in any order: none for
+            `[]`, all when omitted, those not in `out_axes` when that is given.
         out_axes: The axes of the result, in their order; when omitted those that are left, in
             the order of x.
 
     Returns:
-        A tensor with the axes that are left (seed 001_dbff47214f01994e.txt, "Axes reduction").
-        Integers are summed in 64 bits, bools are counted.
+        A tensor with the axes that are left (ngraph axes, "Axes reduction"). Integers are summed in
+        64 bits, bools are counted.
 
     Raises:
         AxesError: an axis is foreign or repeated, or neither reduced nor left.
         GraphTypeError: x is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"batch": 2, "channel": 3}))
+        >>> aj.sum(x, "batch")
+        f8[channel=3]
+        >>> aj.sum(x, "batch").eval().values
+        array([2., 2., 2.])
     """
     return _reduce("sum", x, reduction_axes, out_axes)
 
 
-def prod(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def prod(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The product over axes; arguments, dtypes and errors as for `sum`."""
     return _reduce("prod", x, reduction_axes, out_axes)
 
 
-def max(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def max(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The largest element over axes, NaN if there is one; arguments and errors as for `sum`.
 
     Returns:
@@ -92,22 +103,22 @@ def max(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
     return _reduce("max", x, reduction_axes, out_axes)
 
 
-def min(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def min(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The smallest element over axes, NaN if there is one; arguments and errors as for `max`."""
     return _reduce("min", x, reduction_axes, out_axes)
 
 
-def any(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
-    """Whether an element over axes is not 0, as bool; arguments and errors as for `sum`."""
+def any(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """True where any element over axes is not 0; arguments and errors as for `sum`."""
     return _reduce("any", x, reduction_axes, out_axes)
 
 
-def all(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
-    """Whether no element over axes is 0, as bool; arguments and errors as for `sum`."""
+def all(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """True where all elements over axes are not 0; arguments and errors as for `sum`."""
     return _reduce("all", x, reduction_axes, out_axes)
 
 
-def mean(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def mean(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The mean over axes; arguments and errors as for `sum`.
 
     Returns:
@@ -116,7 +127,7 @@ def mean(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None)
     return _reduce("mean", x, reduction_axes, out_axes)
 
 
-def variance(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The mean squared distance from the mean over axes; arguments and errors as for `sum`.
 
     Returns:
@@ -125,13 +136,23 @@ def variance(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = N
     return _reduce("variance", x, reduction_axes, out_axes)
 
 
-def argmax(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
-    """The place of the first largest element over axes, of the first NaN if there is one.
+def var(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The mean squared distance from the mean over axes: NumPy's name for `variance`."""
+    return variance(x, reduction_axes, out_axes)
+
+
+def std(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The square root of the variance over axes; arguments, dtype and errors as `variance`."""
+    return _reduce("std", x, reduction_axes, out_axes)
+
+
+def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The position of the first largest element over axes, of the first NaN if there is one.
 
     Args:
         x: The tensor.
         reduction_axes: The axes to search, all in the order of x when omitted. Over several ones
-            the place counts their elements in the order listed, the last axis fastest.
+            the position counts their elements in the order listed, the last axis fastest.
         out_axes: As for `sum`.
 
     Returns:
@@ -144,49 +165,49 @@ def argmax(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = Non
     return _reduce("argmax", x, reduction_axes, out_axes)
 
 
-def argmin(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
-    """The place of the first smallest element over axes; otherwise as `argmax`."""
+def argmin(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The position of the first smallest element over axes; otherwise as `argmax`."""
     return _reduce("argmin", x, reduction_axes, out_axes)
 
 
-def squared_L2(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum of squares over axes; arguments and errors as for `sum`."""
     tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
     squares = apply(np.square, tensor.real)
     if tensor.dtype.kind == "c":
         squares = squares + apply(np.square, tensor.imag)
-    return _reduce("sum", squares, reduction_axes, out_axes)
+    return _reduce("squared_L2", squares, reduction_axes, out_axes)
 
 
 def L2_norm(
-    x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None, eps: float = 0.0
+    x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None, eps: float = 0.0
 ) -> Tensor:
     """The square root of the sum of squares and `eps`; arguments and errors as for `sum`."""
     squared = squared_L2(x, reduction_axes, out_axes)
     return apply(np.sqrt, squared + eps if eps else squared)
 
 
-def L1_norm(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
+def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum of absolute values over axes; arguments and errors as for `sum`."""
-    return _reduce("sum", apply(np.absolute, x), reduction_axes, out_axes)
+    return _reduce("L1_norm", apply(np.absolute, x), reduction_axes, out_axes)
 
 
-def tensor_size(x: Operand, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Tensor:
-    """How many elements of x a reduction takes together; arguments and errors as for `sum`.
+def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The number of elements that a reduction over these axes folds; arguments as for `sum`.
 
     Returns:
         A tensor without axes; in promotion it behaves as a Python int.
     """
     tensor = as_tensor(x, f"tensor_size of {shown((x,))}")
-    reduced, _ = split_axes("tensor_size", tensor.axes, reduction_axes, out_axes)
+    reduced, _ = split_axes("tensor_size", tensor, reduction_axes, out_axes)
     count = builder.as_node(product(axis_extents(reduced)), "tensor_size")
     return labelled(count, Axes(), tensor)
 
 
-def _reduce(name: str, x: Operand, reduction_axes: AxesLike, out_axes: AxesLike) -> Tensor:
+def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> Tensor:
     tensor = as_tensor(x, f"{name} of {shown((x,))}")
     whole = tensor.axes
-    reduced, out = split_axes(name, whole, reduction_axes, out_axes)
+    reduced, out = split_axes(name, tensor, reduction_axes, out_axes)
     node = _FOLDS[name](tensor.node, [whole.index(axis) for axis in reduced])
     if name in _NEED_ELEMENTS:
         _require_elements(name, node, reduced)
@@ -205,22 +226,25 @@ def _require_elements(name: str, node: Node, reduced: Axes) -> None:
 
 
 def split_axes(
-    name: str, whole: Axes, reduction_axes: AxesLike, out_axes: AxesLike
+    name: str, tensor: Tensor, reduction_axes: AxesOf, out_axes: AxesOf
 ) -> tuple[Axes, Axes]:
     """The axes to reduce, and the axes of the result, for a reduction of this name.
 
     Raises:
         AxesError: an axis is foreign or repeated, or neither reduced nor left.
     """
-    reduced = whole if reduction_axes is None else make_axes(reduction_axes)
-    out = whole - reduced if out_axes is None else make_axes(out_axes)
+    whole, asked = tensor.axes, f"{name} of {tensor!r}"
+    reduced = whole if reduction_axes is None else axes_of(whole, reduction_axes, asked)
+    out = whole - reduced if out_axes is None else axes_of(whole, out_axes, asked)
     if reduction_axes is None:
         reduced = whole - out
-    if (reduced & out) or whole.is_not_equal_set(reduced | out):
+    both, neither = reduced & out, whole - (reduced | out)
+    if both or neither:
+        listed = joined(both or neither)
         raise AxesError(
-            f"{name} over axes {reduced}, leaving {out}",
-            f"a tensor with axes {whole}",
-            "reduce axes of the tensor, and leave each of the other ones",
+            f"{asked} over {reduced}, leaving {out}",
+            f"{listed} {'both reduced and left' if both else 'neither reduced nor left'}",
+            "give only reduction_axes or only out_axes, or each axis in one of them",
             user_location(),
         )
     return reduced, out

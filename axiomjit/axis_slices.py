@@ -15,8 +15,9 @@ from typing import Final, NamedTuple, SupportsIndex
 import numpy as np
 
 from axiomjit import builder
-from axiomjit.axes import Axes
+from axiomjit.axes import Axes, by_axis
 from axiomjit.axis import Axis, derived_axis
+from axiomjit.axis_names import AxisName
 from axiomjit.dims import Dim, dim
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.graph import Node
@@ -26,11 +27,11 @@ from axiomjit.origins import user_location
 from axiomjit.ranges import range_of
 
 REMEDY: Final = (
-    "use integers, slices of integers, ... or a dictionary from axes to these; "
+    "use integers, slices of integers, ... or a dictionary from axes to these, as x[{'H': 0}]; "
     "choose by values with where(condition, x, y) or take(x, indices, axis)"
 )
 Item = SupportsIndex | slice
-Key = Item | EllipsisType | Sequence[object] | Mapping[Axis, Item]
+Key = Item | EllipsisType | Sequence[object] | Mapping[AxisName, Item]
 
 
 class Range(NamedTuple):
@@ -53,15 +54,8 @@ def items_of(key: object, axes: Axes, asked: str) -> list[object]:
         AxesError: more items than axes, or an item for a foreign axis.
     """
     if isinstance(key, Mapping):
-        foreign = [axis for axis in key if axis not in axes]
-        if foreign:
-            raise AxesError(
-                asked,
-                f"items for {', '.join(map(str, foreign))}; the tensor has axes {axes}",
-                "name axes of the tensor",
-                user_location(),
-            )
-        return [key.get(axis, slice(None)) for axis in axes]
+        named = by_axis(axes, key, asked)
+        return [named.get(axis, slice(None)) for axis in axes]
     items = list(key) if isinstance(key, tuple) else [key]
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
     count = len(items) - len(dots)
@@ -138,7 +132,7 @@ def checked_integer(item: object, asked: str, remedy: str) -> int:
         return operator.index(item)
     raise GraphTypeError(
         asked,
-        f"a {type(item).__name__}",
+        f"{item!r} of type str" if isinstance(item, str) else f"a {type(item).__name__}",
         remedy,
         user_location(),
     )

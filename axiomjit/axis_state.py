@@ -1,8 +1,8 @@
 """The axis-graph door: variables, writes into tensors with storage, and operations in an order.
 
 Placeholders and variables are l-tensors: they name a storage that can be assigned to. What is
-computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tensor again (seed
-002_775121c96dbaf306.txt, "Tensors").
+computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tensor again (ngraph
+tensors, "Tensors").
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def variable(
     initial_value: Start = 0,
     layout: Layout | str | None = None,
 ) -> Tensor:
-    """An l-tensor that keeps its values between the calls of all computations of a transformer.
+    """A tensor with storage that keeps its values between calls of computations.
+
+    All computations of one transformer share them; `assign` and `x[...] = y` write them.
 
     Args:
         axes: Its axes; lengths may be assigned until it is first used.
@@ -57,27 +59,40 @@ def variable(
             What is between is never read or written.
 
     Returns:
-        A tensor with these axes (seed 002_775121c96dbaf306.txt, "Tensors").
+        A tensor with these axes (ngraph tensors, "Tensors").
 
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: elements of this type cannot be compiled, or not converted.
-        GraphValueError: the layout does not fit the axes; when it is first used, the initial
-            value has another shape.
+        GraphValueError: the layout does not fit the axes, or the initial value has another shape;
+            what depends on unknown lengths, or a function makes, is checked at its first use.
     """
     labels = make_axes(axes)
     made = storage(labels, dtype, "a variable", Memory(layout, lambda shape: start(shape)))
     asked = f"the initial value of the variable {made!r}"
+    where = user_location()
     given = initial_value if callable(initial_value) else _values(initial_value, made, asked)
+    if isinstance(given, np.ndarray):
+        _check_shape(given, labels, asked, where)
 
     def start(shape: tuple[int, ...]) -> np.ndarray:
         array = _values(given(labels), made, asked) if callable(given) else given
-        if array.shape not in ((), shape):
-            remedy = f"give an array of shape {shape}, or a number"
-            raise GraphValueError(asked, f"an array of shape {array.shape}", remedy)
+        _check_shape(array, labels, asked, where)
         return np.broadcast_to(array, shape)
 
     return made
+
+
+def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -> None:
+    """Refuse an initial value that does not fit, as far as lengths are known."""
+    pairs = zip(array.shape, axes.lengths, strict=False)
+    fits = array.ndim == len(axes) and all(length in (None, n) for n, length in pairs)
+    if fits or array.ndim == 0:
+        return
+    shape = ", ".join("any" if n is None else str(n) for n in axes.lengths)
+    seen = f"an array of shape {array.shape} for axes {axes}"
+    remedy = f"give an array of shape ({shape}), one dimension per axis in this order, or a number"
+    raise GraphValueError(asked, seen, remedy, where)
 
 
 def persistent_tensor(
@@ -88,7 +103,7 @@ def persistent_tensor(
 
 
 def temporary(axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Number = 0) -> Tensor:
-    """An l-tensor that is made anew in every run of a computation, filled with a number.
+    """A tensor with storage of its own in every run of a computation, filled with a number.
 
     Returns:
         A tensor with these axes.
@@ -101,7 +116,7 @@ def temporary(axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Num
 
 
 def value_of(x: Operand) -> Tensor:
-    """The value of x when it is first read in a run, whatever is written afterwards: a copy."""
+    """A copy of x as it is when a run first reads it; later writes do not change it."""
     return materialize(x)
 
 
@@ -135,7 +150,7 @@ def _check_kind(dtype: np.dtype[np.generic], tensor: Tensor, asked: str) -> None
 
 
 def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
-    """Write a value into a storage or a part of it, when a computation gets there.
+    """An operation that writes a value into a placeholder, a variable or a part of one.
 
     Args:
         lvalue: A placeholder or variable, or a view of one that shows each element once. The
@@ -144,11 +159,12 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
 
     Returns:
         A tensor with the axes and the new values of `lvalue`. A computation writes once however
-        often it uses this tensor (seed 002_775121c96dbaf306.txt, "Tensors").
+        often it uses this tensor (ngraph tensors, "Tensors").
 
     Raises:
         AxesError: the value has axes that `lvalue` has not.
-        GraphTypeError: `lvalue` is an r-tensor, or the value cannot be converted by 'same_kind'.
+        GraphTypeError: `lvalue` has no storage (it is computed), or the value cannot be converted
+            by 'same_kind'.
     """
     return _assigned(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}", False)[0]
 
@@ -169,7 +185,7 @@ def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tu
     if not target.axes.is_super_set(axes):
         raise AxesError(
             asked,
-            f"axes {value.axes} in {target.axes}",
+            f"axes {target.axes}, and {Axes(axes - target.axes)} only in the value",
             "reduce or slice the value to axes of what is assigned to, or relabel with cast_axes",
             user_location(),
         )
@@ -204,7 +220,7 @@ def fill(x: Tensor, scalar: Number) -> Tensor:
 
 
 def sequential(ops: Iterable[Tensor]) -> Tensor:
-    """Operations one after the other: each reads what those before it have written.
+    """Run operations one after the other; each reads what those before it have written.
 
     Returns:
         A tensor with the axes and the value of the last one.
@@ -217,7 +233,7 @@ def sequential(ops: Iterable[Tensor]) -> Tensor:
 
 
 def doall(ops: Iterable[Tensor]) -> Tensor:
-    """All of the operations, in the order listed; as `sequential`."""
+    """Run all of the operations, in the order listed; the same as `sequential`."""
     return _in_order("doall", ops)
 
 
@@ -233,12 +249,13 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
 
 
 def materialize(x: Operand) -> Tensor:
-    """A copy that has storage, laid out as the loops that compute it walk.
+    """A copy of x in memory of its own, which one can assign to.
 
-    What reads it loads it instead of computing it again.
+    It lies in the order of the loops that compute it. What reads it loads it instead of computing
+    it again.
 
     Returns:
-        A tensor with the axes of x (seed 002_775121c96dbaf306.txt, "We can convert an r-tensor").
+        A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").
 
     Raises:
         GraphTypeError: x is an array without axes, or of the wrong kind.

@@ -25,15 +25,18 @@ class _Tag:
 
 
 class AxisRole(_Tag):
-    """What an axis stands for, e.g. height. Made by `make_axis_role`."""
+    """A tag that says what an axis stands for, e.g. height. Made by `make_axis_role`.
+
+    Functions look axes up by it: a filter slides along the axis that shares a role with its window.
+    """
 
     __slots__ = ()
 
 
 class AxisClass(_Tag):
-    """What axes of different lengths have in common, e.g. the channels of all layers.
+    """A class of axes of any length, e.g. the channels of all layers.
 
-    Elementwise operations pair axes of one class and equal length (seed 002, "Axes"). Made by
+    Elementwise operations pair axes of one class and equal length (ngraph tensors, "Axes"). Made by
     `make_axis_class`.
     """
 
@@ -44,12 +47,12 @@ AnyTag = TypeVar("AnyTag", bound=_Tag)
 
 
 def make_axis_role(name: str | None = None) -> AxisRole:
-    """A new role; axes that share one are still different axes (seed 000, "Properties")."""
+    """A new role; axes that share one are still different axes (ngraph axes, "Properties")."""
     return AxisRole(name)
 
 
 def make_axis_class(name: str | None = None) -> AxisClass:
-    """A new class, given to axes as `make_axis(..., axis_class=...)` (seed 002, "Axes")."""
+    """A new class, given to axes as `make_axis(..., axis_class=...)` (ngraph tensors, "Axes")."""
     return AxisClass(name)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import SupportsIndex
 
 from axiomjit import axis_operators, builder
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis import Axis
 from axiomjit.axis_functions import relabelled
+from axiomjit.axis_names import AxisName
 from axiomjit.axis_slices import Item, Key, items_of, part
 from axiomjit.errors import AxesError, GraphTypeError
 from axiomjit.graph import Node
@@ -18,8 +19,8 @@ from axiomjit.origins import user_location
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, axis_map, labelled, shown
 
 
-def tensor_slice(x: Operand, slices: Sequence[Item], axes: AxesLike = None) -> Tensor:
-    """A part of a tensor, a view.
+def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:
+    """A part of a tensor, as a view; `x[...]` takes fewer items, and axes by name.
 
     Args:
         x: The tensor.
@@ -28,8 +29,7 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: AxesLike = None) -> T
             its axis and any other one makes a new axis of the same class and roles.
 
     Returns:
-        The part (seed 002_775121c96dbaf306.txt, "SliceTensorDescription"); x itself where it is
-        the whole.
+        The part (ngraph tensors, "SliceTensorDescription"); x itself where it is the whole.
 
     Raises:
         AxesError: not one item per axis, an integer out of range, or axes that do not fit. What
@@ -48,7 +48,7 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: AxesLike = None) -> T
         )
     node, labels = part(tensor.node, tensor.axes, items, asked)
     seen = tensor if node is tensor.node else labelled(node, labels, tensor)
-    return seen if axes is None else relabelled(seen, make_axes(axes), asked)
+    return seen if axes is None else relabelled(seen, new_axes(seen.axes, axes, asked), asked)
 
 
 def _part(x: Operand, key: Key) -> Tensor:
@@ -62,8 +62,8 @@ def _part(x: Operand, key: Key) -> Tensor:
 axis_operators.install(part=_part)
 
 
-def slice_along_axis(x: Operand, axis: Axis, item: Item) -> Tensor:
-    """The part at an item (an integer or a slice) of one axis; as `x[{axis: item}]`.
+def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
+    """The part of x at an integer or slice along one axis: `x[{axis: item}]`.
 
     Returns:
         The part, a view.
@@ -75,12 +75,13 @@ def slice_along_axis(x: Operand, axis: Axis, item: Item) -> Tensor:
     return _part(x, {axis: item})
 
 
-def expand_dims(x: Operand, axis: Axis, pos: SupportsIndex = 0) -> Tensor:
+def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
     """The tensor with one more axis at a position, along which its values repeat.
 
     Args:
         x: The tensor.
-        axis: The new axis, of any length; x itself comes back where it has it already.
+        axis: The new axis, of any length; x itself comes back where it has it already, or an
+            axis of this name.
         pos: Where it stands among the axes of the result; negative positions count from the end.
 
     Returns:
@@ -91,13 +92,31 @@ def expand_dims(x: Operand, axis: Axis, pos: SupportsIndex = 0) -> Tensor:
         GraphTypeError: it is no axis.
     """
     asked = f"expand_dims of {shown((x,))}"
-    tensor, (new,) = as_tensor(x, asked), make_axes([axis])
-    if new in tensor.axes:
+    tensor = as_tensor(x, asked)
+    if axis in tensor.axes:
         return tensor
+    new = added_axis(axis, asked)
     at = place_of(pos, len(tensor.axes) + 1, asked)
     labels = Axes((*tensor.axes[:at], new, *tensor.axes[at:]))
     node = builder.view(tensor.node, axis_map(tensor.axes, labels), axis_extents(labels))
     return labelled(node, labels, tensor)
+
+
+def added_axis(axis: object, asked: str) -> Axis:
+    """The axis that an operation adds, an Axis: a name is not enough, it has no length.
+
+    Raises:
+        GraphTypeError: it is no axis.
+    """
+    if isinstance(axis, Axis):
+        return axis
+    name = f", {axis!r}" if isinstance(axis, str) else ", name"
+    raise GraphTypeError(
+        asked,
+        f"{axis!r} of type {type(axis).__name__} as the axis that is added",
+        f"make the new axis first: make_axis(length{name})",
+        user_location(),
+    )
 
 
 def place_of(pos: SupportsIndex, count: int, asked: str) -> int:
@@ -121,7 +140,7 @@ def place_of(pos: SupportsIndex, count: int, asked: str) -> int:
     )
 
 
-def flatten(x: Operand, axes: AxesLike = None) -> Tensor:
+def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
     """The tensor with axes merged into one, whose positions count through them in C order.
 
     Args:
@@ -129,7 +148,7 @@ def flatten(x: Operand, axes: AxesLike = None) -> Tensor:
         axes: Axes that stand next to each other in x, in the order given; all when omitted.
 
     Returns:
-        A tensor whose new axis stands where the merged ones stood (seed 002_775121c96dbaf306.txt,
+        A tensor whose new axis stands where the merged ones stood (ngraph tensors,
         "FlattenTensorDescription"). The same axes in the same order make the same axis; one axis
         stays itself.
 
@@ -139,8 +158,8 @@ def flatten(x: Operand, axes: AxesLike = None) -> Tensor:
     """
     asked = f"flatten of {shown((x,))}"
     tensor = as_tensor(x, asked)
-    merged = tensor.axes if axes is None else make_axes(axes)
-    first = tensor.axes.index(merged[0]) if merged and merged[0] in tensor.axes else 0
+    merged = tensor.axes if axes is None else axes_of(tensor.axes, axes, asked)
+    first = tensor.axes.index(merged[0]) if merged else 0
     if tensor.axes[first : first + len(merged)] != merged:
         raise AxesError(
             f"{asked} over {merged}",
@@ -184,7 +203,7 @@ def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
 
 
 def unflatten(x: Operand) -> Tensor:
-    """The tensor with the axes back that were merged; the reverse of `flatten`.
+    """The tensor with merged axes split into those they were made of: the reverse of `flatten`.
 
     Returns:
         A view; x itself where no axis is a merged one.

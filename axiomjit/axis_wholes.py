@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from axiomjit import wholes
 from axiomjit.axes import Axes
-from axiomjit.axis import Axis
+from axiomjit.axis_names import AxisName, axis_of
+from axiomjit.axis_pairing import check_names
 from axiomjit.graph import Node
 from axiomjit.index_maps import iterator
 from axiomjit.library_rows import ARGSORT, CUMPROD, CUMSUM, SORT, LibraryOperation
@@ -15,8 +16,12 @@ from axiomjit.primitives import PROD, SUM, Accumulator
 from axiomjit.tensors import Operand, Tensor, as_tensor, axis_extents, axis_map, labelled, shown
 
 
-def cumsum(x: Operand, axis: Axis) -> Tensor:
+def cumsum(x: Operand, axis: AxisName) -> Tensor:
     """The sums of the elements up to each position along an axis.
+
+    Args:
+        x: The tensor.
+        axis: One of its axes, or its name.
 
     Returns:
         A tensor with the axes of x; its dtype is that of x, int64 for bools and short integers.
@@ -28,21 +33,25 @@ def cumsum(x: Operand, axis: Axis) -> Tensor:
     return _running("cumsum", CUMSUM, SUM, x, axis)
 
 
-def cumprod(x: Operand, axis: Axis) -> Tensor:
+def cumprod(x: Operand, axis: AxisName) -> Tensor:
     """The products of the elements up to each position along an axis; as `cumsum`."""
     return _running("cumprod", CUMPROD, PROD, x, axis)
 
 
 def _running(
-    name: str, operation: LibraryOperation, fold: Accumulator, x: Operand, axis: Axis
+    name: str, operation: LibraryOperation, fold: Accumulator, x: Operand, axis: AxisName
 ) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)
     return _like(tensor, wholes.running(operation, tensor.node, dtype, along))
 
 
-def sort(x: Operand, axis: Axis) -> Tensor:
+def sort(x: Operand, axis: AxisName) -> Tensor:
     """The elements in rising order along an axis, NaN last.
+
+    Args:
+        x: The tensor.
+        axis: One of its axes, or its name.
 
     Returns:
         A tensor with the axes and dtype of x.
@@ -55,33 +64,34 @@ def sort(x: Operand, axis: Axis) -> Tensor:
     return _like(tensor, wholes.in_order(SORT, tensor.node, along))
 
 
-def argsort(x: Operand, axis: Axis) -> Tensor:
-    """The positions along an axis that bring the elements into rising order; as `sort`.
+def argsort(x: Operand, axis: AxisName) -> Tensor:
+    """The positions that sort the elements along an axis; arguments and errors as for `sort`.
 
     Returns:
-        A tensor of int64 with the axes of x.
+        An int64 tensor with the axes of x.
     """
     tensor, along = _along("argsort", x, axis)
     return _like(tensor, wholes.in_order(ARGSORT, tensor.node, along))
 
 
-def _along(name: str, x: Operand, axis: Axis) -> tuple[Tensor, int]:
-    tensor = as_tensor(x, f"{name} of {shown((x,))}")
-    return tensor, tensor.axes.index(axis)
+def _along(name: str, x: Operand, axis: AxisName) -> tuple[Tensor, int]:
+    asked = f"{name} of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    return tensor, tensor.axes.index(axis_of(tensor.axes, axis, asked))
 
 
 def _like(tensor: Tensor, node: Node) -> Tensor:
     return labelled(node, tensor.axes, tensor)
 
 
-def take(x: Operand, indices: Operand, axis: Axis) -> Tensor:
+def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     """The elements at positions along an axis.
 
     Args:
         x: The tensor.
         indices: The positions, integers; negative ones count from the end. Axes that it shares
             with x, `axis` apart, are paired.
-        axis: The axis of x along which they count.
+        axis: The axis of x along which they count, or its name.
 
     Returns:
         A tensor with the axes of x, in which the other axes of `indices` stand in place of `axis`.
@@ -93,9 +103,11 @@ def take(x: Operand, indices: Operand, axis: Axis) -> Tensor:
     """
     asked = f"take of {shown((x, indices))}"
     tensor, positions = as_tensor(x, asked), as_tensor(indices, asked)
+    axis = axis_of(tensor.axes, axis, asked)
     at = tensor.axes.index(axis)
     new = positions.axes - (tensor.axes - axis)
     labels = Axes((*tensor.axes[:at], *new, *tensor.axes[at + 1 :]))
+    check_names(tensor.axes, positions.axes, labels, asked)
     rank = len(labels)
     values = list(axis_map(tensor.axes - axis, labels))
     values.insert(at, iterator(rank))

@@ -1,4 +1,4 @@
-"""The axis-graph door: convolution and pooling by axes (seed 002, "Axes")."""
+"""The axis-graph door: convolution and pooling by axes (ngraph tensors, "Axes")."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Final, SupportsIndex
 
 from axiomjit import builder
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis import Axis, derived_axis
 from axiomjit.axis_functions import axes_with_order, relabelled
 from axiomjit.axis_joins import related
+from axiomjit.axis_names import AxisName
+from axiomjit.axis_pairing import check_names
 from axiomjit.axis_slices import checked_integer
 from axiomjit.dims import Dim, dim
 from axiomjit.dtypes import FLOAT, HALF, SINGLE
@@ -20,7 +22,7 @@ from axiomjit.origins import user_location
 from axiomjit.primitives import MAX, MIN, PRIMITIVES, SUM, Accumulator
 from axiomjit.promotion import cast
 from axiomjit.tensors import Operand, Tensor, as_tensor, labelled, shown
-from axiomjit.windows import Padding, Setting, Slide, slide, slides_over
+from axiomjit.windows import Padding, Setting, Slide, by_sliding_axis, slide, slides_over
 
 Pairs = dict[Axis, Axis]
 _FOLDS: Final[dict[str, Accumulator]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
@@ -32,9 +34,9 @@ def convolution(
     strides: Setting = 1,
     padding: Padding = 0,
     dilation: Setting = 1,
-    axes: AxesLike = None,
+    axes: NewAxes = None,
 ) -> Tensor:
-    """The sums of products of a filter with the parts of a tensor over which it slides.
+    """The sums of products of a filter and the parts of x that it slides over.
 
     Each axis of the filter that x has is contracted, as in `dot`. Of the others one that shares a
     role with an axis of x slides over it; so does one of the same class, unless the lengths are
@@ -45,9 +47,9 @@ def convolution(
         x: The input.
         filter: The filter.
         strides: Steps from one place of the filter to the next, for all sliding axes or as a
-            dictionary from axis to number.
+            dictionary from axes, or names of axes of x, to numbers.
         padding: Zeros around x along sliding axes: a number for both sides, a pair (before,
-            after), or a dictionary from axis to these.
+            after), or a dictionary from axes or names to these.
         dilation: Steps in x from one element of the filter to the next; as `strides`.
         axes: The axes of the result in their order: those of x and the outputs by identity, one
             for each sliding axis, of its class or role or else in order; their lengths must fit.
@@ -58,21 +60,41 @@ def convolution(
         sliding ones.
 
     Raises:
-        AxesError: an axis has several partners, a setting or an axis does not fit, or the filter
-            is longer than the padded input.
+        AxesError: an axis has several partners, no axis of the filter slides, a setting or an axis
+            does not fit, or the filter is longer than the padded input.
         GraphTypeError: an operand is an array without axes, or a setting no integer.
+
+    Examples:
+        >>> role = aj.make_axis_role("row")
+        >>> x = aj.constant([1.0, 2, 4, 8], aj.make_axis(4, "row", roles=role))
+        >>> filter = aj.constant([1.0, 1.0], aj.make_axis(2, "window", roles=role))
+        >>> aj.convolution(x, filter, padding={"row": (1, 0)}).eval().values
+        array([ 1.,  3.,  6., 12.])
     """
     asked = f"convolution of {shown((x, filter))}"
     left, right = as_tensor(x, asked), as_tensor(filter, asked)
-    settings = [s for s in (strides, padding, dilation) if isinstance(s, Mapping)]
-    met, slid = _filter_pairs(left.axes, right.axes, {a for s in settings for a in s}, asked)
+    steps, ends, apart = (
+        by_sliding_axis(left.axes, right.axes, setting, asked)
+        for setting in (strides, padding, dilation)
+    )
+    named = {axis for s in (steps, ends, apart) if isinstance(s, Mapping) for axis in s}
+    met, slid = _filter_pairs(left.axes, right.axes, named, asked)
+    _check_slides(right.axes, met, slid, asked)
     windows = {axis: (own.dim, (own,)) for own, axis in slid.items()}
-    slides = slides_over(windows, strides, padding, dilation, asked)
+    slides = slides_over(windows, steps, ends, apart, asked)
+    return _named(_convolved(left, right, met, slides, slid, asked), axes, asked)
+
+
+def _convolved(
+    left: Tensor, right: Tensor, met: Pairs, slides: list[Slide], slid: Pairs, asked: str
+) -> Tensor:
+    """The sums of products over the axes that meet and the windows that slide."""
     zero = Scalar(left.dtype, left.dtype.type(0), False)
     seen = slide(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
     places = _places(slides)
     outputs = right.axes - met - slid
     labels = _result_labels(left.axes, met, places, outputs)
+    check_names(left.axes, right.axes, labels, asked)
     # Iterators: the result's axes, those that both have, then those within the window.
     where = {axis: k for k, axis in enumerate((*labels, *met, *slid))}
     theirs = {axis: own for own, axis in met.items()} | places
@@ -82,7 +104,7 @@ def convolution(
     )
     extents = tuple(axis.dim for axis in (*labels, *met.values(), *slid))
     node = builder.contract(seen, right.node, maps, extents, len(labels))
-    return _named(labelled(node, labels, left, right), axes, asked)
+    return labelled(node, labels, left, right)
 
 
 def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
@@ -98,8 +120,8 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
         if len(partners) > 1 or any(a in taken for a in partners):
             raise AxesError(
                 asked,
-                f"{axis}, whose role or class {Axes(partners)} has in the input"
-                + (", paired already" if len(partners) == 1 else ""),
+                f"{axis} of the filter has a role or class in common with {Axes(partners)}"
+                + (", which is paired already" if len(partners) == 1 else ""),
                 "give roles that pair each axis of the filter with one of the input",
                 user_location(),
             )
@@ -107,6 +129,22 @@ def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tupl
             same = not by_role and not named & {axis, partner} and _equal(axis, partner, asked)
             (met if same else slid)[axis] = partner
     return met, slid
+
+
+def _check_slides(own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
+    """Refuse a filter that does not move: it would be a plain product."""
+    if slid:
+        return
+    contracted = f", {Axes(met)} are contracted" if met else ""
+    outputs = f", {own - met} share no role or class with it" if own - met else ""
+    seen = f"no axis of the filter slides over the input{contracted}{outputs}"
+    raise AxesError(
+        asked,
+        seen,
+        "make the axis of the window with a role of the axis along which it slides, as "
+        "make_axis(3, 'window', roles=role), or write dot(x, filter)",
+        user_location(),
+    )
 
 
 def _equal(one: Axis, other: Axis, asked: str) -> bool:
@@ -137,11 +175,11 @@ def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Ax
     return Axes((*labels, *waiting))
 
 
-def _named(tensor: Tensor, axes: AxesLike, asked: str) -> Tensor:
+def _named(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
     """The tensor under the axes asked for; those it does not have stand for ones it has."""
     if axes is None:
         return tensor
-    wanted = make_axes(axes)
+    wanted = new_axes(tensor.axes, axes, asked)
     if len(wanted) != len(tensor.axes):
         return relabelled(tensor, wanted, asked)  # which refuses
     rest = list(wanted - tensor.axes)
@@ -157,20 +195,21 @@ def _named(tensor: Tensor, axes: AxesLike, asked: str) -> Tensor:
 
 def pooling(
     x: Operand,
-    windows: Mapping[Axis, SupportsIndex | Axis],
+    windows: Mapping[AxisName, SupportsIndex | Axis],
     op: str = "max",
     strides: Setting | None = None,
     padding: Padding = 0,
     dilation: Setting = 1,
-    axes: AxesLike = None,
+    axes: NewAxes = None,
 ) -> Tensor:
     """The largest or smallest element, sum or mean of each window that slides along axes.
 
     Args:
         x: The tensor.
-        windows: For each sliding axis the length of the window, as a number or as an axis.
-        op: "max", "min", "sum" or "mean"; what is padded is none of the elements.
-        strides: As for `convolution`; when omitted windows stand side by side.
+        windows: For each sliding axis, or its name, the length of the window, as a number or as an
+            axis.
+        op: "max", "min", "sum" or "mean"; padding is not counted as elements.
+        strides: As for `convolution`; the lengths of the windows when omitted.
         padding: As for `convolution`; less than the window.
         dilation: As for `convolution`.
         axes: The axes of the result, as for `convolution`.
@@ -182,6 +221,11 @@ def pooling(
     Raises:
         AxesError: a foreign axis, an unknown operation, or a setting or axis that does not fit.
         GraphTypeError: x is an array without axes, or a setting no integer.
+
+    Examples:
+        >>> x = aj.constant([1.0, 2, 4, 8], aj.make_axis(4, "row"))
+        >>> aj.pooling(x, {"row": 2}).eval().values
+        array([2., 8.])
     """
     asked = f"pooling of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -192,26 +236,36 @@ def pooling(
     if not isinstance(windows, Mapping):
         seen = f"windows of type {type(windows).__name__}"
         raise GraphTypeError(asked, seen, "give a dictionary from axis to length", user_location())
-    dims = [tensor.axes.index(axis) for axis in windows]
-    lengths = {axis: _window(window, asked) for axis, window in windows.items()}
-    slides = slides_over(lengths, strides, padding, dilation, asked)
+    sliding = by_axis(tensor.axes, windows, asked)
+    dims = [tensor.axes.index(axis) for axis in sliding]
+    lengths = {axis: _window(window, asked) for axis, window in sliding.items()}
+    own = Axes(dict.fromkeys(window for window in sliding.values() if isinstance(window, Axis)))
+    steps, ends, apart = (
+        by_sliding_axis(tensor.axes, own, setting, asked)
+        for setting in (strides, padding, dilation)
+    )
+    slides = slides_over(lengths, steps, ends, apart, asked)
     for one in slides:
         _check_padding(one, asked)
-    node = tensor.node
+    node = _folded(op, fold, tensor.node, dims, slides, asked)
+    labels = _result_labels(tensor.axes, {}, _places(slides), Axes())
+    return _named(labelled(node, labels, tensor), axes, asked)
+
+
+def _folded(
+    op: str, fold: Accumulator, node: Node, dims: list[int], slides: list[Slide], asked: str
+) -> Node:
+    """The windows of a node, each folded to one element."""
+    before, rank = node.dtype, len(node.shape)
     if op == "mean" and node.dtype.kind not in "fc" or node.dtype == HALF:
         node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
     filler = Scalar(node.dtype, node.dtype.type(fold.initial(node.dtype)), False)
-    rank = len(tensor.axes)
     within = range(rank, rank + len(slides))
     folded = builder.fold(fold, slide(node, dims, slides, filler, asked), within)
     if op == "mean":
         for d, one in zip(dims, slides, strict=True):
             folded = _divided(folded, d, _counted(one, asked))
-    if tensor.dtype == HALF:
-        folded = cast(folded, HALF)
-    places = _places(slides)
-    labels = Axes(places.get(axis, axis) for axis in tensor.axes)
-    return _named(labelled(folded, labels, tensor), axes, asked)
+    return cast(folded, HALF) if before == HALF else folded
 
 
 def _window(window: object, asked: str) -> tuple[Dim, tuple[Axis, ...]]:

@@ -1,4 +1,4 @@
-"""Views of several tensors: which tensor, and which element of it, each place shows (seed 002)."""
+"""Views of several tensors: which tensor, and which element of it, each place shows."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class ComplexTensorViewDescription(BasicTensorDescription):
     """A view y[i] == x[s(i)][f[s(i)](i)] of several tensors.
 
     `regions` are boxes, one per tensor, that share no place and together are the whole shape;
-    `maps` say for each tensor which of its elements a place shows (seed
-    002_775121c96dbaf306.txt, "complex view"). Such a view has no layout and is an r-tensor.
+    `maps` say for each tensor which of its elements a place shows (ngraph tensors, "complex view").
+    Such a view has no layout and is an r-tensor.
     """
 
     tensors: tuple[BasicTensorDescription, ...]

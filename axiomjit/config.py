@@ -27,7 +27,7 @@ POLICIES: Final = ("error", "warn", "allow")
 
 
 class Config:
-    """The settings; assigning an unknown name or value raises."""
+    """The settings of axiomjit; assigning an unknown name or value raises."""
 
     __slots__ = ("_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable", "show")
 
@@ -50,7 +50,10 @@ class Config:
 
     @property
     def fallback(self) -> str:
-        """What to do with a NumPy function outside the table: run the whole call in NumPy?"""
+        """What happens to a function that uses NumPy functions which are not compiled.
+
+        "error" raises, "warn" and "allow" run the whole function in NumPy.
+        """
         return self._fallback
 
     @fallback.setter
@@ -59,7 +62,7 @@ class Config:
 
     @property
     def outer(self) -> str:
-        """What to do with operands of the axis graph that have no axis in common."""
+        """What happens to operands without a common axis: "allow", "warn" or "error"."""
         return self._outer
 
     @outer.setter
@@ -77,7 +80,7 @@ class Config:
 
     @property
     def seed(self) -> int | None:
-        """Where random numbers started; assigning it starts them again."""
+        """The seed of random numbers; assigning it starts them again."""
         return self._seed
 
     @seed.setter
@@ -89,7 +92,7 @@ class Config:
 
     @property
     def generator(self) -> np.random.Generator:
-        """Where random numbers come from."""
+        """The generator of random numbers."""
         if self._generator is None:
             self._generator = np.random.default_rng(self._seed)
         return self._generator

@@ -1,4 +1,4 @@
-"""Dense layouts: where in linear memory the element at an index lies (seed 002).
+"""Dense layouts: where in linear memory the element at an index lies (ngraph tensors).
 
 The linear index is the offset plus the sum of strides times indices, counted in elements. Sizes
 are the lengths that are set aside in memory, at least those of the shape: what is between is
@@ -24,7 +24,7 @@ class Layout(Record):
     """Strides, an offset and, for padding, sizes; all in elements.
 
     Strides may be zero or negative. Permuting strides, sizes and the shape together describes the
-    transpose (seed 002_775121c96dbaf306.txt, "Dense L-Tensor Implementation").
+    transpose (ngraph tensors, "Dense L-Tensor Implementation").
     """
 
     strides: tuple[Length, ...]

@@ -1,4 +1,4 @@
-"""Descriptions of tensors before anything is computed or allocated (seed 002).
+"""Descriptions of tensors before anything is computed or allocated (ngraph tensors).
 
 By shape: `BasicTensorDescription`, its simple views, and complex views of several tensors; with
 axes: `TensorDescription`. How elements lie in memory: `Layout`.
@@ -43,9 +43,8 @@ View = SimpleTensorViewDescription | ComplexTensorViewDescription
 class TensorDescription(BasicTensorDescription):
     """A tensor description with axes; the shape comes from their lengths.
 
-    A length that is not known yet is the symbol that stands for it in programs. `view` says
-    whose elements the tensor shows, where it is a view (seed 002_775121c96dbaf306.txt,
-    "TensorDescription").
+    A length that is not known yet is the symbol that stands for it in programs. `view` says whose
+    elements the tensor shows, where it is a view (ngraph tensors, "TensorDescription").
     """
 
     axes: Axes

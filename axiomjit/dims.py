@@ -1,4 +1,4 @@
-"""Symbolic lengths (design 3.2): a `Dim` is an interned integer polynomial over symbols.
+"""Symbolic lengths: a `Dim` is an interned integer polynomial over symbols.
 
 The values at hand stand in the ambient `Scope`, not in the Dim: the same polynomial is the same
 object in every trace and every process. Whoever looks at a value (a slice being clipped, an

@@ -99,6 +99,11 @@ class ProgramTable(Generic[AnyProgram]):
         self._lock = threading.Lock()
         self._known: OrderedDict[object, list[AnyProgram]] = OrderedDict()
 
+    def __len__(self) -> int:
+        """The number of programs."""
+        with self._lock:
+            return sum(map(len, self._known.values()))
+
     def find(
         self, key: object, values: dict[Symbol, int], build: Callable[[], AnyProgram]
     ) -> AnyProgram:

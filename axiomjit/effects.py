@@ -1,4 +1,4 @@
-"""Effects on storages, as the doors write them down, and how they become versions (design 3.5).
+"""Effects on storages, as the doors write them down, and how they become versions.
 
 A placeholder or variable names a storage. `Assign` writes into one, `Sequence` puts operations in
 an order; both stand in graphs only until `with_versions` has followed them in their order: then

@@ -21,7 +21,7 @@ def erf(x: Any) -> Any:
         x: A tensor of the axis graph, an array, a traced one among them, or a number.
 
     Returns:
-        The like of x; integers and bools give floats as `numpy.cbrt` does.
+        A tensor, array or number, as x is one; integers and bools give floats as in `numpy.cbrt`.
 
     Raises:
         GraphTypeError: complex numbers, or elements that are no numbers.

@@ -88,5 +88,9 @@ class FallbackWarning(UserWarning):
     """A function runs in NumPy itself, since it cannot be compiled."""
 
 
+class SameNameWarning(UserWarning):
+    """An operation combines two different axes of one name, and its result has both."""
+
+
 class OuterProductWarning(UserWarning):
     """Operands of the axis graph have no axis in common, so that the result has all of them."""

@@ -1,7 +1,7 @@
 """How doors force values: one call, behind which the driver puts the compiler.
 
 Doors never import passes or runtime. They call `run`; the driver installs the compiled runner
-with `install`, and without one the NumPy evaluator answers (design 3.10).
+with `install`, and without one the NumPy evaluator answers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The axis graph: what is computed, with symbolic lengths and without layout.
 
 An `Op` is a primitive, an optional fold, and for each operand occurrence a map from the operand's
-dimensions to the op's own iterators (design 3.1). Iterators 0 to rank - 1 are the dimensions of
+dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
 the result; the others are folded, in the order in which they stand. Nodes are immutable, equal
 by identity and interned on what they compute; where the user wrote them stands beside the graph
 (`axiomjit.origins`), axes and names stand in the doors.
@@ -145,8 +145,8 @@ class Op(Node):
     """A primitive at every point of an iteration space, folded over iterators rank and up.
 
     A join has a region for each operand: boxes that share no point and together are the whole
-    space; its value at a point is that of the operand in whose region the point lies (seed 002:
-    complex views). Other ops have none.
+    space; its value at a point is that of the operand in whose region the point lies (ngraph
+    tensors: complex views). Other ops have none.
     """
 
     primitive: Primitive
@@ -188,8 +188,8 @@ class Update(Op):
     """The next version of a storage: the first operand, changed where the second is written.
 
     The iteration space is that of the second operand. The first map says which element each of
-    its points replaces, no two the same; the value has the shape of the first operand, `whole`
-    (design 3.5). Lowered, it is written where the first operand lies.
+    its points replaces, no two the same; the value has the shape of the first operand, `whole`.
+    Lowered, it is written where the first operand lies.
     """
 
     whole: tuple[Dim, ...] = ()

@@ -2,7 +2,7 @@
 
 A map has one affine function of the op's iterators per dimension of the operand. Positional
 broadcasting, transposes, diagonals, slices with steps and windows are all maps, so that no pass
-needs to know them by name (seed 004: projections; seed 002: y[i] == x[f(i)]).
+needs to know them by name (OCANNL shapes: projections; ngraph tensors: y[i] == x[f(i)]).
 """
 
 from __future__ import annotations

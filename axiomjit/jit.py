@@ -130,6 +130,12 @@ class Jitted(Generic[P, R]):
                 )
         return frozenset(names)
 
+    def __repr__(self) -> str:
+        count = len(self._programs) + len(self._named)
+        programs = "1 program" if count == 1 else f"{count} programs"
+        name = getattr(self, "__name__", self._name)
+        return f"<jit {name}, {programs}{', in NumPy' if self._in_numpy else ''}>"
+
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """A method; its instance is a static argument."""
         bound: Any = self
@@ -342,6 +348,26 @@ def jit(
         NeedsValuesError: under `strict`, the function needs values while it is followed.
         UnsupportedError: it uses NumPy functions that are not compiled; see `config.fallback`.
         GraphTypeError, GraphValueError: arguments or operands that do not fit.
+
+    Examples:
+        >>> @aj.jit
+        ... def distance(x, y):
+        ...     return np.sqrt(((x - y) ** 2).sum())
+        >>> x = np.arange(4.0)
+        >>> float(distance(x, x + 1))
+        2.0
+        >>> distance
+        <jit distance, 1 program>
+        >>> distance.lower(x, x + 1).cost.temporary_bytes  # x - y is never stored
+        0
+
+        Options are given to the decorator; here `power` decides what is compiled.
+
+        >>> @aj.jit(static_argnames="power")
+        ... def scaled(x, power):
+        ...     return x * 2 if power == 1 else x**power
+        >>> scaled(x, power=2)
+        array([0., 1., 4., 9.])
     """
     if fn is None:
         return lambda function: Jitted(function, static_argnames, strict)

@@ -1,4 +1,4 @@
-"""Arrays side by side as one: complex views, whose parts are read where they lie (seed 002).
+"""Arrays side by side as one: complex views, whose parts are read where they lie (ngraph tensors).
 
 A join has no memory of its own. Whoever reads it reads through the selection, and only a join that
 is a result is stored; so padding an operand, or shifting it in a circle, costs no copy.

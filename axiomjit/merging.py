@@ -1,4 +1,4 @@
-"""Dimensions merged into one and split again, by maps alone (seed 002: flattening).
+"""Dimensions merged into one and split again, by maps alone (ngraph tensors: flattening).
 
 Where neighbouring dimensions lie dense in memory, the last one's stride walks through all of
 them; so a merged dimension is a map that steps beyond the last of those it merges and stands

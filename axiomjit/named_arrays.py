@@ -7,18 +7,26 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from axiomjit.axes import Axes, AxesLike, make_axes
-from axiomjit.axis_operators import AxisOperand
+from axiomjit.axes import Axes, AxesLike, axes_at, make_axes
+from axiomjit.axis_methods import AxisMethods
 from axiomjit.dtypes import CODES, DType
 from axiomjit.errors import AxesError
 from axiomjit.origins import user_location
 
 
-class NamedArray(AxisOperand[Any]):
+class NamedArray(AxisMethods[Any]):
     """An array, and one Axis for each of its dimensions.
 
     It can stand wherever an expression takes a tensor, as a constant. Operators give tensors;
-    NumPy's ufuncs give named arrays. `np.asarray` gives the array.
+    methods and NumPy's functions give named arrays. `np.asarray` gives the array.
+
+    Examples:
+        >>> x = aj.NamedArray([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
+        >>> np.mean(x, axis="H").values
+        array([2.5, 3.5, 4.5])
+        >>> aj.jit(lambda x: x - x.max("W"))(x).values
+        array([[-2., -1.,  0.],
+               [-2., -1.,  0.]])
     """
 
     __slots__ = ("axes", "values")
@@ -50,14 +58,26 @@ class NamedArray(AxisOperand[Any]):
         return self.values.shape
 
     @property
-    def ndim(self) -> int:
-        """How many axes there are."""
-        return self.values.ndim
+    def size(self) -> int:
+        """The number of elements."""
+        return self.values.size
 
     @property
     def T(self) -> NamedArray:
         """The same array under transposed axes (see `Axis.T`)."""
         return NamedArray(self.values, self.axes.T)
+
+    def transpose(self, *axes: object) -> NamedArray:
+        """The array with its axes in another order, a view; without arguments `x.T`.
+
+        Args:
+            axes: Every axis once, as an Axis, a name or a position; or one list of them.
+        """
+        if not axes:
+            return self.T
+        given = axes[0] if len(axes) == 1 else axes
+        order = axes_at(self.axes, given, f"transpose of {self!r}")
+        return NamedArray(self.values.transpose([self.axes.index(a) for a in order]), order)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype, copy=copy)

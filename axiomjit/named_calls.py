@@ -33,6 +33,10 @@ class NamedCalls:
         self._function = function
         self._known: OrderedDict[object, Followed] = OrderedDict()
 
+    def __len__(self) -> int:
+        """The number of computations."""
+        return len(self._known)
+
     def run(self, call: Call) -> object:
         """What the function returns, tensors in it as named arrays.
 

@@ -272,7 +272,7 @@ class Accumulator(Record):
     """An associative fold over iterators.
 
     `lane` combines a state with one more element where lanes may be reordered. `blocked`
-    accumulators round, so they run in fixed blocks whose partial results form a tree (design 4.7),
+    accumulators round, so they run in fixed blocks whose partial results form a tree,
     by functions whose names end in `tree`. `reduce` is NumPy's fold, which defines the meaning.
     """
 

@@ -1,8 +1,8 @@
 """The axis-graph door: tensors whose dimensions are axes, and their elementwise functions.
 
-A Tensor is a node of the graph with one Axis per dimension. Which dimensions meet is decided
-here, by the identity of axes (seed 001_dbff47214f01994e.txt); the nodes below get explicit index
-maps, nothing is broadcast by position and a length of 1 never stretches.
+A Tensor is a node of the graph with one Axis per dimension. Which dimensions meet is decided here,
+by the identity of axes (ngraph axes); the nodes below get explicit index maps, nothing is broadcast
+by position and a length of 1 never stretches.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit import builder, dtypes, execution
-from axiomjit.axes import Axes, AxesLike, make_axes
-from axiomjit.axis_operators import AxisOperand, operation
+from axiomjit.axes import Axes, AxesLike, axes_at, make_axes
+from axiomjit.axis_methods import AxisMethods
+from axiomjit.axis_operators import operation
 from axiomjit.dense_layout import Layout
 from axiomjit.descriptions import TensorDescription
 from axiomjit.dims import Dim
@@ -38,10 +39,18 @@ _serials: Final = itertools.count()
 _labels_of: Final[WeakKeyDictionary[Node, Axes]] = WeakKeyDictionary()
 
 
-class Tensor(AxisOperand["Tensor"]):
-    """A value with axes: a node of the graph, and one Axis for each of its dimensions.
+class Tensor(AxisMethods["Tensor"]):
+    """An array expression with one Axis for each dimension; it has values once it is evaluated.
 
-    Made by `constant`, `placeholder` and the functions of tensors.
+    Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is
+    `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given itself or by its name.
+
+    Examples:
+        >>> x = aj.constant([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
+        >>> x
+        f8[H=2, W=3]
+        >>> (x - x.mean("W"))[{"H": 1}].eval().values
+        array([-1.,  0.,  1.])
     """
 
     __slots__ = ("__weakref__", "_node", "axes", "serial", "used_axes")
@@ -62,7 +71,7 @@ class Tensor(AxisOperand["Tensor"]):
 
     @property
     def node(self) -> Node:
-        """What is computed; of a storage, or a view of one, what it holds after `x[...] = y`."""
+        """The node of the graph; for a storage or a view of one, with all writes so far."""
         now = latest(self._node)
         if now is not self._node:
             inherit(now, self._node)
@@ -74,20 +83,43 @@ class Tensor(AxisOperand["Tensor"]):
         return self._node.dtype
 
     @property
-    def tensor_description(self) -> TensorDescription:
-        """Axes, dtype and, where known, layout; whether one may assign to the tensor.
+    def shape(self) -> tuple[int | None, ...]:
+        """The length of each axis, None where it is unknown."""
+        return self.axes.lengths
 
-        (Seed 002, "Basic Tensor Descriptions".)
+    @property
+    def size(self) -> int | None:
+        """The number of elements, None while a length is unknown."""
+        return self.axes.size
+
+    @property
+    def tensor_description(self) -> TensorDescription:
+        """The axes, dtype and known layout, and whether one may assign to the tensor.
+
+        See (ngraph tensors, "Basic Tensor Descriptions").
         """
         return describe(self.node, self.axes, known_lengths(self.used_axes))
 
     @property
     def T(self) -> Tensor:
-        """The same values under transposed axes: offset k becomes -1 - k, the order stays.
+        """The tensor under transposed axes: offset k becomes -1 - k, the order stays.
 
-        A view (seed 002, "Axes").
+        A view (ngraph tensors, "Axes").
         """
         return Tensor(self.node, self.axes.T, self.used_axes)
+
+    def transpose(self, *axes: object) -> Tensor:
+        """The tensor with its axes in another order; without arguments `x.T`.
+
+        Args:
+            axes: Every axis once, as an Axis, a name or a position; or one list of them.
+        """
+        if not axes:
+            return self.T
+        given = axes[0] if len(axes) == 1 else axes
+        order = axes_at(self.axes, given, f"transpose of {self!r}")
+        result: Tensor = operation("axes_with_order")(self, order)
+        return result
 
     @property
     def real(self) -> Tensor:
@@ -105,7 +137,9 @@ class Tensor(AxisOperand["Tensor"]):
         return conjugate if self.dtype.kind == "c" else self
 
     def eval(self) -> NamedArray:
-        """The values, of a tensor that depends on no placeholder; variables hold their first ones.
+        """The values as a named array; the tensor may not depend on placeholders.
+
+        Variables have their initial values.
 
         Raises:
             AxesError: the length of an axis is unknown, or lengths do not fit.
@@ -153,7 +187,7 @@ Operand = Tensor | NamedArray | Number
 
 
 def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor of given values, copied.
+    """A tensor of given values, which are copied.
 
     Args:
         value: An array with one dimension per axis, or a number, which fills the axes.
@@ -162,11 +196,15 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
         dtype: Element type; the value's own when omitted.
 
     Returns:
-        A tensor with these axes (seed 001_dbff47214f01994e.txt, "Properties").
+        A tensor with these axes (ngraph axes, "Properties").
 
     Raises:
         AxesError: an axis is listed twice, or the shape is not the lengths of the axes.
         GraphTypeError: the elements are nothing one can compute with.
+
+    Examples:
+        >>> aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
+        f8[H=2, W=3]
     """
     if axes is None and isinstance(value, Tensor | NamedArray):
         axes = value.axes
@@ -202,7 +240,7 @@ def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
 def placeholder(
     axes: AxesLike, dtype: DTypeLike | None = None, layout: Layout | str | None = None
 ) -> Tensor:
-    """A tensor whose values are given when a computation is called; an l-tensor.
+    """A tensor whose values are the argument of a computation; one can assign to it.
 
     Args:
         axes: Its axes; lengths may be assigned until the call.
@@ -211,12 +249,18 @@ def placeholder(
             others are copied. Omitted, each argument is read as it lies.
 
     Returns:
-        A tensor with these axes (seed 001_dbff47214f01994e.txt, "Axis and axes").
+        A tensor with these axes (ngraph axes, "Axis and axes").
 
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: elements of this type cannot be compiled.
         GraphValueError: the layout does not fit the axes.
+
+    Examples:
+        >>> x = aj.placeholder(aj.make_axes({"H": 3}))
+        >>> total = aj.transformers.make_transformer().computation(x.sum(), x)
+        >>> float(total([1.0, 2, 3]))
+        6.0
     """
     return storage(axes, dtype, "a placeholder", Memory(layout))
 

@@ -62,7 +62,7 @@ class Transformer:
 
 
 def make_transformer() -> Transformer:
-    """A new transformer (seed 001_dbff47214f01994e.txt, "Properties")."""
+    """A new transformer (ngraph axes, "Properties")."""
     return Transformer()
 
 

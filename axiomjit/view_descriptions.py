@@ -43,8 +43,8 @@ def refusal(asked: object, seen: object, remedy: str) -> GraphValueError:
 class BasicTensorDescription(Record):
     """A tensor by its shape and element type.
 
-    `read_only` is true for an r-tensor, false for an l-tensor; `layout` is None until it is
-    known (seed 002_775121c96dbaf306.txt, "BasicTensorDescription").
+    `read_only` is true for an r-tensor, false for an l-tensor; `layout` is None until it is known
+    (ngraph tensors, "BasicTensorDescription").
     """
 
     shape: tuple[Nested, ...]
@@ -101,7 +101,7 @@ class SimpleTensorViewDescription(BasicTensorDescription):
     """A view y[i] == x[f(i)] of one tensor, the `base_tensor`.
 
     Its dtype is that of the base unless it sees parts of the elements; what it can be written
-    through decides `read_only` (seed 002_775121c96dbaf306.txt, "SimpleTensorViewDescription").
+    through decides `read_only` (ngraph tensors, "SimpleTensorViewDescription").
     """
 
     base_tensor: BasicTensorDescription

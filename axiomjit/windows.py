@@ -1,4 +1,4 @@
-"""Windows that slide along axes, as views (seed 002, "Axes": the filter moves over some axes).
+"""Windows that slide along axes, as views (ngraph tensors, "Axes").
 
 Along a sliding axis element k of the window at place i is element `stride * i + dilation * k` of
 the padded tensor. What is folded over windows stores none of them.
@@ -7,11 +7,13 @@ the padded tensor. What is folded over windows stores none of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 from axiomjit import builder
+from axiomjit.axes import Axes, by_axis
 from axiomjit.axis import Axis
 from axiomjit.axis_joins import padding_pair
+from axiomjit.axis_names import AxisName
 from axiomjit.axis_slices import checked_integer
 from axiomjit.dims import Dim, dim
 from axiomjit.errors import AxesError
@@ -21,8 +23,8 @@ from axiomjit.joins import concatenate, filled
 from axiomjit.late_checks import Parts, require
 from axiomjit.origins import user_location
 
-Setting = SupportsIndex | Mapping[Axis, SupportsIndex]
-Padding = SupportsIndex | Sequence[SupportsIndex] | Mapping[Axis, object]
+Setting = SupportsIndex | Mapping[AxisName, SupportsIndex]
+Padding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]
 
 
 class Slide(NamedTuple):
@@ -49,6 +51,18 @@ class Slide(NamedTuple):
     def places(self) -> Dim:
         """The places of the window."""
         return (self.padded - self.span) // self.stride + 1
+
+
+def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> Any:
+    """A setting whose keys are axes, where it is a dictionary from axes or their names.
+
+    A name is that of an axis of the input; if the input has none of it, of a window.
+
+    Raises:
+        AxesError: a key is neither an axis of the input nor of a window, or a name fits several.
+        GraphTypeError: a key is neither an Axis nor a name.
+    """
+    return by_axis(inputs, setting, asked, windows) if isinstance(setting, Mapping) else setting
 
 
 def slides_over(

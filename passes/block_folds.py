@@ -29,7 +29,7 @@ from axiomjit.passes.loop_ir import (
 from axiomjit.passes.view_ir import Storage
 
 BLOCK: Final = 1024
-"""Elements that are added in any order; block results are added as a tree (design 4.7)."""
+"""Elements that are added in any order; block results are added as a tree."""
 SHORT: Final = 256
 """A fold loop below this is not cut; blocks are made of whole runs of it."""
 GROUP: Final = 64

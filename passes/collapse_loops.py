@@ -25,9 +25,8 @@ from axiomjit.passes.loop_ir import (
 def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Merge an outer loop p and the loop q directly inside it where one step of p is len(q) of q.
 
-    For every access stride(p) == stride(q) * extent(q) must hold, as polynomials, so that a
-    kernel for contiguous arrays has one flat loop whatever their rank (seed 002: flattened
-    views).
+    For every access stride(p) == stride(q) * extent(q) must hold, as polynomials, so that a kernel
+    for contiguous arrays has one flat loop whatever their rank (ngraph tensors: flattened views).
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

@@ -1,4 +1,4 @@
-"""The loop program: a grammar on one page (design 3.6).
+"""The loop program: a grammar on one page.
 
     Program  := Step*                      steps in order over named storages
     Step     := Nest | LibraryCall

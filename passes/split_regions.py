@@ -26,8 +26,9 @@ from axiomjit.passes.loop_ir import (
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
     """Give each range of steps in which no pick changes its part a loop of its own.
 
-    So a padded or concatenated operand is read through its selection (seed 002: complex views)
-    by inner loops without conditions. The order of the ranges at hand leaves guards in the scope.
+    So a padded or concatenated operand is read through its selection (ngraph tensors: complex
+    views) by inner loops without conditions. The order of the ranges at hand leaves guards in
+    the scope.
 
     Needs: a legal loop program whose loops have no spans.
     Gives: a legal loop program without picks.

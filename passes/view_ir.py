@@ -1,10 +1,9 @@
 """The view program: storages with strides, and for each value how its operands are read.
 
-A storage is an l-tensor: memory with a dtype, a shape and a layout; a view names the tensor that
-it views (`axiomjit.view_descriptions`). A definition
-without a storage is an r-tensor: it only says how to provide its value at an index, and whoever
-reads it computes it there (seed 002: "An r-tensor only needs to be able to provide values; it
-does not need to store them").
+A storage is an l-tensor: memory with a dtype, a shape and a layout; a view names the tensor that it
+views (`axiomjit.view_descriptions`). A definition without a storage is an r-tensor: it only says
+how to provide its value at an index, and whoever reads it computes it there (ngraph tensors: "An
+r-tensor only needs to be able to provide values; it does not need to store them").
 """
 
 from __future__ import annotations

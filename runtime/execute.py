@@ -35,7 +35,7 @@ Arrays = dict[str, Array]
 Action = Callable[[Arrays, Sequence[object]], None]
 
 SERIAL_WORK: Final = 6_000_000
-"""Additions below which one thread is faster: about 0.2 ms (design 4.1)."""
+"""Additions below which one thread is faster: about 0.2 ms."""
 CHUNK_WORK: Final = 600_000_000
 """Additions in one uninterrupted call at most: about 20 ms, so that Ctrl-C is heard."""
 LARGEST: Final = 2**63 - 1

@@ -1,7 +1,7 @@
 """The tree of a blocked sum or product, as Numba intrinsics: a counter of finished subtrees.
 
 Where bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
-results are added in pairs whatever their number (design 4.7). A level is one cell, or one cell
+results are added in pairs whatever their number. A level is one cell, or one cell
 per lane of a tile. Names that end in `_mul` multiply. `axiomjit.runtime.plain` has the twins.
 
 Each becomes one function of the kernel's module that is called, not inlined: LLVM would otherwise

@@ -87,13 +87,13 @@ AXES = [
     Row(
         "axes from a text",
         lambda: aj.make_axes("HW"),
-        "axes from 'HW' | a str | list objects that make_axis(...) made",
+        "axes from 'HW' | a str | list objects that make_axis(length, name) made",
         lambda: aj.make_axes({"H": 2, "W": 3}),
     ),
     Row(
         "axes from lengths",
         lambda: aj.placeholder([2, 3]),
-        "axes from (2, 3) | 2 of type int | list objects that make_axis(...) made",
+        "axes from (2, 3) | 2 of type int | list objects that make_axis(length, name) made",
         lambda: aj.placeholder([H, W]),
     ),
     Row(
@@ -105,13 +105,13 @@ AXES = [
     Row(
         "place of an axis that is not there",
         lambda: aj.make_axes([H]).index(W),
-        "the position of Axis(W=3) | axes [H=2] | ask for an axis that is there",
+        "the position of Axis(W=3) | axes [H=2], none of which is W=3 | name one of its axes: 'H'",
         lambda: aj.make_axes([H]).index(H),
     ),
     Row(
         "name that several axes have",
         lambda: aj.make_axes([H, aj.make_axis(2, "H")]).get_by_names("H"),
-        "the axis called 'H' of [H=2, H=2] | 2 axes of this name | name an axis that is there once",
+        "called 'H' of [H=2, H=2] | 2 have the name 'H': H=2 (made at | pass the Axis itself",
         lambda: aj.make_axes([H, W]).get_by_names("W"),
     ),
     Row(

@@ -27,19 +27,19 @@ LABELS = [
     Row(
         "cast to fewer axes",
         lambda: aj.cast_axes(X, [H]),
-        "cast_axes of f8[H=2, W=3] to [H=2] | axes [H=2, W=3] | one axis of the same length",
+        "cast_axes of f8[H=2, W=3] to [H=2] | 1 axes for axes [H=2, W=3] | one axis of the same",
         lambda: aj.cast_axes(X, [A, W]),
     ),
     Row(
         "cast to another length",
         lambda: aj.cast_axes(X, [W, H]),
-        "cast_axes of f8[H=2, W=3] to [W=3, H=2] | axes [H=2, W=3] | one axis of the same length",
+        "cast_axes of f8[H=2, W=3] to [W=3, H=2] | W=3 for H=2, H=2 for W=3 | one axis of the same",
         lambda: aj.cast_axes(X, [A, aj.make_axis(3)]),
     ),
     Row(
         "cast of a number to axes",
         lambda: aj.cast_axes(aj.constant(1.0), [H]),
-        "cast_axes of f8[] to [H=2] | axes [] | one axis of the same length",
+        "cast_axes of f8[] to [H=2] | 1 axes for axes [] | one axis of the same",
         lambda: aj.broadcast(aj.constant(1.0), [H]),
     ),
     Row(
@@ -57,13 +57,13 @@ LABELS = [
     Row(
         "order without an axis",
         lambda: aj.axes_with_order(X, [H]),
-        "axes_with_order of f8[H=2, W=3] to [H=2] | axes [H=2, W=3] | list exactly its axes",
+        "axes_with_order of f8[H=2, W=3] to [H=2] | W=3 would be lost | list each of its axes",
         lambda: aj.axes_with_order(X, [W, H]),
     ),
     Row(
         "order with a foreign axis",
         lambda: aj.axes_with_order(X, [N, H, W]),
-        "axes_with_order of f8[H=2, W=3] to [N=4, H=2, W=3] | axes [H=2, W=3] | exactly its axes",
+        "axes_with_order of f8[H=2, W=3] | axes [H=2, W=3], none of which is N=4 | name one of its",
         lambda: aj.broadcast(X, [N, H, W]),
     ),
     Row(
@@ -81,25 +81,25 @@ LABELS = [
     Row(
         "renaming of a foreign axis",
         lambda: aj.rename(X, {N: "n"}),
-        "the position of Axis(N=4) | axes [H=2, W=3] | ask for an axis that is there",
+        "rename of f8[H=2, W=3] | axes [H=2, W=3], none of which is N=4 | name one of its axes",
         lambda: aj.rename(X, {H: "h", "W": "w"}),
     ),
     Row(
         "renaming of a name that is not there",
         lambda: aj.rename(X, {"height": "h"}),
-        "the axis called 'height' of [H=2, W=3] | 0 axes of this name | that is there once",
+        "rename of f8[H=2, W=3] | none of which is called 'height' | name one of its axes: 'H'",
         lambda: aj.rename(X, {"H": "h"}),
     ),
     Row(
         "renaming to a length",
         lambda: aj.rename(X, {H: 3}),
-        "rename of f8[H=2, W=3] | a int | map axes, or their names, to axes or names",
+        "rename of f8[H=2, W=3] | 3 of type int for H=2 | map axes, or their names",
         lambda: aj.rename(X, {H: A}),
     ),
     Row(
         "renaming to an axis of another length",
         lambda: aj.rename(X, {H: N}),
-        "cast_axes of f8[H=2, W=3] to [N=4, W=3] | axes [H=2, W=3] | one axis of the same length",
+        "rename of f8[H=2, W=3] to [N=4, W=3] | N=4 for H=2 | one axis of the same",
         lambda: aj.rename(X, {H: H - 1}),
     ),
     Row(

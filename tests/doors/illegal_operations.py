@@ -120,13 +120,13 @@ OVER_AXES = [
     Row(
         "sum over a foreign axis",
         lambda: aj.sum(X, [N]),
-        "sum over axes [N=4], leaving [H=2, W=3] | a tensor with axes [H=2, W=3] | reduce axes of",
+        "sum of f8[H=2, W=3] | axes [H=2, W=3], none of which is N=4 | one of its axes: 'H'",
         lambda: aj.sum(X, [W]),
     ),
     Row(
         "sum over an offset axis that is not there",
         lambda: aj.sum(X, [H - 1]),
-        "sum over axes [H-1=2] | a tensor with axes [H=2, W=3] | reduce axes of the tensor",
+        "sum of f8[H=2, W=3] | axes [H=2, W=3], none of which is H-1=2 | name one of its axes",
         lambda: aj.sum(X.T, [H - 1]),
     ),
     Row(
@@ -138,19 +138,19 @@ OVER_AXES = [
     Row(
         "axis both reduced and left",
         lambda: aj.max(X, [H], [H, W]),
-        "max over axes [H=2], leaving [H=2, W=3] | [H=2, W=3] | leave each of the other ones",
+        "max of f8[H=2, W=3] over [H=2], leaving [H=2, W=3] | H=2 both reduced and left | give",
         lambda: aj.max(X, [H], [W]),
     ),
     Row(
         "axis neither reduced nor left",
         lambda: aj.mean(X, [H], []),
-        "mean over axes [H=2], leaving [] | [H=2, W=3] | leave each of the other ones",
+        "mean of f8[H=2, W=3] over [H=2], leaving [] | W=3 neither reduced nor left | give only",
         lambda: aj.mean(X, [H, W], []),
     ),
     Row(
         "foreign axis left",
         lambda: aj.prod(X, out_axes=[N]),
-        "prod over axes [H=2, W=3], leaving [N=4] | [H=2, W=3] | leave each of the other ones",
+        "prod of f8[H=2, W=3] | axes [H=2, W=3], none of which is N=4 | name one of its axes",
         lambda: aj.prod(X, out_axes=[W]),
     ),
     Row(
@@ -168,7 +168,7 @@ OVER_AXES = [
     Row(
         "sum over positions",
         lambda: aj.sum(X, 0),
-        "axes from 0 | a int | list objects that make_axis(...) made",
+        "sum of f8[H=2, W=3] | 0 of type int as an axis | name one of its axes: 'H'",
         lambda: aj.sum(X, X.axes[0]),
     ),
     Row(
@@ -180,13 +180,13 @@ OVER_AXES = [
     Row(
         "squares over a foreign axis",
         lambda: aj.squared_L2(X, [N]),
-        "sum over axes [N=4] | a tensor with axes [H=2, W=3] | reduce axes of the tensor",
+        "squared_L2 of f8[H=2, W=3] | none of which is N=4 | name one of its axes",
         lambda: aj.squared_L2(X, [H]),
     ),
     Row(
         "size along a foreign axis",
         lambda: aj.tensor_size(X, [N]),
-        "tensor_size over axes [N=4] | a tensor with axes [H=2, W=3] | reduce axes of the tensor",
+        "tensor_size of f8[H=2, W=3] | none of which is N=4 | name one of its axes",
         lambda: aj.tensor_size(X, [H]),
     ),
     Row(
@@ -204,7 +204,7 @@ OVER_AXES = [
     Row(
         "reduction of NumPy with options",
         lambda: np.sum(X, keepdims=True),
-        "np.sum of f8[H=2, W=3] | called with keepdims | axiomjit's own function of axes",
+        "np.sum of f8[H=2, W=3] | called with keepdims | leave keepdims out",
         lambda: np.sum(X, axis=W),
     ),
     Row(

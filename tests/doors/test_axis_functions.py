@@ -49,11 +49,17 @@ def test_out_axes_give_the_result_its_order():
 
 
 @pytest.mark.parametrize(
-    ("reduced", "out"), [([N], None), ([C], [C, H, W]), ([C], [H]), (None, [N]), ([], [H, W])]
+    ("reduced", "out", "seen"),
+    [
+        ([N], None, r"axes \[C=5, H=2, W=3\], none of which is N=4"),
+        ([C], [C, H, W], "C=5 both reduced and left"),
+        ([C], [H], "W=3 neither reduced nor left"),
+        (None, [N], r"axes \[C=5, H=2, W=3\], none of which is N=4"),
+        ([], [H, W], "C=5 neither reduced nor left"),
+    ],
 )
-def test_reductions_refuse_axes_that_do_not_fit(reduced, out):
-    message = r"sum over axes \[.*\], leaving \[.*\]\n  seen: a tensor with axes \[C=5, H=2, W=3\]"
-    with pytest.raises(AxesError, match=message):
+def test_reductions_refuse_axes_that_do_not_fit(reduced, out, seen):
+    with pytest.raises(AxesError, match=rf"sum of f8\[C=5, H=2, W=3\].*\n  seen: {seen}\n"):
         aj.sum(t.placeholder([C, H, W]), reduced, out)
 
 
@@ -66,11 +72,11 @@ def test_reductions_refuse_a_repeated_axis():
     ("function", "axes", "message"),
     [
         (af.broadcast, [C], r"broadcast of f8\[C=5, H=2\] to \[C=5\]"),
-        (af.broadcast, [C, N], r"seen: axes \[C=5, H=2\]\n  instead: list every axis"),
-        (af.axes_with_order, [C], "instead: list exactly its axes"),
-        (af.axes_with_order, [C, H, N], r"axes_with_order of f8\[C=5, H=2\] to \[C=5, H=2, N=4\]"),
+        (af.broadcast, [C, N], r"seen: axes \[C=5, H=2\], of which H=2 would be lost"),
+        (af.axes_with_order, [C], "H=2 would be lost\n  instead: list each of its axes"),
+        (af.axes_with_order, [C, H, N], r"axes_with_order of f8\[C=5, H=2\]\n  seen: .* is N=4"),
         (af.cast_axes, [C], r"cast_axes of f8\[C=5, H=2\] to \[C=5\]"),
-        (af.cast_axes, [H, C], r"to \[H=2, C=5\]\n  seen: axes \[C=5, H=2\]"),
+        (af.cast_axes, [H, C], r"seen: axes \[C=5, H=2\]: H=2 for C=5, C=5 for H=2"),
     ],
 )
 def test_relabelling_refuses_axes_that_do_not_fit(function, axes, message):

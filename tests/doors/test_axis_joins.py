@@ -150,7 +150,7 @@ FOREIGN = aj.make_axis(3, "foreign")
         (lambda: aj.stack([X, X], H2, 1.0), GraphTypeError, "a position of type float"),
         (lambda: aj.stack([X, A], H2), GraphTypeError, "constant"),
         (lambda: aj.concat_along_axis([], H), AxesError, "concat_along_axis of nothing"),
-        (lambda: aj.concat_along_axis([X], FOREIGN), AxesError, "position of Axis.foreign=3"),
+        (lambda: aj.concat_along_axis([X], FOREIGN), AxesError, "none of which is foreign=3"),
         (
             lambda: aj.concat_along_axis([X, aj.broadcast(X[0], [FOREIGN, W, C])], H),
             AxesError,

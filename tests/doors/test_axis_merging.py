@@ -116,13 +116,13 @@ def test_dense_arguments_are_walked_through_in_place(unchecked):
     [
         (lambda: aj.flatten(X, [H, C]), AxesError, r"over \[H=3, C=5\]\n  seen: axes \[H=3, W=4"),
         (lambda: aj.flatten(X, [W, H]), AxesError, "instead: name axes that follow each other"),
-        (lambda: aj.flatten(X, [N]), AxesError, r"flatten of f8.* over \[N=2\]"),
+        (lambda: aj.flatten(X, [N]), AxesError, r"flatten of f8.*\n  seen: .* is N=2"),
         (lambda: aj.flatten(X, [W, W]), AxesError, "W=4 more than once"),
         (lambda: aj.flatten(A), GraphTypeError, "constant"),
         (lambda: aj.flatten_at(X, 4), AxesError, "position 4 among 4"),
         (lambda: aj.flatten_at(X, "1"), GraphTypeError, "a position of type str"),
         (lambda: aj.expand_dims(X, N, 4), AxesError, "position 4 among 4"),
-        (lambda: aj.expand_dims(X, "N"), GraphTypeError, "list objects that make_axis"),
+        (lambda: aj.expand_dims(X, "N"), GraphTypeError, "make_axis\\(length, 'N'\\)"),
     ],
 )
 def test_refused(make, error, message):

@@ -78,12 +78,12 @@ def test_clip_and_where_by_axes():
 
 @pytest.mark.parametrize("function", [aj.cumsum, aj.cumprod, aj.sort, aj.argsort])
 def test_a_foreign_axis_is_refused(function):
-    with pytest.raises(AxesError, match=r"the position of Axis\(N=2\)\n  seen: axes \[H=3, W=4"):
+    with pytest.raises(AxesError, match=r"of f8\[H=3, W=4, C=5\]\n  seen: .* which is N=2"):
         function(Y, N)
 
 
 def test_positions_are_integers_within_the_axis():
-    with pytest.raises(AxesError, match=r"the position of Axis\(N=2\)"):
+    with pytest.raises(AxesError, match="take of .*\n  seen: .* none of which is N=2"):
         aj.take(Y, 0, N)
     with pytest.raises(GraphTypeError, match="positions that are no integers"):
         aj.take(Y, 1.0, H)

@@ -88,9 +88,9 @@ def test_axes_name_the_result():
 def test_classes_contract_or_slide_by_length():
     channels, short = aj.make_axis(3, axis_class=DEEP), aj.make_axis(2, axis_class=DEEP)
     x = aj.constant(A[0, :, :, 0], [aj.make_axis(3, axis_class=DEEP), H])
-    np.testing.assert_array_equal(
-        run(aj.convolution(x, aj.constant([1.0, 2, 3], [channels]))), [1, 2, 3] @ A[0, :, :, 0]
-    )
+    sliding = aj.constant([[1.0], [2], [3]], [channels, aj.make_axis(1, roles=TALL)])
+    contracted = run(aj.convolution(x, sliding))
+    np.testing.assert_array_equal(contracted, [1, 2, 3] @ A[0, :, :, 0])
     slid = aj.convolution(x, aj.constant([1.0, 2], [short]))
     assert slid.axes[0].axis_class is DEEP
     np.testing.assert_array_equal(run(slid), A[0, :-1, :, 0] + 2 * A[0, 1:, :, 0])
@@ -173,7 +173,7 @@ BOTH = aj.make_axis(3, roles=[TALL, WIDE])
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: aj.convolution(X, aj.constant([1.0] * 3, [BOTH])), AxesError, "has in the input"),
+        (lambda: aj.convolution(X, aj.constant([1.0] * 3, [BOTH])), AxesError, "in common with"),
         (
             lambda: aj.convolution(
                 X, aj.broadcast(aj.constant(1.0), [R, aj.make_axis(2, roles=TALL)])
@@ -208,7 +208,18 @@ BOTH = aj.make_axis(3, roles=[TALL, WIDE])
         ),
         (lambda: aj.convolution(X, FILTER, axes=[N, K]), AxesError, r"to \[N=2, K=4\]"),
         (lambda: aj.convolution(X, F), GraphTypeError, "constant"),
-        (lambda: aj.pooling(X, {K: 2}), AxesError, r"the position of Axis\(K=4\)"),
+        (
+            lambda: aj.convolution(X, aj.constant(1.0, [C, K])),
+            AxesError,
+            r"slides over the input, \[C=3\] are contracted, \[K=4\] share no .* write dot\(x, fi",
+        ),
+        (
+            lambda: aj.convolution(X, aj.constant(1.0, [C])),
+            AxesError,
+            r"slides over the input, \[C=3\] are contracted\n",
+        ),
+        (lambda: aj.convolution(X, 2.0), AxesError, "slides over the input\n"),
+        (lambda: aj.pooling(X, {K: 2}), AxesError, "none of which is K=4"),
         (lambda: aj.pooling(X, {H: 2}, "median"), AxesError, "'median'\n  instead: .* max, min"),
         (lambda: aj.pooling(X, 2), GraphTypeError, "type int\n  instead: give a dictionary"),
         (lambda: aj.pooling(X, {H: 8}), AxesError, "a window of 8 over H=7"),

@@ -1,7 +1,7 @@
 """The snippets of the documents run, and their arrows hold.
 
-Sources: seeds 000_dbad2f4fd12be0da.txt (000), 001_dbff47214f01994e.txt (001) and
-002_775121c96dbaf306.txt (002). Imports are those of this package, `Namespace` is supplied; the
+Sources, see docs/sources.md: the early (000) and the later (001) edition of ngraph axes, and ngraph
+tensors (002). Imports are those of this package, `Namespace` is supplied; the
 listing in two columns is one text per column. Arrows between axes alone are in test_tensors.
 """
 

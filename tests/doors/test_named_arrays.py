@@ -140,7 +140,7 @@ def test_numpys_choices(x, y):
         (lambda x: np.sum(x, keepdims=True), r"np.sum of f8\[H=3, W=4\]\n  seen: .* keepdims"),
         (lambda x: np.dot(x, x), "np.dot of .*\n  seen: it has no form for named axes"),
         (lambda x: np.allclose(x, aj.axes_with_order(x, [W, H])), "np.allclose of(?s:.*)one order"),
-        (lambda x: np.matmul(x, x), "np.matmul of(?s:.*)for @ call dot"),
+        (lambda x: np.matmul(x, x), "np.matmul of(?s:.*)instead: write x @ y"),
         (lambda x: np.add.reduce(x), "np.add of .*\n  seen: reduce\n"),
         (lambda x: np.add(x, 1, out=np.ones((3, 4))), "seen: __call__ with out"),
     ],

@@ -91,7 +91,9 @@ def test_a_value_is_broadcast_to_the_axes_of_what_is_assigned_to():
     np.testing.assert_array_equal(run(aj.assign(x, row))(), np.tile(np.arange(5.0), (3, 1)))
     other = aj.make_axis(2, "other")
     wide = aj.placeholder([W, other])
-    with pytest.raises(AxesError, match=r"seen: axes \[W=5, other=2\] in \[H=3, W=5\]"):
+    with pytest.raises(
+        AxesError, match=r"seen: axes \[H=3, W=5\], and \[other=2\] only in the value"
+    ):
         aj.assign(x, wide)
 
 
@@ -239,7 +241,7 @@ REFUSED = [
     (lambda x, p: (x + 1).__setitem__(0, p), GraphTypeError, "is an r-tensor"),
     (lambda x, p: aj.assign(x.real + 0, p), GraphTypeError, "is an r-tensor"),
     (lambda x, p: aj.assign(x, np.zeros(5)), GraphTypeError, "constant\\(value, axes\\)"),
-    (lambda x, p: aj.assign(p, x), AxesError, "axes \\[H=3, W=5\\] in \\[W=5\\]"),
+    (lambda x, p: aj.assign(p, x), AxesError, "axes \\[W=5\\], and \\[H=3\\] only in"),
     (lambda x, p: aj.assign(x, p * 1j), GraphTypeError, "elements of dtype complex128"),
     (lambda x, p: aj.assign(aj.variable([W], "i8"), p), GraphTypeError, "dtype float64"),
     (lambda x, p: aj.sequential([]), GraphValueError, "an empty list"),

@@ -65,8 +65,8 @@ class Dotted:
         return Dotted(af.dot(self.tensor, other.tensor))
 
 
-# Every arrow of "Element-wise binary ops" and "Dot operation" in the seeds
-# 000_dbad2f4fd12be0da.txt and 001_dbff47214f01994e.txt, as they stand there.
+# Every arrow of "Element-wise binary ops" and "Dot operation" in ngraph
+# axes, as they stand there.
 EXAMPLES = """
 (H,) + (H,) -> (H,)
 (H, W) + (H, W) -> (H, W)
@@ -221,7 +221,7 @@ def test_powers_and_unary_operators():
 def test_functions_have_numpys_names_and_values(name):
     function = getattr(aj, name)
     assert function.__name__ == name
-    assert "seed 001" in function.__doc__
+    assert "(ngraph axes, " in function.__doc__
     with np.errstate(all="ignore"):
         result = value(function(t.constant(A, [H, W]), t.constant(B, [H, W])))
         np.testing.assert_array_equal(result, getattr(np, name)(A, B))

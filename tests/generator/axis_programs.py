@@ -38,7 +38,7 @@ def lined_up(value, axes):
 
 
 def union(first, second):
-    """Axes of an elementwise result (seed 001_dbff47214f01994e.txt)."""
+    """Axes of an elementwise result (ngraph axes)."""
     if set(first) >= set(second):
         return first
     return second if set(second) >= set(first) else (*first, *(a for a in second if a not in first))

@@ -1,4 +1,4 @@
-"""Descriptions of tensors and views (seed 002): what is given, what is derived, what is refused."""
+"""Descriptions of tensors and views (ngraph tensors): given, derived and refused ones."""
 
 import copy
 import pickle

@@ -138,3 +138,17 @@ sys.path.insert(0, str(package.parent))
 )
 def test_without_numba_everything_runs_in_numpy(block):
     assert run(WITHOUT.format(block=block)).strip() == "['FallbackWarning']"
+
+
+def test_a_compiled_function_shows_its_name_and_its_programs():
+    @axiomjit.jit
+    def double(x):
+        return x * 2
+
+    assert repr(double) == "<jit double, 0 programs>"
+    double(np.ones(5))
+    double(np.ones(6))  # the same class of arguments
+    assert repr(double) == "<jit double, 1 program>"
+    double(np.ones((5, 7)))
+    double(axiomjit.NamedArray(np.ones(5), axiomjit.make_axis(5)))
+    assert repr(double) == "<jit double, 3 programs>"

@@ -1,4 +1,4 @@
-"""The standard neon axes and their roles (seed 000_dbad2f4fd12be0da.txt, "Axes have context").
+"""The standard neon axes and their roles (ngraph axes, "Axes have context").
 
 Their lengths are not known yet; each may be assigned once.
 """
