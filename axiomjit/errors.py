@@ -88,5 +88,9 @@ class FallbackWarning(UserWarning):
     """A function runs in NumPy itself, since it cannot be compiled."""
 
 
+class UnrolledLoopWarning(UserWarning):
+    """A Python loop is recorded pass by pass, which makes a program that is slow to compile."""
+
+
 class OuterProductWarning(UserWarning):
     """Operands of the axis graph have no axis in common, so that the result has all of them."""

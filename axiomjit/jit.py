@@ -26,13 +26,17 @@ from axiomjit.errors import (
     UnsupportedError,
 )
 from axiomjit.explain import Explanation
+from axiomjit.following import Following
+from axiomjit.holders import traced_among
 from axiomjit.lengths import Length
 from axiomjit.lowered import Lowered
 from axiomjit.named_arrays import NamedArray
 from axiomjit.named_calls import NamedCalls
+from axiomjit.random_states import none_drawn
 from axiomjit.records import Record
 from axiomjit.tensors import Tensor
-from axiomjit.trace import Trace, Tracer, trace
+from axiomjit.trace import Trace, trace
+from axiomjit.tracer import Tracer
 from axiomjit.tree import LEAF, Structure, unflatten
 
 P = ParamSpec("P")
@@ -138,7 +142,8 @@ class Jitted(Generic[P, R]):
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
         call = take_apart(self._signature, self._static, args, kwargs)
-        if any(isinstance(v, Tracer | Length | Tensor) for v in (*call.dynamic, *_values(call))):
+        given = (*call.dynamic, *_values(call))
+        if any(isinstance(v, Tensor) for v in given) or traced_among(given):
             return self._function(*args, **kwargs)
         if _has_axes(call.dynamic):
             return self._named.run(call)
@@ -216,7 +221,9 @@ class Jitted(Generic[P, R]):
             whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
             return self._function(*whole[0], **whole[1])
 
-        return trace(run, signature.given, scope, signature.layouts)
+        following = Following(self._name, signature.scalars)
+        with none_drawn(self._name, self._function, _values(call)):
+            return trace(run, signature.given, scope, signature.layouts, following)
 
     def _fall_back(self, error: TraceError) -> None:
         """Decide whether NumPy runs the function from now on; else raise the error."""

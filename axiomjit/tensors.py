@@ -23,6 +23,7 @@ from axiomjit.dims import Dim
 from axiomjit.dtypes import DType, code
 from axiomjit.effects import Memory, latest, with_versions
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.following import refused
 from axiomjit.graph import Held, Input, Node, Scalar, post_order
 from axiomjit.index_maps import IndexMap, permutation
 from axiomjit.late_checks import bound_lengths, inherit, known_lengths
@@ -30,7 +31,7 @@ from axiomjit.named_arrays import NamedArray
 from axiomjit.node_descriptions import describe
 from axiomjit.origins import note, user_location
 from axiomjit.placed_arrays import check_layout, known_shape, placed
-from axiomjit.trace import Tracer
+from axiomjit.tracer import Tracer
 
 Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
@@ -257,6 +258,10 @@ def as_tensor(value: object, asked: str) -> Tensor:
         return value
     if isinstance(value, NamedArray):
         return constant(value.values, value.axes)
+    if isinstance(value, Tracer):  # says that it is an array or a number
+        kind = "an array that the compiled function was called with, which has no axes"
+        remedy = "call the function with NamedArray(value, axes)"
+        raise refused(GraphTypeError(asked, kind, remedy, user_location()))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | int | float | complex | np.generic):
@@ -265,9 +270,6 @@ def as_tensor(value: object, asked: str) -> Tensor:
     if isinstance(value, np.ndarray):
         kind = f"an array of shape {value.shape}, whose dimensions have no axes"
     remedy = "say which axes they are with constant(value, axes)"
-    if isinstance(value, Tracer):
-        kind = "an array that the compiled function was called with, which has no axes"
-        remedy = "call the function with NamedArray(value, axes)"
     raise GraphTypeError(asked, kind, remedy, user_location())
 
 
