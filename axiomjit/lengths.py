@@ -42,7 +42,7 @@ class Length:
         return self._dim
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type[int]:  # type:
+    def __class__(self) -> type[int]:  # type: ignore[override]
         return int
 
     @property

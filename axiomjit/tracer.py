@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -11,7 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from axiomjit import builder
 from axiomjit.dims import product
 from axiomjit.dtypes import WEAK_TYPES, DType
-from axiomjit.following import current, is_usable, stranger
+from axiomjit.following import Following, current, is_usable, stranger
 from axiomjit.graph import Input, Node, base_of
 from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_options import Row, refuse
@@ -35,6 +35,10 @@ class Tracer(NDArrayOperatorsMixin):
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
+    def __new__(cls, node: Node) -> Tracer:
+        """Make what stands for an array, a NumPy scalar or a Python number, as the node is."""
+        return object.__new__(_class_for(node, current()))
+
     def __init__(self, node: Node) -> None:
         """Stand for a node in the function that is followed now."""
         self._held = node
@@ -44,17 +48,12 @@ class Tracer(NDArrayOperatorsMixin):
             self._following.note_operation()
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type:  # type:
-        node, following = self._held, self._following
-        if node.shape:
+    def __class__(self) -> type:
+        kind = type(self)
+        if kind is TracedArray:
             return np.ndarray
-        if node.weak:
-            return WEAK_TYPES[node.dtype.kind]
-        base = base_of(node)
-        of_array = bool(base.shape)
-        if isinstance(base, Input):
-            of_array = following is None or base.position not in following.scalars
-        return np.ndarray if of_array else node.dtype.type
+        dtype = self._held.dtype
+        return WEAK_TYPES[dtype.kind] if kind is Tracer else dtype.type
 
     @property
     def node(self) -> Node:
@@ -76,54 +75,6 @@ class Tracer(NDArrayOperatorsMixin):
         return f"{seen_type(self.node)}{where}"
 
     @property
-    def shape(self) -> tuple[int | Length, ...]:
-        """The shape; a length that may differ in the next call is a `Length`."""
-        return tuple(length(n) for n in self._array("shape").shape)
-
-    @shape.setter
-    def shape(self, value: object) -> NoReturn:
-        refuse_write("array.shape = value", self.description())
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self._array("ndim").shape)
-
-    @property
-    def size(self) -> int | Length:
-        """The number of elements."""
-        return length(product(self._array("size").shape))
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self._array("itemsize").dtype.itemsize
-
-    @property
-    def nbytes(self) -> int | Length:
-        """Bytes of all elements."""
-        return length(product(self._array("nbytes").shape) * self.node.dtype.itemsize)
-
-    @property
-    def dtype(self) -> DType:
-        """The element type."""
-        return self._array("dtype").dtype
-
-    @dtype.setter
-    def dtype(self, value: object) -> NoReturn:
-        refuse_write("array.dtype = value", self.description())
-
-    @property
-    def T(self) -> Tracer:
-        """The transpose, a view."""
-        return Tracer(FUNCTIONS[np.transpose](self._array("T")))
-
-    @property
-    def mT(self) -> Tracer:
-        """The last two dimensions swapped, a view."""
-        return Tracer(FUNCTIONS[np.matrix_transpose](self._array("mT")))
-
-    @property
     def real(self) -> Tracer:
         """The real parts, a view; real numbers themselves."""
         return Tracer(part_of(self.node, "real"))
@@ -140,36 +91,6 @@ class Tracer(NDArrayOperatorsMixin):
     @imag.setter
     def imag(self, value: object) -> NoReturn:
         refuse_write("array.imag = value", self.description())
-
-    def _array(self, attribute: str) -> Node:
-        """The node; Python numbers have no such attribute."""
-        if self.node.weak:
-            raise AttributeError(f"{_kind(self)!r} object has no attribute {attribute!r}")
-        return self.node
-
-    def transpose(self, *axes: Any) -> Tracer:
-        """The dimensions in another order, a view."""
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return Tracer(FUNCTIONS[np.transpose](self._array("transpose"), unwrap(order)))
-
-    @recorded
-    def astype(self, dtype: Any, copy: bool = True) -> Tracer:
-        """A copy with elements of another type; itself with `copy=False` where it has it."""
-        return Tracer(cast_to(self._array("astype"), dtype, copy))
-
-    @recorded
-    def __getitem__(self, key: object) -> Tracer:
-        return Tracer(index_node(self.node, unwrap(node_of(key))))
-
-    def __len__(self) -> int:
-        if not self.node.shape:
-            raise TypeError("len() of unsized object")
-        return int(self.node.shape[0])
-
-    def __iter__(self) -> Iterator[Tracer]:
-        if not self.node.shape:
-            raise TypeError("iteration over a 0-d array")
-        return iter([self[k] for k in range(len(self))])
 
     def __getattr__(self, name: str) -> Any:
         stands_for = self.__class__
@@ -218,9 +139,6 @@ class Tracer(NDArrayOperatorsMixin):
         if func not in FUNCTIONS:
             raise unsupported(f"{func.__module__}.{func.__name__}", map(node_of, args))
         return called(FUNCTIONS[func], args, kwargs)
-
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        refuse_write("array[...] = value", self.description())
 
     def __bool__(self) -> NoReturn:
         refuse_value(
@@ -277,6 +195,105 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         return f"Traced({type_text(self._held)})"
+
+
+class TracedScalar(Tracer):
+    """Stands for a NumPy scalar: a result without dimensions."""
+
+    __slots__ = ()
+    __iter__: ClassVar[Any] = None
+
+    @property
+    def shape(self) -> tuple[int | Length, ...]:
+        """The shape; a length that may differ in the next call is a `Length`."""
+        return tuple(length(n) for n in self.node.shape)
+
+    @shape.setter
+    def shape(self, value: object) -> NoReturn:
+        refuse_write("array.shape = value", self.description())
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int | Length:
+        """The number of elements."""
+        return length(product(self.node.shape))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.node.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int | Length:
+        """Bytes of all elements."""
+        return length(product(self.node.shape) * self.node.dtype.itemsize)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.node.dtype
+
+    @dtype.setter
+    def dtype(self, value: object) -> NoReturn:
+        refuse_write("array.dtype = value", self.description())
+
+    @property
+    def T(self) -> Tracer:
+        """The transpose, a view."""
+        return Tracer(FUNCTIONS[np.transpose](self.node))
+
+    @property
+    def mT(self) -> Tracer:
+        """The last two dimensions swapped, a view."""
+        return Tracer(FUNCTIONS[np.matrix_transpose](self.node))
+
+    def transpose(self, *axes: Any) -> Tracer:
+        """The dimensions in another order, a view."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return Tracer(FUNCTIONS[np.transpose](self.node, unwrap(order)))
+
+    @recorded
+    def astype(self, dtype: Any, copy: bool = True) -> Tracer:
+        """A copy with elements of another type; itself with `copy=False` where it has it."""
+        return Tracer(cast_to(self.node, dtype, copy))
+
+    @recorded
+    def __getitem__(self, key: object) -> Tracer:
+        return Tracer(index_node(self.node, unwrap(node_of(key))))
+
+
+class TracedArray(TracedScalar):
+    """Stands for an array."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        if not self.node.shape:
+            raise TypeError("len() of unsized object")
+        return int(self.node.shape[0])
+
+    def __iter__(self) -> Iterator[Tracer]:
+        if not self.node.shape:
+            raise TypeError("iteration over a 0-d array")
+        return iter([self[k] for k in range(len(self))])
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        refuse_write("array[...] = value", self.description())
+
+
+def _class_for(node: Node, following: Following | None) -> type[Tracer]:
+    if node.shape:
+        return TracedArray
+    if node.weak:
+        return Tracer
+    base = base_of(node)
+    if isinstance(base, Input) and following is not None and base.position in following.scalars:
+        return TracedScalar
+    return TracedArray if base.shape or isinstance(base, Input) else TracedScalar
 
 
 def _kind(tracer: Tracer) -> str:
