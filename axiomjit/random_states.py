@@ -10,7 +10,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +22,11 @@ FUNCTIONS: Final = 64
 """Functions whose global variables and closures are looked at: the followed one, those it names."""
 FRESH: Final = {"random": 624, "numpy.random": 623}
 """Where a global generator stands that was never used."""
-_LEAVES: Final = (type, int, float, complex, str, bytes, np.ndarray, np.generic, list, tuple, dict)
+_LEAVES: Final = (
+    *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, np.ufunc, np.ndarray, np.generic),
+    *(type(None), int, float, complex, str, bytes, list, tuple, dict, set, frozenset),
+)
+"""Types whose instances have no attributes of interest."""
 
 
 @contextmanager
@@ -67,10 +71,13 @@ def _watched(
     function: Callable[..., object], arguments: Iterable[object]
 ) -> Iterator[tuple[str, Any]]:
     """Every generator that can be reached, once, with a name for messages."""
+    python, numpy, bits = _types()
+    kinds = (*python, *numpy, *bits)
+    system = getattr(sys.modules.get("random"), "SystemRandom", ())
     seen: set[int] = set()
-    found = [*_global_generators(), *_reached(function, arguments)]
-    for what, one in found:
-        if _is_generator(one) and id(one) not in seen:
+    for what, one in (*_global_generators(), *_reached(function, arguments)):
+        kind = type(one)
+        if issubclass(kind, kinds) and not issubclass(kind, system) and id(one) not in seen:
             seen.add(id(one))
             yield what, one
 
@@ -82,30 +89,40 @@ def _global_generators() -> Iterator[tuple[str, Any]]:
             yield _global_name(module.removesuffix(".mtrand")), one
 
 
-def _reached(function: object, arguments: Iterable[object]) -> Iterator[tuple[str, Any]]:
-    """What arguments and named variables hold, and their attributes."""
-    functions: list[FunctionType] = []
+def _reached(function: object, arguments: Iterable[object]) -> Iterator[tuple[str, object]]:
+    """Arguments, the variables that the function and those it calls name, and attributes."""
+    values: list[tuple[str, object]] = [("the function", function)]
+    values += [("an argument", value) for value in arguments]
     looked: set[int] = set()
-    open_values: list[tuple[str, object]] = [("the function", function)]
-    open_values += [("an argument", value) for value in arguments]
-    while open_values or functions:
-        while open_values:
-            what, value = open_values.pop()
-            yield what, value
-            inner = _function_of(value)
-            if inner is not None:
-                functions.append(inner)
-            elif isinstance(value, functools.partial):
-                open_values += [(what, part) for part in (value.func, *value.args)]
-                open_values += value.keywords.items()
-            elif not issubclass(type(value), (*_LEAVES, ModuleType)):
-                yield from ((f"{what}.{name}", part) for name, part in state_of(value).items())
-                functions += _methods_of(value)
-        if functions:
-            code_of = functions.pop()
-            if id(code_of) not in looked and len(looked) < FUNCTIONS:
-                looked.add(id(code_of))
-                open_values += _named_by(code_of)
+    while values:
+        what, value = values.pop()
+        yield what, value
+        yield from ((f"{what}.{name}", part) for name, part in _attributes(value))
+        values += _behind(what, value)
+        inner = _function_of(value)
+        if inner is not None and id(inner) not in looked and len(looked) < FUNCTIONS:
+            looked.add(id(inner))
+            values += _named_by(inner)
+
+
+def _attributes(value: object) -> Iterator[tuple[str, object]]:
+    kind = type(value)
+    if isinstance(value, type):
+        yield from vars(value).items()
+    elif not issubclass(kind, _LEAVES):
+        yield from state_of(value).items()
+        yield from vars(kind).items()
+
+
+def _behind(what: str, value: object) -> Iterator[tuple[str, object]]:
+    """What a callable object calls, and with which values."""
+    if isinstance(value, functools.partial):
+        yield from ((what, part) for part in (value.func, *value.args))
+        yield from value.keywords.items()
+    elif isinstance(value, MethodType):
+        yield what, value.__self__
+    elif isinstance(vars(type(value)).get("__call__"), FunctionType):
+        yield what, vars(type(value))["__call__"]
 
 
 def _function_of(value: object) -> FunctionType | None:
@@ -119,11 +136,6 @@ def _function_of(value: object) -> FunctionType | None:
         return None
     assert isinstance(value, FunctionType)
     return value
-
-
-def _methods_of(value: object) -> list[FunctionType]:
-    call = vars(type(value)).get("__call__")
-    return [call] if isinstance(call, FunctionType) else []
 
 
 def _named_by(function: FunctionType) -> Iterator[tuple[str, object]]:
@@ -158,12 +170,6 @@ def _types() -> tuple[tuple[type, ...], tuple[type, ...], tuple[type, ...]]:
         () if numpy is None else (numpy.Generator, numpy.RandomState),
         () if numpy is None else (numpy.BitGenerator,),
     )
-
-
-def _is_generator(value: object) -> bool:
-    system = getattr(sys.modules.get("random"), "SystemRandom", ())
-    every = tuple(kind for kinds in _types() for kind in kinds)
-    return issubclass(type(value), every) and not issubclass(type(value), system)
 
 
 def _bits(generator: Any) -> Any:
