@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.following import Following, current
 from axiomjit.lengths import Length
+from axiomjit.owners import Following, current
 from axiomjit.tracer import Tracer
 
 LIMIT: Final = 20_000

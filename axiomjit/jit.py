@@ -26,12 +26,12 @@ from axiomjit.errors import (
     UnsupportedError,
 )
 from axiomjit.explain import Explanation
-from axiomjit.following import Following
 from axiomjit.holders import traced_among
 from axiomjit.lengths import Length
 from axiomjit.lowered import Lowered
 from axiomjit.named_arrays import NamedArray
 from axiomjit.named_calls import NamedCalls
+from axiomjit.owners import Following
 from axiomjit.random_states import none_drawn
 from axiomjit.records import Record
 from axiomjit.tensors import Tensor

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.dims import Dim, dim
-from axiomjit.following import current, is_usable, stranger
+from axiomjit.owners import current, is_usable, stranger
 
 
 class Length:

@@ -12,8 +12,8 @@ from axiomjit.errors import (
     UnsupportedAttributeError,
     UnsupportedError,
 )
-from axiomjit.following import is_refusal, refused
 from axiomjit.origins import user_location
+from axiomjit.owners import is_refusal, refused
 from axiomjit.seen import seen_call
 
 P = ParamSpec("P")

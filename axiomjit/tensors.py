@@ -23,13 +23,13 @@ from axiomjit.dims import Dim
 from axiomjit.dtypes import DType, code
 from axiomjit.effects import Memory, latest, with_versions
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
-from axiomjit.following import refused
 from axiomjit.graph import Held, Input, Node, Scalar, post_order
 from axiomjit.index_maps import IndexMap, permutation
 from axiomjit.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.node_descriptions import describe
 from axiomjit.origins import note, user_location
+from axiomjit.owners import refused
 from axiomjit.placed_arrays import check_layout, known_shape, placed
 from axiomjit.tracer import Tracer
 

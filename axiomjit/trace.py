@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from axiomjit.dims import Dim, Scope, bound
-from axiomjit.following import Following, entered
 from axiomjit.graph import Graph, Input
 from axiomjit.layouts import Strides, laid_out
 from axiomjit.lengths import Length
+from axiomjit.owners import Following, entered
 from axiomjit.records import Record
 from axiomjit.returned import Leaves, take_results
 from axiomjit.tracer import Tracer

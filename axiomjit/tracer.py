@@ -11,7 +11,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from axiomjit import builder
 from axiomjit.dims import product
 from axiomjit.dtypes import WEAK_TYPES, DType
-from axiomjit.following import Following, current, is_usable, stranger
 from axiomjit.graph import Input, Node, base_of
 from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_options import Row, refuse
@@ -19,6 +18,7 @@ from axiomjit.numpy_reductions import REDUCTIONS
 from axiomjit.numpy_shapes import index_node, part_of
 from axiomjit.numpy_table import FUNCTIONS, METHODS, UFUNCS, cast_to
 from axiomjit.origins import user_location
+from axiomjit.owners import Following, current, is_usable, stranger
 from axiomjit.print_graph import type_text
 from axiomjit.refusals import recorded, refuse_method, refuse_value, refuse_write, unsupported
 from axiomjit.seen import seen_type

@@ -12,7 +12,7 @@ import pytest
 
 import axiomjit
 from axiomjit.errors import TraceError, UnrolledLoopWarning
-from axiomjit.following import MANY
+from axiomjit.owners import MANY
 
 HERE = Path(__file__).name
 X = np.arange(42.0).reshape(6, 7)

@@ -1,4 +1,4 @@
-"""One following of a function: whose traced values may be used in it, and what it has refused."""
+"""Which following of a function owns a traced value, and what it has refused."""
 
 from __future__ import annotations
 
