@@ -10,6 +10,7 @@ import pytest
 import axiomjit
 from axiomjit.arguments import plain_array
 from axiomjit.errors import (
+    AxiomError,
     FallbackWarning,
     GraphTypeError,
     TraceError,
@@ -153,6 +154,14 @@ def test_static_zeros_of_both_signs():
     f = axiomjit.jit(lambda x, s: x / s, static_argnames="s")
     f(np.ones(5), 0.0)
     assert f(np.ones(5), -0.0)[0] == -np.inf
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: lambda: x + 1, lambda x: {x + 1}, lambda x: (v + 1 for v in [x])]
+)
+def test_traced_arrays_do_not_leak(function):
+    with pytest.raises(AxiomError, match="instead:"):
+        axiomjit.jit(function)(np.ones(5))
 
 
 @pytest.mark.parametrize("name", ["sum", "max"])
