@@ -306,9 +306,10 @@ def jit(
 
     The function is followed once per class of arguments (dtypes, ranks, which lengths are equal
     or at most 4, kinds of strides); another length costs no compile. Arrays and numbers are
-    traced; every other argument, and those in `static_argnames`, is static: another value means
-    following the function again. Named arrays are traced as tensors, by their axes, and tensors in
-    the result become named arrays.
+    traced, also inside tuples, lists, dicts, deques, namespaces, and dataclasses without a hash;
+    every other argument (enums too), and those in `static_argnames`, is static: another value
+    means following the function again. Results may stand in the same containers. Named arrays are
+    traced as tensors, by their axes, and tensors in the result become named arrays.
 
     Args:
         fn: the function; without it, `jit` is a decorator with options.
@@ -320,6 +321,7 @@ def jit(
         NeedsValuesError: under `strict`, the function needs values while it is followed.
         UnsupportedError: it uses NumPy functions that are not compiled; see `config.fallback`.
         GraphTypeError, GraphValueError: arguments or operands that do not fit.
+        TraceError: traced arrays are kept for another call, or returned inside an object.
     """
     if fn is None:
         return lambda function: Jitted(function, static_argnames, strict)

@@ -170,6 +170,18 @@ def test_containers_are_built_again(kind, content):
     assert traced_inside([first, second]) is None
 
 
+def test_every_kind_compiled(monkeypatch):
+    monkeypatch.setattr(axiomjit.config, "disable", False)
+
+    def function(x):
+        y = x * 2
+        return {kind: make(y) for kind, make in REBUILT.items()}
+
+    f = axiomjit.jit(function)
+    for x in (X, X + 1):
+        same(f(x), function(x))
+
+
 def test_settings_and_order_are_kept():
     result = axiomjit.jit(lambda x: collections.defaultdict(dict, b=x, a=x))(X)
     assert result.default_factory is dict
