@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NoReturn
 
@@ -11,6 +12,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from axiomjit import builder
 from axiomjit.dims import product
 from axiomjit.dtypes import WEAK_TYPES, DType
+from axiomjit.errors import AxiomError
 from axiomjit.graph import Input, Node, base_of
 from axiomjit.lengths import Length, length, unwrap
 from axiomjit.numpy_options import Row, refuse
@@ -309,21 +311,34 @@ def _ours(value: object) -> bool:
 
 def node_of(value: object) -> object:
     """The node of a traced array, the symbol of a length, lists of them; others as they are."""
-    if isinstance(value, list | tuple) and _holds(value):
+    if isinstance(value, list | tuple | deque) and _traced_in(value):
         return [node_of(part) for part in value]
     return value.node if isinstance(value, Tracer) else unwrap(value)
 
 
-def _holds(value: object) -> bool:
-    if isinstance(value, list | tuple):
-        return any(map(_holds, value))
-    return isinstance(value, Tracer)
+def _traced_in(value: object) -> list[Tracer]:
+    """The traced arrays in nested lists and tuples."""
+    if isinstance(value, list | tuple | deque):
+        return [one for part in value for one in _traced_in(part)]
+    return [value] if isinstance(value, Tracer) else []
 
 
 @recorded
 def called(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
     """What a row of the table gives, as traced arrays."""
-    made = row(*map(node_of, args), **{name: node_of(value) for name, value in kwargs.items()})
+    options = {name: node_of(value) for name, value in kwargs.items()}
+    try:
+        made = row(*map(node_of, args), **options)
+    except TypeError as error:
+        traced = _traced_in([*args[1:], *kwargs.values()])
+        numbers = [one for one in traced if one.node.dtype.kind in "iu" and not one.node.shape]
+        if isinstance(error, AxiomError) or not numbers:
+            raise
+        refuse_value(
+            "an array's value as an axis, a length or another option",
+            numbers[0].description(),
+            "pass a Python int, or make the argument static_argnames",
+        )
     return tuple(map(Tracer, made)) if isinstance(made, tuple) else Tracer(made)
 
 

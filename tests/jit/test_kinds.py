@@ -1,5 +1,6 @@
 """What stands for an array says that it is one; what it refuses is raised, whoever caught it."""
 
+import collections
 import contextlib
 import copy
 import enum
@@ -234,6 +235,8 @@ NEED_VALUES = {
     "item write": lambda x: x.__setitem__(0, 1.0),
     "shape write": lambda x: setattr(x, "shape", (7, 6)),
     "out": lambda x: np.add(x, 1, out=x),
+    "axis": lambda x: x.sum(axis=x.astype(int)[0, 0]),
+    "shape": lambda x: np.reshape(x, (x.astype(int)[0, 0] * 6, -1)),
 }
 UNSUPPORTED = {
     "method": lambda x: x.argpartition(1),
@@ -335,6 +338,14 @@ def test_keyboard_interrupts_are_not_replaced():
 
     with pytest.raises(KeyboardInterrupt):
         axiomjit.jit(function)(X)
+
+
+def test_sequences_of_arrays():
+    def function(x):
+        return np.concatenate(collections.deque([x, x * 2])), np.stack([x, (x + 1)])
+
+    for one, other in zip(axiomjit.jit(function)(X), function(X), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_text_of_lengths_is_their_number():
