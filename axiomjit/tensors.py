@@ -298,4 +298,4 @@ def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
 
 def shown(values: tuple[object, ...]) -> str:
     """Operands for a message: tensors and numbers as they are, other values by their type."""
-    return " and ".join(repr(v) if isinstance(v, Operand) else type(v).__name__ for v in values)
+    return " and ".join(repr(v) if isinstance(v, Operand) else v.__class__.__name__ for v in values)
