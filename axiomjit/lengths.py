@@ -113,9 +113,9 @@ class Length:
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any
     ) -> object:
-        known = Length | np.ndarray | np.generic | int | float | complex
-        if not all(isinstance(value, known) for value in inputs):
-            return NotImplemented
+        known = (Length, np.ndarray, np.generic, int, float, complex)
+        if not all(issubclass(type(value), known) for value in inputs):
+            return NotImplemented  # beside an array that is followed, which says that it is one
         return getattr(ufunc, method)(*map(_at_hand, inputs), **options)
 
     def __array_function__(
@@ -154,7 +154,7 @@ def length(value: Dim) -> int | Length:
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, Length | int) and not isinstance(value, bool)
+    return issubclass(type(value), (Length, int)) and not isinstance(value, bool)
 
 
 def _symbolic(name: str) -> Callable[[Length, Any], object]:
@@ -188,7 +188,7 @@ def _compared(name: str) -> Callable[[Length, Any], object]:
     symbolic = _symbolic(name)
 
     def method(self: Length, other: Any) -> object:
-        whole = isinstance(other, float) and other.is_integer()
+        whole = issubclass(type(other), float) and other.is_integer()
         return symbolic(self, int(other) if whole else other)
 
     return method

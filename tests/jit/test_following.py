@@ -376,3 +376,17 @@ def test_short_loops_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         axiomjit.jit(lambda x: sum(row for row in x))(np.ones((MANY // 4, 2)))
+
+
+def test_lengths_that_meet_traced_numbers_stay_symbolic():
+    def function(x, k):
+        rows = x.shape[0]
+        return np.multiply(rows, x), np.where(rows < k, x, -x), (rows == k) * x, np.add(rows, k)
+
+    f = axiomjit.jit(function, strict=True)
+    for x, k in ((X, 2.5), (X, 6.0), (X[:5], 5.0)):
+        for one, other in zip(f(x, k), function(x, k), strict=True):
+            np.testing.assert_array_equal(one, other)
+    g = axiomjit.jit(lambda x: np.multiply(x.shape[0], x), strict=True)
+    assert [g(x).shape for x in (X, X[:5])] == [(6, 7), (5, 7)]
+    assert g.cache_info().traced == 1
