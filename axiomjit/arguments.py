@@ -69,10 +69,12 @@ def take_apart(
 
 
 def _is_static(leaf: object) -> bool:
-    if isinstance(leaf, bool):
-        return True
-    known = isinstance(leaf, Array | np.generic | int | float | complex)
-    return not known and not hasattr(type(leaf), "__array__")
+    """Whether an argument is no array or number: so is an enum that is an int, by what it adds."""
+    if isinstance(leaf, Array | np.generic):
+        return False
+    if isinstance(leaf, int | float | complex):
+        return type(leaf) not in (int, float, complex)
+    return not hasattr(type(leaf), "__array__")
 
 
 def exact_key(call: Call, forget: Forget | None = None) -> object:
@@ -152,13 +154,15 @@ class Signature(Record):
     """The class of a call.
 
     `given` has an input for each array, float and complex number, a symbol for each integer;
-    `values` are those of the symbols, `layouts` the strides of arrays, `key` the call guard.
+    `values` are those of the symbols, `layouts` the strides of arrays, `key` the call guard;
+    `scalars` are the positions of NumPy scalars, which become arrays without dimensions.
     """
 
     given: tuple[Input | Dim, ...]
     layouts: Layouts
     values: dict[Symbol, int]
     key: object
+    scalars: frozenset[int]
 
 
 def classify(call: Call, arguments: Sequence[object], forget: Forget | None = None) -> Signature:
@@ -183,9 +187,10 @@ def classify(call: Call, arguments: Sequence[object], forget: Forget | None = No
         else:
             dtype = COMPLEX if isinstance(argument, complex) else FLOAT
             given.append(Input(dtype, position, (), True))
+    scalars = frozenset(k for k, v in enumerate(call.dynamic) if isinstance(v, np.generic))
     structure, statics = structure_key(call.structure), statics_key(call, forget)
-    key = (structure, tuple(given), tuple(layouts.items()), statics)
-    return Signature(tuple(given), layouts, classes.values, key)
+    key = (structure, tuple(given), tuple(layouts.items()), statics, scalars)
+    return Signature(tuple(given), layouts, classes.values, key, scalars)
 
 
 def plain_array(array: Array) -> Array:

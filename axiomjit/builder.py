@@ -52,7 +52,8 @@ def as_node(value: Any, asked: str) -> Node:
         return size(value) if value.constant is None else as_node(value.constant, asked)
     if isinstance(value, list | tuple):
         value = np.asarray(value)
-    if isinstance(value, np.ndarray):
+    kind = type(value)  # a traced array says that it is one, and is none
+    if issubclass(kind, np.ndarray):
         native = dtypes.supported(value.dtype, asked, user_location())
         if not dtypes.walkable(value):
             raise GraphTypeError(
@@ -64,17 +65,17 @@ def as_node(value: Any, asked: str) -> Node:
             )
         value = held_array(value)
         return Held(native, value, tuple(dim(n) for n in value.shape))
-    if isinstance(value, np.generic):
+    if issubclass(kind, np.generic):
         native = dtypes.supported(value.dtype, asked, user_location())
         return Scalar(native, native.type(value), False)
-    if isinstance(value, bool):
+    if issubclass(kind, bool):
         return Scalar(BOOL, np.bool_(value), False)
-    if isinstance(value, Integral) and -(2**63) <= int(value) < 2**64:
+    if issubclass(kind, Integral) and -(2**63) <= int(value) < 2**64:
         wide = dtypes.INT if int(value) < 2**63 else dtypes.UNSIGNED
         return Scalar(wide, wide.type(int(value)), True)
-    if isinstance(value, Real):
+    if issubclass(kind, Real):
         return Scalar(dtypes.FLOAT, np.float64(float(value)), True)
-    if isinstance(value, Complex):
+    if issubclass(kind, Complex):
         return Scalar(dtypes.COMPLEX, np.complex128(complex(value)), True)
     raise GraphTypeError(
         f"an operand of {asked}",

@@ -11,7 +11,7 @@ from axiomjit.axis_elementwise import map_op
 from axiomjit.primitives import PRIMITIVES, Primitive
 from axiomjit.promotion import loop_of
 from axiomjit.tensors import Tensor, shown
-from axiomjit.trace import Tracer
+from axiomjit.tracer import Tracer
 
 
 def erf(x: Any) -> Any:

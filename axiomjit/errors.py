@@ -92,5 +92,9 @@ class SameNameWarning(UserWarning):
     """An operation combines two different axes of one name, and its result has both."""
 
 
+class UnrolledLoopWarning(UserWarning):
+    """A Python loop is recorded pass by pass, which makes a program that is slow to compile."""
+
+
 class OuterProductWarning(UserWarning):
     """Operands of the axis graph have no axis in common, so that the result has all of them."""

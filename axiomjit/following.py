@@ -11,14 +11,17 @@ from axiomjit.arguments import Call, Signature
 from axiomjit.captured import Captured, Watch, capturing, written_outside
 from axiomjit.dims import Scope
 from axiomjit.error_states import refuse_traps
-from axiomjit.errors import NeedsValuesError, TraceError
+from axiomjit.errors import NeedsValuesError, TraceError, UnsupportedError
 from axiomjit.fresh import Returned
 from axiomjit.lengths import Length
 from axiomjit.origins import user_location
+from axiomjit.owners import Following
 from axiomjit.printed import kept_back
+from axiomjit.random_states import none_drawn
 from axiomjit.records import Record
 from axiomjit.surroundings import Surroundings
-from axiomjit.trace import Trace, Tracer, trace
+from axiomjit.trace import Trace, trace
+from axiomjit.tracer import Tracer
 from axiomjit.tree import Structure, flatten, unflatten
 
 _Parts = tuple[list[object], Structure]
@@ -47,11 +50,12 @@ def follow(
     with kept_back() as printed:
         try:
             followed = _follow_once(function, call, signature, scope, before)
-            if before.changes() is not None:
+            changes = before.changes()
+            if changes is not None:
                 before = Surroundings(function, statics)
                 scope.guards.clear()
-                followed = _follow_once(function, call, signature, scope, before)
-            changes = before.changes()
+                followed = _follow_again(function, call, signature, scope, before, changes)
+                changes = before.changes()
             if changes is not None:
                 raise written_outside(changes)
             if printed:
@@ -72,6 +76,27 @@ def _print(printed: list[str]) -> None:
         stream.write(text)
 
 
+def _follow_again(
+    function: Callable[..., Any],
+    call: Call,
+    signature: Signature,
+    scope: Scope,
+    before: Surroundings,
+    changed: str,
+) -> Followed:
+    """As `_follow_once`, for a function whose first run has changed something outside.
+
+    Raises:
+        NeedsValuesError: also where it finds traced values that its first run has kept there.
+    """
+    try:
+        return _follow_once(function, call, signature, scope, before)
+    except (NeedsValuesError, UnsupportedError):
+        raise
+    except TraceError:
+        raise written_outside(changed) from None
+
+
 def _follow_once(
     function: Callable[..., Any],
     call: Call,
@@ -90,8 +115,10 @@ def _follow_once(
         refuse_traps()
         return returned
 
-    with capturing(captured):
-        made = trace(run, signature.given, scope, signature.layouts)
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    following = Following(name, signature.scalars)
+    with capturing(captured), none_drawn(name, function, [value for _, value in call.static]):
+        made = trace(run, signature.given, scope, signature.layouts, following)
     returned = Returned(captured, call.static, surroundings.known)
     loose = [(n, returned.loosen(v) if n is None else None) for n, v in made.leaves]
     graph, structure = made.graph, made.structure

@@ -30,14 +30,13 @@ from axiomjit.errors import (
 from axiomjit.explain import Explanation
 from axiomjit.following import Followed, follow
 from axiomjit.fresh import Memo, Recipe
-from axiomjit.lengths import Length
+from axiomjit.holders import traced_among
 from axiomjit.lowered import Lowered
 from axiomjit.named_arrays import NamedArray
 from axiomjit.named_calls import NamedCalls
 from axiomjit.records import Record
 from axiomjit.static_keys import mentions_dead
 from axiomjit.tensors import Tensor
-from axiomjit.trace import Tracer
 from axiomjit.tree import LEAF, Structure, unflatten
 
 P = ParamSpec("P")
@@ -156,7 +155,8 @@ class Jitted(Generic[P, R]):
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
         call = take_apart(self._signature, self._static, args, kwargs)
-        if any(isinstance(v, Tracer | Length | Tensor) for v in (*call.dynamic, *_values(call))):
+        given = (*call.dynamic, *_values(call))
+        if any(isinstance(v, Tensor) for v in given) or traced_among(given):
             return self._function(*args, **kwargs)
         if _has_axes(call.dynamic):
             return self._named.run(call)
@@ -334,9 +334,10 @@ def jit(
 
     The function is followed once per class of arguments (dtypes, ranks, which lengths are equal
     or at most 4, kinds of strides); another length costs no compile. Arrays and numbers are
-    traced; every other argument, and those in `static_argnames`, is static: another value means
-    following the function again. Named arrays are traced as tensors, by their axes, and tensors in
-    the result become named arrays.
+    traced, also inside tuples, lists, dicts, deques, namespaces, and dataclasses without a hash;
+    every other argument (enums too), and those in `static_argnames`, is static: another value
+    means following the function again. Results may stand in the same containers. Named arrays are
+    traced as tensors, by their axes, and tensors in the result become named arrays.
 
     Args:
         fn: the function; without it, `jit` is a decorator with options.
@@ -348,6 +349,7 @@ def jit(
         NeedsValuesError: under `strict`, the function needs values while it is followed.
         UnsupportedError: it uses NumPy functions that are not compiled; see `config.fallback`.
         GraphTypeError, GraphValueError: arguments or operands that do not fit.
+        TraceError: traced arrays are kept for another call, or returned inside an object.
 
     Examples:
         >>> @aj.jit

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.dims import Dim, dim
+from axiomjit.owners import current, is_usable, stranger
 
 
 class Length:
@@ -17,13 +18,32 @@ class Length:
     Sums, differences, products and quotients of integers stay symbolic, so that the program is
     valid for other lengths. Everything else (comparisons, division, `range`, hashing, printing)
     takes the value at hand and leaves a guard: for another value the function is followed again.
+    It says that it is an int (`isinstance`), which it stands for. Only the following that made it
+    may look at it; once hashed it is a number, so that a dictionary can keep it as a key.
     """
 
-    __slots__ = ("dim",)
+    __slots__ = ("__weakref__", "_dim", "_following", "_number")
 
     def __init__(self, value: Dim) -> None:
         """Wrap a symbolic length."""
-        self.dim = value
+        self._dim = value
+        self._following = current()
+        self._number: int | None = None
+
+    @property
+    def dim(self) -> Dim:
+        """The symbolic length.
+
+        Raises:
+            TraceError: another function, or none, is followed here.
+        """
+        if not is_usable(self._following):
+            raise stranger(self._following, "length", "of an array or argument there")
+        return self._dim
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[int]:  # type: ignore[override]
+        return int
 
     @property
     def real(self) -> Length:
@@ -52,10 +72,34 @@ class Length:
         return bool(self.dim)
 
     def __hash__(self) -> int:
-        return hash(int(self))
+        if self._number is None:
+            self._number = int(self)
+        return hash(self._number)
+
+    def _is_key(self) -> bool:
+        """Whether it is left of another following, where it was hashed: a number, since then."""
+        return self._number is not None and not is_usable(self._following)
 
     def __repr__(self) -> str:
-        return repr(int(self))
+        usable = is_usable(self._following)
+        return repr(int(self)) if usable else f"<length {self._dim} of another call>"
+
+    def __str__(self) -> str:
+        return str(int(self))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"'int' object has no attribute {name!r}")
+        return getattr(int(self), name)
+
+    def __copy__(self) -> Length:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Length:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> tuple[type[int], tuple[int]]:
+        return int, (int(self),)
 
     def __format__(self, spec: str) -> str:
         return format(int(self), spec)
@@ -69,9 +113,9 @@ class Length:
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any
     ) -> object:
-        known = Length | np.ndarray | np.generic | int | float | complex
-        if not all(isinstance(value, known) for value in inputs):
-            return NotImplemented
+        known = (Length, np.ndarray, np.generic, int, float, complex)
+        if not all(issubclass(type(value), known) for value in inputs):
+            return NotImplemented  # beside an array that is followed, which says that it is one
         return getattr(ufunc, method)(*map(_at_hand, inputs), **options)
 
     def __array_function__(
@@ -110,7 +154,7 @@ def length(value: Dim) -> int | Length:
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, Length | int) and not isinstance(value, bool)
+    return issubclass(type(value), (Length, int)) and not isinstance(value, bool)
 
 
 def _symbolic(name: str) -> Callable[[Length, Any], object]:
@@ -144,15 +188,29 @@ def _compared(name: str) -> Callable[[Length, Any], object]:
     symbolic = _symbolic(name)
 
     def method(self: Length, other: Any) -> object:
-        whole = isinstance(other, float) and other.is_integer()
+        whole = issubclass(type(other), float) and other.is_integer()
         return symbolic(self, int(other) if whole else other)
+
+    return method
+
+
+def _equality(name: str) -> Callable[[Length, Any], object]:
+    """As other comparisons; a key that is left of another following is a number."""
+    compared = _compared(name)
+    of_numbers: Callable[[object, object], object] = getattr(operator, name)
+
+    def method(self: Length, other: Any) -> object:
+        if isinstance(other, Length) and other._is_key():
+            other = other._number
+        return of_numbers(self._number, other) if self._is_key() else compared(self, other)
 
     return method
 
 
 _FORMS: Final = {
     _symbolic: "add radd sub rsub mul rmul floordiv mod",
-    _compared: "eq ne lt le gt ge",
+    _compared: "lt le gt ge",
+    _equality: "eq ne",
     _by_value: "rfloordiv rmod truediv rtruediv pow rpow divmod rdivmod abs neg pos invert "
     "and rand or ror xor rxor lshift rlshift rshift rrshift",
 }

@@ -5,17 +5,15 @@ outside would change it once; found out here, it is undone, and each call runs i
 
 Looked at are, as far as they can be reached from the globals that the code names, from what it
 closes over, from defaults and from static arguments: names and cells, lists, dicts, sets, deques,
-bytearrays, attributes of instances and classes of the user's, arrays and random generators.
+bytearrays, attributes of instances and classes of the user's, and arrays.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import (
-    BuiltinMethodType,
     CellType,
     CodeType,
     FunctionType,
@@ -60,20 +58,12 @@ class Spot(Record):
 
 def _differ(old: Any, new: Any) -> bool:
     """Whether two readings differ: entries of tuples by identity, other readings by value."""
-    if isinstance(old, np.ndarray):
+    if issubclass(type(old), np.ndarray):
         alike = (old.shape, old.dtype) == (new.shape, new.dtype)
         return not alike or old.tobytes() != new.tobytes()
     if type(old) is tuple and type(new) is tuple:
         return len(old) != len(new) or any(a is not b for a, b in zip(old, new, strict=True))
-    if type(old) is State and type(new) is State:
-        return repr(old.value) != repr(new.value)
     return old is not new
-
-
-class State(Record):
-    """The state of a random generator, told apart by its text."""
-
-    value: Any
 
 
 class Surroundings:
@@ -91,16 +81,11 @@ class Surroundings:
             self._look(function, getattr(function, "__qualname__", "the function"))
             for value in statics:
                 self._look(value, f"a static {type(value).__name__}")
-        if "random" in self._names:
-            if "random" in sys.modules:
-                self._look(sys.modules["random"].random, "the state of random")
-            if "numpy.random" in sys.modules:
-                self._look(np.random.rand, "the state of numpy.random")
 
     @property
     def arrays(self) -> list[Array]:
         """The arrays within reach."""
-        return [value for value in self.known.values() if isinstance(value, np.ndarray)]
+        return [value for value in self.known.values() if issubclass(type(value), np.ndarray)]
 
     def changes(self) -> str | None:
         """The name of something that holds something else than before, if anything does."""
@@ -121,7 +106,7 @@ class Surroundings:
         waiting = deque([(value, name)])
         while waiting and len(self.known) < MOST:
             found, called = waiting.popleft()
-            if id(found) not in self.known and not isinstance(found, _ATOMS):
+            if id(found) not in self.known and not issubclass(type(found), _ATOMS):
                 self.known[id(found)] = found
                 try:
                     waiting.extend(self._spots_of(found, called))
@@ -130,25 +115,21 @@ class Surroundings:
 
     def _spots_of(self, value: Any, name: str) -> Iterable[tuple[Any, str]]:
         """Add what can change in a value itself; what is to be looked at next."""
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             return self._array(value, name)
-        if isinstance(value, list | deque | dict | set | bytearray):
+        if issubclass(type(value), list | deque | dict | set | bytearray):
             return self._container(value, name)
-        if isinstance(value, tuple | frozenset):
+        if issubclass(type(value), tuple | frozenset):
             return [(part, name) for part in value]
-        if isinstance(value, functools.partial):
+        if issubclass(type(value), functools.partial):
             return [(part, name) for part in (value.func, value.args, value.keywords)]
-        if isinstance(value, MethodType):
+        if issubclass(type(value), MethodType):
             return [(value.__func__, name), (value.__self__, name)]
-        if isinstance(value, FunctionType):
+        if issubclass(type(value), FunctionType):
             return [] if is_foreign(value) else self._function(value)
-        if isinstance(value, ModuleType):
+        if issubclass(type(value), ModuleType):
             names = self._names & set(vars(value))
             return [] if is_foreign(value) else self._bound(vars(value), names, name)
-        state = _state_of(value)
-        if state is not None:
-            self._add(name, *state)
-            return []
         return self._instance(value, name)
 
     def _array(self, array: Array, name: str) -> Iterable[tuple[Any, str]]:
@@ -167,12 +148,12 @@ class Surroundings:
         if len(value) > LONGEST:
             return []
         called = f"the {type(value).__name__} {name}"
-        if isinstance(value, dict):
+        if issubclass(type(value), dict):
             self._add(called, lambda: _flat(value), lambda old: _refill(value, old))
             return [(part, f"{name}[{key!r:.40}]") for key, part in value.items()]
-        if isinstance(value, set):
+        if issubclass(type(value), set):
             self._add(called, lambda: tuple(value), lambda old: _replace(value, value.update, old))
-        elif isinstance(value, deque):
+        elif issubclass(type(value), deque):
             self._add(called, lambda: tuple(value), lambda old: _replace(value, value.extend, old))
         else:
             self._add(called, lambda: tuple(value), lambda old: value.__setitem__(slice(None), old))
@@ -219,7 +200,7 @@ class Surroundings:
         return found
 
     def _instance(self, value: Any, name: str) -> Iterable[tuple[Any, str]]:
-        if isinstance(value, type):
+        if issubclass(type(value), type):
             if is_foreign(value) or not value.__flags__ & _HEAP:
                 return []
             return self._class(value, name)
@@ -282,23 +263,6 @@ def _contents(cell: CellType) -> Any:
         return cell.cell_contents
     except ValueError:  # nothing is assigned to it yet
         return _ABSENT
-
-
-def _state_of(value: Any) -> tuple[Callable[[], Any], Callable[[Any], object]] | None:
-    """How to read and write the state of a random generator."""
-    if isinstance(value, BuiltinMethodType):
-        value = value.__self__
-    if "random" in sys.modules and isinstance(value, sys.modules["random"].Random):
-        return lambda: State(value.getstate()), lambda old: value.setstate(old.value)
-    if "numpy.random" not in sys.modules:
-        return None
-    if isinstance(value, np.random.RandomState):
-        bits = value._bit_generator
-    elif isinstance(value, np.random.Generator):
-        bits = value.bit_generator
-    else:
-        return None
-    return lambda: State(bits.state), lambda old: setattr(bits, "state", old.value)
 
 
 def _put(owner: object, attribute: str, value: Any) -> None:

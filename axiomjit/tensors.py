@@ -30,8 +30,9 @@ from axiomjit.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.node_descriptions import describe
 from axiomjit.origins import note, user_location
+from axiomjit.owners import refused
 from axiomjit.placed_arrays import check_layout, known_shape, placed
-from axiomjit.trace import Tracer
+from axiomjit.tracer import Tracer
 
 Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
@@ -301,6 +302,10 @@ def as_tensor(value: object, asked: str) -> Tensor:
         return value
     if isinstance(value, NamedArray):
         return constant(value.values, value.axes)
+    if isinstance(value, Tracer):  # says that it is an array or a number
+        kind = "an array that the compiled function was called with, which has no axes"
+        remedy = "call the function with NamedArray(value, axes)"
+        raise refused(GraphTypeError(asked, kind, remedy, user_location()))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | int | float | complex | np.generic):
@@ -309,9 +314,6 @@ def as_tensor(value: object, asked: str) -> Tensor:
     if isinstance(value, np.ndarray):
         kind = f"an array of shape {value.shape}, whose dimensions have no axes"
     remedy = "say which axes they are with constant(value, axes)"
-    if isinstance(value, Tracer):
-        kind = "an array that the compiled function was called with, which has no axes"
-        remedy = "call the function with NamedArray(value, axes)"
     raise GraphTypeError(asked, kind, remedy, user_location())
 
 
@@ -340,4 +342,4 @@ def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
 
 def shown(values: tuple[object, ...]) -> str:
     """Operands for a message: tensors and numbers as they are, other values by their type."""
-    return " and ".join(repr(v) if isinstance(v, Operand) else type(v).__name__ for v in values)
+    return " and ".join(repr(v) if isinstance(v, Operand) else v.__class__.__name__ for v in values)

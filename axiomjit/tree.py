@@ -1,9 +1,13 @@
-"""Nested tuples, lists and dicts of what a function takes or gives, as a list of leaves."""
+"""Nested containers of what a function takes or gives, as a list of leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from axiomjit.containers import Form, form_of
+from axiomjit.errors import GraphValueError
+from axiomjit.origins import user_location
 from axiomjit.records import Record
 
 
@@ -12,7 +16,7 @@ class Leaf(Record):
 
 
 class Branch(Record):
-    """A container: its type, its keys (for a dict), and what stands in it."""
+    """A container: its type, what it keeps (keys of a dict), and what stands in it."""
 
     kind: type
     keys: tuple[object, ...]
@@ -23,22 +27,47 @@ Structure = Leaf | Branch
 LEAF = Leaf()
 
 
-def flatten(value: object) -> tuple[list[object], Structure]:
-    """The leaves of nested tuples, lists and dicts, and the structure without them."""
+def cannot_be_hashed(value: object) -> bool:
+    """Whether an object cannot be told apart by its hash; a dataclass with lists in it cannot."""
+    try:
+        hash(value)
+    except TypeError:
+        return True
+    return False
+
+
+def flatten(
+    value: object, opens: Callable[[object], bool] = cannot_be_hashed
+) -> tuple[list[object], Structure]:
+    """The leaves of nested containers, and the structure without them.
+
+    Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and
+    those dataclass instances that `opens` says yes to.
+
+    Raises:
+        GraphValueError: a container holds itself.
+    """
     leaves: list[object] = []
-    return leaves, _structure(value, leaves)
+    try:
+        return leaves, _structure(value, leaves, opens)
+    except RecursionError:
+        pass
+    raise GraphValueError(
+        f"the values inside a {type(value).__name__}",
+        "a container that holds itself, or hundreds inside each other",
+        "pass and return containers that end, such as a list of arrays",
+        user_location(),
+    )
 
 
-def _structure(value: object, leaves: list[object]) -> Structure:
-    if type(value) is dict:
-        parts = tuple(_structure(v, leaves) for v in value.values())
-        return Branch(dict, tuple(value), parts)
-    if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        return Branch(type(value), (), tuple(_structure(v, leaves) for v in value))
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return Branch(type(value), (), tuple(_structure(v, leaves) for v in value))
-    leaves.append(value)
-    return LEAF
+def _structure(value: object, leaves: list[object], opens: Callable[[object], bool]) -> Structure:
+    kind: Any = type(value)
+    form: Form | None = form_of(kind)
+    if form is None or (form.is_object and not opens(value)):
+        leaves.append(value)
+        return LEAF
+    keys, parts = form.apart(value)
+    return Branch(kind, keys, tuple(_structure(part, leaves, opens) for part in parts))
 
 
 def unflatten(structure: Structure, leaves: Iterator[object]) -> object:
@@ -46,8 +75,6 @@ def unflatten(structure: Structure, leaves: Iterator[object]) -> object:
     if isinstance(structure, Leaf):
         return next(leaves)
     parts = [unflatten(part, leaves) for part in structure.parts]
-    if structure.kind is dict:
-        return dict(zip(structure.keys, parts, strict=True))
-    if hasattr(structure.kind, "_make"):
-        return structure.kind._make(parts)
-    return structure.kind(parts)
+    form = form_of(structure.kind)
+    assert form is not None, structure.kind
+    return form.build(structure.kind, structure.keys, parts)

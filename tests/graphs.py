@@ -22,6 +22,7 @@ from axiomjit.effects import with_versions
 from axiomjit.evaluate_graph import evaluate_graph
 from axiomjit.graph import Graph, Op, post_order
 from axiomjit.late_checks import known_lengths
+from axiomjit.owners import Following
 from axiomjit.passes.context import Context
 from axiomjit.passes.forms import text_of
 from axiomjit.passes.loop_ir import LoopProgram, Nest, statements
@@ -101,7 +102,11 @@ def follow(function: Callable[..., object], *arguments: object) -> Case:
     scope = Scope(signature.values)
     with quiet():  # of integers alone NumPy makes a number at once, and may warn
         followed = trace(
-            lambda tracers: function(*tracers), signature.given, scope, signature.layouts
+            lambda tracers: function(*tracers),
+            signature.given,
+            scope,
+            signature.layouts,
+            Following(function.__qualname__, signature.scalars),
         )
     return Case(followed.graph, signature.layouts, scope, plain, signature.key, followed.leaves)
 

@@ -216,7 +216,7 @@ COMPUTATIONS = [
     Row(
         "array of a compiled function beside a tensor",
         lambda: aj.jit(lambda x: x + X)(ONES),
-        "add of Tracer and f8[H=2, W=3] | an array that the compiled function | NamedArray(value",
+        "add of ndarray and f8[H=2, W=3] | an array that the compiled function | NamedArray(value",
         lambda: aj.jit(lambda x: x + X)(aj.NamedArray(ONES, [H, W])),
     ),
 ]

@@ -1,6 +1,5 @@
 """What an unfriendly user finds."""
 
-import dataclasses
 import functools
 import pickle
 import warnings
@@ -24,11 +23,6 @@ X = np.arange(42.0).reshape(6, 7)
 
 def case(name, *values):
     return pytest.param(*values, id=name)
-
-
-@dataclasses.dataclass(frozen=True)
-class Holder:
-    value: object
 
 
 @axiomjit.jit
@@ -134,11 +128,11 @@ def test_integers_alone_do_not_warn():
         assert np.isnan(axiomjit.jit(lambda x, n: x + np.sqrt(n))(X, -3)).all()
 
 
-def test_integer_argument_is_no_int():
+def test_type_of_an_integer_argument_is_not_int():
     """A documented difference; `static_argnames` makes it one."""
 
     def function(x, n):
-        return x if isinstance(n, int) else -x
+        return x if type(n) is int else -x
 
     assert axiomjit.jit(function)(X, 3)[0, 1] == -1
     assert axiomjit.jit(function, static_argnames="n")(X, 3)[0, 1] == 1
@@ -162,16 +156,8 @@ def test_static_zeros_of_both_signs():
     assert f(np.ones(5), -0.0)[0] == -np.inf
 
 
-@pytest.mark.parametrize("value", [[1.0], np.ones(5)], ids=["list", "array"])
-def test_unhashable_inside_a_hashable_type(value):
-    f = axiomjit.jit(lambda x, p: x * p.value)
-    np.testing.assert_array_equal(f(np.ones(5), Holder(value)), np.ones(5))
-    value[0] = 3.0
-    assert f(np.ones(5), Holder(value))[0] == 3.0
-
-
 @pytest.mark.parametrize(
-    "function", [lambda x: Holder(x + 1), lambda x: {x + 1}, lambda x: (v + 1 for v in [x])]
+    "function", [lambda x: lambda: x + 1, lambda x: {x + 1}, lambda x: (v + 1 for v in [x])]
 )
 def test_traced_arrays_do_not_leak(function):
     with pytest.raises(AxiomError, match="instead:"):
