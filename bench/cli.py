@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from axiomjit.bench.cases import CASES, find
 from axiomjit.bench.checkout import results_folder
 from axiomjit.bench.peers import PEERS, SLOW, chosen
 from axiomjit.bench.records import read_result, write_result
-from axiomjit.commands import run_command
+from axiomjit.commands import run_command, whole_from
 from axiomjit.errors import BenchError
 
 CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
@@ -52,7 +53,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     run.add_argument(
         "--quick", action="store_true", help="fewer rounds, all threads only, serial Numba only"
     )
-    run.add_argument("--seed", type=int, default=0, help="of the arguments and the order of turns")
+    seed = "of the arguments and the order of turns"
+    run.add_argument("--seed", type=whole_from(0), default=0, help=seed)
     run.add_argument("--json", type=Path, metavar="FILE", help="write the results")
     run.add_argument(
         "--record",
@@ -87,7 +89,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "case made twice, and say how often a case is called slower",
     )
     compare.add_argument(
-        "--tries", type=int, default=5, metavar="N", help="of each kind, for --try"
+        "--tries", type=whole_from(1), default=5, metavar="N", help="of each kind, for --try"
     )
     compare.add_argument(
         "--case", action="append", default=[], metavar="NAME", help="with --try: these, not all"
@@ -130,6 +132,8 @@ def _run(arguments: argparse.Namespace) -> None:
 
     workloads = find(arguments.case)
     folder = results_folder("keep results") if arguments.record else None
+    if arguments.json:
+        _check_writable(arguments.json)
     names = [name for name in arguments.peers.split(",") if name]
     peers = chosen(names, arguments.quick)
     result = with_progress(workloads, peers, quick=arguments.quick, seed=arguments.seed)
@@ -138,6 +142,14 @@ def _run(arguments: argparse.Namespace) -> None:
         write_result(result, arguments.json)
     if folder:
         print(f"kept as {keep(result, folder)}")
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before minutes are spent on what goes into it."""
+    folder = path.absolute().parent
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        seen = "it cannot be written" if folder.is_dir() else f"no folder {folder}"
+        raise BenchError(f"write {path}", seen, "name a file that can be written")
 
 
 def _compare(arguments: argparse.Namespace) -> int:

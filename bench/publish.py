@@ -11,7 +11,7 @@ from axiomjit.bench.chart_groups import group_chart
 from axiomjit.bench.records import NUMPY, Case, Result
 from axiomjit.bench.standings import LOSS, Contest
 from axiomjit.bench.table import markdown, refused_names
-from axiomjit.bench.units import count_threads, digits
+from axiomjit.bench.units import count_things, count_threads, digits
 from axiomjit.errors import BenchError
 
 README, PERFORMANCE = Path("README.md"), Path("docs/performance.md")
@@ -84,7 +84,8 @@ def brief(result: Result) -> str:
     ]
     refused = refused_names(result)
     if refused:
-        lines.append(f"**Not compiled yet**: {len(refused)} cases: {', '.join(refused)}.")
+        count = count_things(len(refused), "case")
+        lines.append(f"**Not compiled yet**: {count}: {', '.join(refused)}.")
     lines.append(f"**Time in the geometric mean**: {', '.join(_means(result, contest))}.")
     where = (
         f"{environment.cpu}, {count_threads(contest.threads)}, load {environment.load_start:.1f} "
@@ -118,4 +119,4 @@ def _means(result: Result, contest: Contest) -> Iterator[str]:
         score = contest.score(peer, result.cases)
         if score:
             count, lost = sum(score.verdicts.values()), score.verdicts[LOSS]
-            yield f"{digits(score.mean)} of {peer}'s ({count} cases, {lost} lost)"
+            yield f"{digits(score.mean)} of {peer}'s ({count_things(count, 'case')}, {lost} lost)"

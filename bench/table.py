@@ -8,7 +8,7 @@ from typing import Final
 from axiomjit.bench.notes import Notes
 from axiomjit.bench.records import NUMPY, OK, OURS, Case, Result, Timing
 from axiomjit.bench.standings import LOSS, Contest
-from axiomjit.bench.units import count_threads, digits, memory, seconds, shorten
+from axiomjit.bench.units import count_things, count_threads, digits, memory, seconds, shorten
 from axiomjit.bench.workload import Workload, facts
 
 SHORT: Final = 60
@@ -148,7 +148,7 @@ def _means(result: Result) -> list[str]:
     contest = Contest(result, result.threads[-1])
     scores = (contest.score(peer, result.cases) for peer in contest.peers)
     return [
-        f"{digits(s.mean)} of {s.peer}'s time in {sum(s.verdicts.values())} cases, "
+        f"{digits(s.mean)} of {s.peer}'s time in {count_things(sum(s.verdicts.values()), 'case')}, "
         f"slower in {s.verdicts[LOSS]}"
         for s in scores
         if s

@@ -1,6 +1,7 @@
 """`axiomjit bench` and `python -m bench`: what each command prints, writes, and refuses."""
 
 import io
+import re
 import subprocess
 import sys
 
@@ -121,6 +122,8 @@ def test_a_chart_is_drawn(capsys, tmp_path):
         (["compare", "a.json", "b.json"], "read the results in a.json; seen: [Errno 2]"),
         (["compare", "--try", "axpi"], "the case axpi; seen: no case or group"),
         (["compare", "--try", "map"], "make the calls of map twice; seen: a group; instead:"),
+        (["run", "--json", "no/a.json"], "write no/a.json; seen: no folder "),
+        (["run", "--json", "."], "write .; seen: it cannot be written; instead: name a file"),
         (["report"], "report; seen: no file of results; instead: name one written by"),
     ],
 )
@@ -129,6 +132,15 @@ def test_refusals_are_one_line(capsys, words, message):
     assert (code, out) == (2, "")
     assert err.startswith(f"axiomjit bench {words[0]}: {message}")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "--seed", "-1"], ["compare", "--try", "axpy", "--tries", "0"]]
+)
+def test_numbers_out_of_range_are_wrong_usage(capsys, words):
+    code, out, err = bench(capsys, *words)
+    assert (code, out) == (2, "")
+    assert re.search(r"'-?\d' is not a whole number from \d on$", err.strip())
 
 
 def test_another_machine_is_refused(capsys, tmp_path):
