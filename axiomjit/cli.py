@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.commands import SPEC, load_function, package_version, run_command
+from axiomjit.commands import SPEC, load_function, package_version, run_command, whole_from
 from axiomjit.config import config
 from axiomjit.datafile import read_data
 from axiomjit.demo import SOURCE, evaluator_reason, parameters, run_demo
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Compile a NumPy function, show its loop, and compare it with NumPy.",
     )
     demo.add_argument("file", nargs="?", type=Path, help="a .npy, .npz or .csv file with columns")
-    demo.add_argument("--rows", type=_positive, help="how many rows to generate or to take")
+    demo.add_argument("--rows", type=whole_from(1), help="how many rows to generate or to take")
     demo.add_argument("--function", metavar=SPEC, help="your own function of arrays")
     demo.set_defaults(run=_demo)
     info = commands.add_parser(
@@ -73,16 +73,6 @@ def _parser() -> argparse.ArgumentParser:
     explain.set_defaults(run=_explain)
     commands.add_parser("bench", help="measure against NumPy and other libraries", add_help=False)
     return parser
-
-
-def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return number
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -61,6 +61,21 @@ def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
     return USAGE
 
 
+def whole_from(least: int) -> Callable[[str], int]:
+    """What argparse reads a whole number with that is not below `least`."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+        return number
+
+    return read
+
+
 def on_one_line(error: AxiomError) -> str:
     """The three parts of an error, and where the user wrote it, on one line."""
     place = f"{error.where}: " if error.where else ""

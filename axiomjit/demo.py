@@ -20,7 +20,15 @@ from axiomjit.datafile import Column, DataFile
 from axiomjit.errors import DataFileError, GraphValueError
 from axiomjit.jit import Jitted, jit
 from axiomjit.lowered import Lowered
-from axiomjit.measure import RUNS, Comparison, compare, difference, exact_l2
+from axiomjit.measure import (
+    QUIET,
+    RUNS,
+    Comparison,
+    OtherPrograms,
+    compare,
+    difference,
+    exact_l2,
+)
 from axiomjit.runtime.kernel_cache import KERNELS
 from axiomjit.runtime.schedule import available_threads
 from axiomjit.tree import flatten
@@ -63,7 +71,7 @@ def run_demo(data: DataFile | None, rows: int | None, function: Function | None)
     """
     chosen = l2 if function is None else function
     names = parameters(chosen)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    others = OtherPrograms()
     _say(f"axiomjit demo: axiomjit {package_version('axiomjit', SOURCE)}, {_how()}")
     if data is None:
         arrays = _generated(names, ROWS if rows is None else rows)
@@ -72,13 +80,13 @@ def run_demo(data: DataFile | None, rows: int | None, function: Function | None)
     with np.errstate(all="ignore"):
         jitted = chosen if isinstance(chosen, Jitted) else jit(chosen, strict=True)
         plain = inspect.unwrap(chosen)
-        _show_function(jitted, plain, arrays, exact=function is None)
+        _show_function(jitted, plain, arrays, others, exact=function is None)
         if data is not None:
-            _show_summary(data)
-    cores = os.cpu_count() or 1
-    if load > cores / 2:
-        _say(f"\nthe machine is busy (load {load:.1f} on {cores} cores): its times are unreliable,")
-        _say("most of all those of threaded functions, NumPy's matrix products included")
+            _show_summary(data, others)
+    if _busy(others):
+        used = f"{others.cores():.1f} of {os.cpu_count()} cores"
+        _say(f"\nother programs used {used} meanwhile: times are unreliable,")
+        _say("those of NumPy's threaded products most of all")
     if data is None or function is None:
         _say(f"\non your own data and function: axiomjit demo FILE --function {SPEC}")
 
@@ -171,7 +179,9 @@ def _too_little(data: DataFile, asked: str, seen: str, remedy: str) -> None:
 # The function, its loop, its times
 
 
-def _show_function(jitted: Function, plain: Function, arrays: list[Array], exact: bool) -> None:
+def _show_function(
+    jitted: Function, plain: Function, arrays: list[Array], others: OtherPrograms, exact: bool
+) -> None:
     _say("\nthe function:\n")
     _say(_margin(_source_of(plain)))
     expected = _try_numpy(plain, arrays)
@@ -183,8 +193,7 @@ def _show_function(jitted: Function, plain: Function, arrays: list[Array], exact
     result = jitted(*arrays)
     seen = compare(plain, jitted, arrays)
     _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
-    _row("time of a call", _seconds(seen.numpy_s, seen), _seconds(seen.ours_s, seen))
-    _row("ratio of times", "1.00 x", f"{seen.numpy_s / seen.ours_s:.2f} x as fast")
+    _show_times("time of a call", seen, others)
     planned = f"{lowered.cost.temporary_bytes:,} bytes"
     _row("temporaries, planned", "", "not compiled" if evaluator_reason() else planned)
     _row("temporaries, measured", f"{seen.numpy_bytes:,} bytes", f"{seen.ours_bytes:,} bytes")
@@ -195,8 +204,8 @@ def _show_function(jitted: Function, plain: Function, arrays: list[Array], exact
         _row("off math.fsum, relative", *off)
     _say(f"{'axiomjit off numpy, relative':{NAME}}{difference(result, expected):{2 * WIDTH}.1e}")
     _say(f"\n{first}")
-    _say(f"times are medians of {RUNS} interleaved runs; measured temporaries are what tracemalloc")
-    _say("saw at the peak, results apart: small Python objects of the call count too")
+    _say(f"times are medians and quartiles of {RUNS} interleaved runs; measured temporaries are")
+    _say("what tracemalloc saw at the peak, results apart, small Python objects of the call too")
     if len(arrays[0]) < FEW_ROWS:
         _say(f"{len(arrays[0]):,} rows are few: this is the price of a call more than of a loop")
 
@@ -289,11 +298,25 @@ def _first_call(lowered: Lowered, jitted: Function, arrays: list[Array], lowerin
     )
 
 
-def _seconds(value: float, beside: Comparison) -> str:
-    """A time in the unit that suits the shorter of two."""
-    shorter = min(beside.numpy_s, beside.ours_s)
+def _busy(others: OtherPrograms) -> bool:
+    return others.cores() > QUIET * (os.cpu_count() or 1)
+
+
+def _show_times(label: str, seen: Comparison, others: OtherPrograms) -> None:
+    """Medians and quartiles, in the unit of the shorter ones; the ratio if it is certain."""
+    shorter = min(seen.numpy.median, seen.ours.median)
     unit, factor = ("ms", 1e3) if shorter >= 1e-4 else ("us", 1e6)
-    return f"{value * factor:,.3f} {unit}"
+    both = (seen.numpy, seen.ours)
+    _row(label, *(f"{times.median * factor:,.3f} {unit}" for times in both))
+    ranges = ((times.low * factor, times.high * factor) for times in both)
+    _row("quartiles", *(f"{low:,.3f} to {high:,.3f}" for low, high in ranges))
+    ratio = seen.ratio
+    if ratio is None or _busy(others):
+        reason = "quartiles overlap" if ratio is None else "busy cores"
+        _row("ratio of times", "", f"none: {reason}")
+        return
+    _row("ratio of times", "1.00 x", f"{ratio.median:.2f} x as fast")
+    _row("as the quartiles allow", "", f"{ratio.low:.2f} to {ratio.high:.2f}")
 
 
 # Results
@@ -312,7 +335,7 @@ def _shown(value: object) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)[:WIDTH]
 
 
-def _show_summary(data: DataFile) -> None:
+def _show_summary(data: DataFile, others: OtherPrograms) -> None:
     """Fused statistics of each column, in a table, against NumPy."""
     jitted = jit(summary, strict=True)
     columns = data.columns[:SHOWN_COLUMNS]
@@ -322,26 +345,26 @@ def _show_summary(data: DataFile) -> None:
     _say(_margin(_source_of(summary)))
     heads = "".join(f"{h:>17}" for h in ("mean", "min", "max", "std"))
     _say(f"\n{'column':{COLUMN}}{'rows':>11}{heads}")
-    worst = numpy_s = ours_s = 0.0
-    temporaries = [0, 0]
+    worst = 0.0
     for column, values in zip(columns, clean, strict=True):
         results = jitted(values)
         _say(_line(column, values, results))
         worst = max(worst, *map(difference, results, summary(values)))
-        seen = compare(summary, jitted, [values])
-        numpy_s, ours_s = numpy_s + seen.numpy_s, ours_s + seen.ours_s
-        temporaries = [max(temporaries[0], seen.numpy_bytes), max(temporaries[1], seen.ours_bytes)]
     if any(len(values) < data.rows for values in clean):
         _say("* rows with a value; the others are missing and left out")
     if len(data.columns) > len(columns):
         _say(f"and {len(data.columns) - len(columns)} more columns")
-    total = Comparison(numpy_s, ours_s, *temporaries)
+    seen = compare(_each(summary), _each(jitted), clean)
     _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
-    _row("time of all columns", _seconds(numpy_s, total), _seconds(ours_s, total))
-    _row("ratio of times", "1.00 x", f"{numpy_s / ours_s:.2f} x as fast")
-    _row("temporaries, measured", *(f"{n:,} bytes" for n in temporaries))
+    _show_times("time of all columns", seen, others)
+    _row("temporaries, measured", f"{seen.numpy_bytes:,} bytes", f"{seen.ours_bytes:,} bytes")
     _row("passes over a column", "", f"{kernels} loops")
     _say(f"{'axiomjit off numpy, relative':{NAME}}{worst:{2 * WIDTH}.1e}")
+
+
+def _each(function: Function) -> Function:
+    """A function of columns that calls another one with each of them."""
+    return lambda *columns: [function(values) for values in columns]
 
 
 def _line(column: Column, values: Array, results: Sequence[float]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,15 +22,66 @@ Function = Callable[..., Any]
 RUNS: Final = 15
 RUN_SECONDS: Final = 2e-4
 """Shorter calls are timed several at once."""
+QUIET: Final = 1 / 8
+"""Other programs may use this part of the cores before times are called unreliable."""
+
+
+class OtherPrograms:
+    """How much of the machine other programs use from now on.
+
+    Threaded functions of other libraries may take many times as long beside them, every time: the
+    spread of the times does not show it.
+    """
+
+    def __init__(self) -> None:
+        """Begin to watch."""
+        self._started = time.perf_counter()
+        self._before = _used_by_others_s()
+
+    def cores(self) -> float:
+        """Cores in use by others on average; the load of the last minute where only that is told.
+
+        0 where neither is told.
+        """
+        now, wall = _used_by_others_s(), time.perf_counter() - self._started
+        if now is None or self._before is None:
+            return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+        return max(0.0, now - self._before) / max(wall, 1e-9)
+
+
+def _used_by_others_s(file: Path = Path("/proc/stat")) -> float | None:
+    """Processor time of all programs but this one since the system began, None without /proc."""
+    try:
+        user, nice, system, _, _, *interrupts = file.read_text().splitlines()[0].split()[1:9]
+        ticks = sum(map(int, (user, nice, system, *interrupts)))
+        return ticks / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
+
+
+class Times(Record):
+    """The quartiles of the times of several runs, in seconds."""
+
+    low: float
+    median: float
+    high: float
 
 
 class Comparison(Record):
-    """Medians of interleaved runs in seconds, and peaks of traced memory in bytes."""
+    """Times of interleaved runs, and peaks of traced memory in bytes."""
 
-    numpy_s: float
-    ours_s: float
+    numpy: Times
+    ours: Times
     numpy_bytes: int
     ours_bytes: int
+
+    @property
+    def ratio(self) -> Times | None:
+        """NumPy's time divided by ours, with what the quartiles allow; None where they overlap."""
+        numpy, ours = self.numpy, self.ours
+        if numpy.low <= ours.high and ours.low <= numpy.high:
+            return None
+        return Times(numpy.low / ours.high, numpy.median / ours.median, numpy.high / ours.low)
 
 
 def compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> Comparison:
@@ -39,12 +92,8 @@ def compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> Compa
     for _ in range(RUNS):
         for function, repeat, taken in zip(functions, repeats, times, strict=True):
             taken.append(_timed(function, arrays, repeat))
-    return Comparison(
-        statistics.median(times[0]),
-        statistics.median(times[1]),
-        _traced_bytes(plain, arrays),
-        _traced_bytes(jitted, arrays),
-    )
+    numpy, ours = (Times(*statistics.quantiles(t, n=4, method="inclusive")) for t in times)
+    return Comparison(numpy, ours, _traced_bytes(plain, arrays), _traced_bytes(jitted, arrays))
 
 
 def _timed(function: Function, arrays: Sequence[Array], repeat: int) -> float:

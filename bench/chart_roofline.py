@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from axiomjit.bench.markup import Markup, percent, tag
+from axiomjit.bench.markup import Markup, tag
 from axiomjit.bench.plots import Axis, Point, legend, mark, plot, segment, table
 from axiomjit.bench.records import OURS, Case, Limits, Timing
 from axiomjit.bench.scales import Bands, LogScale, log_scale
@@ -27,6 +27,8 @@ TALLEST: Final = 1e4
 """The highest speed by the lowest that is drawn to scale; slower cases lie at the rim."""
 SMALLEST: Final = 1e-3
 """The share of the bound below which a case is drawn at the rim."""
+DASHES: Final = 5
+"""As many kinds of lines as page.css has."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
 MEANING = (
     (f"dot {WIN}", "beats every peer"),
@@ -44,6 +46,14 @@ class Reach(Record):
     intensity: float
     speed: float
     verdict: str
+
+
+class Roof(Record):
+    """A limit of the machine as a line of the plot."""
+
+    name: str
+    start: Point
+    end: Point
 
 
 def reaches(contest: Contest) -> list[Reach]:
@@ -84,35 +94,38 @@ def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
         )
         for p in points
     ]
-    top = max(peaks.values(), default=up.high)
-    lines = tag("g", *_slopes(rates, top, across, up), *_tops(peaks, up))
-    drawn = plot("Roofline", x, y, [lines, *marks], height=420)
-    return tag("div", legend(MEANING), drawn)
+    found = [*_tops(peaks, up), *_slopes(rates, max(peaks.values(), default=up.high), across, up)]
+    styles = [f"roof r{k % DASHES}" for k in range(len(found))]
+    pairs = list(zip(found, styles, strict=True))
+    lines = [segment(roof.start, roof.end, style) for roof, style in pairs]
+    drawn = plot("Roofline", x, y, [tag("g", *lines), *marks], height=420)
+    return tag("div", legend(MEANING), _roof_legend(pairs), drawn)
+
+
+def _tops(peaks: Mapping[str, float], up: LogScale) -> Iterator[Roof]:
+    """A line per peak of arithmetic, the highest first."""
+    for dtype, peak in sorted(peaks.items(), key=lambda pair: -pair[1]):
+        height = up.place(peak)
+        yield Roof(f"{count(peak, 'flop/s')} of {dtype}", (0, height), (1, height))
 
 
 def _slopes(
     rates: Mapping[int, float], top: float, across: LogScale, up: LogScale
-) -> Iterator[Markup]:
-    """A line per bandwidth up to the highest peak, named where it enters the plot."""
-    for size, rate in rates.items():
-        end = max(across.low, min(across.high, top / rate))
-        first, last = ((across.place(v), up.place(rate * v)) for v in (across.low, end))
-        yield segment(first, last, "roof")
-        yield _label(f"{count(rate, 'B/s')} over {short(size, BINARY)}", first, "start", 16)
+) -> Iterator[Roof]:
+    """A line per bandwidth up to the highest peak, the highest first."""
+    for size, rate in sorted(rates.items(), key=lambda pair: -pair[1]):
+        last = max(across.low, min(across.high, top / rate))
+        start, end = ((across.place(v), up.place(rate * v)) for v in (across.low, last))
+        yield Roof(f"{count(rate, 'B/s')} over {short(size, BINARY)}", start, end)
 
 
-def _tops(peaks: Mapping[str, float], up: LogScale) -> Iterator[Markup]:
-    """A line per peak of arithmetic, named at its right end."""
-    for dtype, peak in peaks.items():
-        height = up.place(peak)
-        yield segment((0, height), (1, height), "roof")
-        yield _label(f"{dtype} {count(peak, 'flop/s')}", (1, height), "end", -6)
-
-
-def _label(text: str, at: Point, anchor: str, below: int) -> Markup:
-    inside = -6 if anchor == "end" else 8
-    x, y = percent(at[0]), percent(1 - at[1])
-    return tag("text", text, x=x, y=y, dx=inside, dy=below, text_anchor=anchor, class_="note")
+def _roof_legend(roofs: Sequence[tuple[Roof, str]]) -> Markup | None:
+    """What the lines mean. Names at the lines would overprint each other and the marks."""
+    entries = []
+    for roof, style in roofs:
+        line = tag("line", x1=0, x2=34, y1=5, y2=5, class_=style)
+        entries.append(tag("li", tag("svg", line, width=34, height=10), roof.name))
+    return tag("ul", *entries, class_="legend") if entries else None
 
 
 def _tip(point: Reach) -> str:

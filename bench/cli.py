@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from axiomjit.bench.cases import CASES, find
+from axiomjit.bench.checkout import results_folder
 from axiomjit.bench.peers import PEERS, SLOW, chosen
 from axiomjit.bench.records import read_result, write_result
-from axiomjit.commands import run_command
+from axiomjit.commands import run_command, whole_from
 from axiomjit.errors import BenchError
 
 CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
@@ -51,10 +53,13 @@ def _parser(program: str) -> argparse.ArgumentParser:
     run.add_argument(
         "--quick", action="store_true", help="fewer rounds, all threads only, serial Numba only"
     )
-    run.add_argument("--seed", type=int, default=0, help="of the arguments and the order of turns")
+    seed = "of the arguments and the order of turns"
+    run.add_argument("--seed", type=whole_from(0), default=0, help=seed)
     run.add_argument("--json", type=Path, metavar="FILE", help="write the results")
     run.add_argument(
-        "--record", action="store_true", help="keep them as a dated file in bench/results"
+        "--record",
+        action="store_true",
+        help="keep them as a dated file in bench/results; in a clone only",
     )
     run.set_defaults(run=_run)
     _add_compare(commands)
@@ -84,7 +89,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "case made twice, and say how often a case is called slower",
     )
     compare.add_argument(
-        "--tries", type=int, default=5, metavar="N", help="of each kind, for --try"
+        "--tries", type=whole_from(1), default=5, metavar="N", help="of each kind, for --try"
     )
     compare.add_argument(
         "--case", action="append", default=[], metavar="NAME", help="with --try: these, not all"
@@ -100,9 +105,15 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         description="Write one self-contained HTML page of a run, or print its table.",
     )
     report.add_argument("file", nargs="?", type=Path, metavar="FILE.json", help="the results")
-    report.add_argument("--markdown", action="store_true", help="print the table of the README")
+    report.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    report.add_argument("--chart", type=Path, metavar="FILE.svg", help="draw the geometric means")
     report.add_argument(
         "--history", action="store_true", help="a page of the kept results of each machine"
+    )
+    report.add_argument(
+        "--publish",
+        action="store_true",
+        help="write the newest kept result into the documents of this clone",
     )
     report.add_argument("--out", type=Path, metavar="FILE.html", help="where the page goes")
     report.set_defaults(run=_report)
@@ -120,14 +131,25 @@ def _run(arguments: argparse.Namespace) -> None:
     from axiomjit.bench.trial import with_progress
 
     workloads = find(arguments.case)
+    folder = results_folder("keep results") if arguments.record else None
+    if arguments.json:
+        _check_writable(arguments.json)
     names = [name for name in arguments.peers.split(",") if name]
     peers = chosen(names, arguments.quick)
     result = with_progress(workloads, peers, quick=arguments.quick, seed=arguments.seed)
     print(table(result), end="")
     if arguments.json:
         write_result(result, arguments.json)
-    if arguments.record:
-        print(f"kept as {keep(result)}")
+    if folder:
+        print(f"kept as {keep(result, folder)}")
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before minutes are spent on what goes into it."""
+    folder = path.absolute().parent
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        seen = "it cannot be written" if folder.is_dir() else f"no folder {folder}"
+        raise BenchError(f"write {path}", seen, "name a file that can be written")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
@@ -146,16 +168,27 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
+    from axiomjit.bench.chart_groups import group_chart
     from axiomjit.bench.history import write_history
     from axiomjit.bench.page import write_page
+    from axiomjit.bench.page_frame import write
+    from axiomjit.bench.publish import publish
     from axiomjit.bench.results import kept
     from axiomjit.bench.table import markdown
 
     if arguments.history:
         out = arguments.out or Path("history.html")
-        write_history(kept(), out)
+        write_history(kept(results_folder("report the history of results")), out)
+    elif arguments.publish:
+        folder = results_folder("publish results")
+        for path in publish(kept(folder)[-1], folder.parents[1]):
+            print(f"wrote {path}")
+        return
     elif arguments.file is None:
         raise BenchError("report", "no file of results", "name one written by `run --json`")
+    elif arguments.chart:
+        out = arguments.chart
+        write(group_chart(read_result(arguments.file)), out)
     elif arguments.markdown:
         print(markdown(read_result(arguments.file)), end="")
         return

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-import axiomjit
+from axiomjit.bench.checkout import checkout
 from axiomjit.bench.records import Environment
 from axiomjit.commands import package_version
 from axiomjit.runtime.schedule import available_threads
@@ -104,8 +104,8 @@ def _blas() -> str:
 
 def _commit() -> tuple[str | None, bool]:
     """The commit of the clone that axiomjit is imported from, and whether files differ from it."""
-    root = Path(axiomjit.__file__).resolve().parents[1]
-    if not (root / ".git").exists():
+    root = checkout()
+    if root is None or not (root / ".git").exists():
         return None, False
     try:
         texts = [

@@ -99,6 +99,18 @@ for (const table of document.querySelectorAll("table.sortable")) {
   }));
 }
 
+/* A table that is wider than its box fades out on the right, and a line below it says so. */
+for (const box of document.querySelectorAll(".scroll")) {
+  const tell = () => {
+    box.classList.toggle("on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.nextElementSibling.hidden = box.scrollWidth <= box.clientWidth + 1;
+  };
+  box.addEventListener("scroll", tell, { passive: true });
+  const watch = new ResizeObserver(tell);
+  watch.observe(box);
+  watch.observe(box.firstElementChild);
+}
+
 /* What to show: one choice for all parts of the page. */
 const controls = document.querySelector("form.controls");
 function choose() {

@@ -11,6 +11,7 @@ from axiomjit.bench.chart_roofline import bound_strip, roofline, work_table
 from axiomjit.bench.chart_times import STAGES, compile_curves, size_curves, stage_time
 from axiomjit.bench.controls import controls, each
 from axiomjit.bench.markup import Markup, join, tag
+from axiomjit.bench.notes import Notes
 from axiomjit.bench.page_frame import Section, document, write
 from axiomjit.bench.page_summary import cautions, summary
 from axiomjit.bench.page_table import case_table
@@ -41,7 +42,7 @@ def page(result: Result) -> Markup:
     parts: list[Section | Markup] = [
         summary(result, tuple(contests.values())),
         controls(result.threads, (case.group for case in result.cases), peers),
-        _table(contests),
+        _table(result, contests),
         _bars(contests, colours),
         _machine(result, contests),
         _compile(result.cases, colours),
@@ -70,13 +71,16 @@ def _commit(env: Environment) -> str:
     return env.commit[:10] if env.commit else "unknown"
 
 
-def _table(contests: Mapping[int, Contest]) -> Section:
+def _table(result: Result, contests: Mapping[int, Contest]) -> Section:
     words = (
         "Axiomjit's time divided by the peer's, with its 95 % interval: ▲ is a loss, ≈ is level, "
-        "– a case that the peer does not support. Press a heading to sort."
+        "a letter stands for the reason, below, of a case without a time. Press a heading to sort."
     )
-    tables = each(contests, case_table, "No cases.")
-    return Section("cases", "Cases, losses first", join(tag("p", words), tables))
+    notes = Notes(result, (peer.name for peer in result.peers))
+    tables = each(contests, lambda contest: case_table(contest, notes), "No cases.")
+    lines = [tag("li", tag("b", note.letter), f" {note.what}: {note.why}") for note in notes.notes]
+    below = tag("ul", *lines, class_="notes small quiet") if lines else None
+    return Section("cases", "Cases, losses first", join(tag("p", words), tables, below))
 
 
 def _bars(contests: Mapping[int, Contest], colours: Mapping[str, str]) -> Section:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.bench.markup import Markup, join, tag
-from axiomjit.bench.plots import breakable
-from axiomjit.bench.records import OURS, UNSUPPORTED, Case
+from axiomjit.bench.notes import Notes
+from axiomjit.bench.plots import breakable, scrolling
+from axiomjit.bench.records import OURS, Case
 from axiomjit.bench.standings import LOSS, TIE, WIN, Contest
 from axiomjit.bench.units import count_threads, digits, seconds, share, shorten
 
@@ -15,7 +16,7 @@ LETTERS: Final = 44
 """How much of a function is shown; pointing at it shows the rest."""
 
 
-def case_table(contest: Contest) -> Markup:
+def case_table(contest: Contest, notes: Notes) -> Markup:
     """Cases as rows: axiomjit's time, the ratio to each peer, the share of the bound."""
     head = [
         _head("case", "text"),
@@ -24,24 +25,11 @@ def case_table(contest: Contest) -> Markup:
         _head("bound", "number", "share"),
         _head("function", "text"),
     ]
-    rows = [_row(case, contest) for case in contest.losses_first()]
+    rows = [_row(case, contest, notes) for case in contest.losses_first()]
     caption = (
         f"Axiomjit's time divided by each peer's, {count_threads(contest.threads)}, losses first"
     )
-    return tag(
-        "div",
-        tag(
-            "table",
-            tag("caption", caption, class_="unseen"),
-            tag("thead", tag("tr", *head)),
-            tag("tbody", *rows),
-            class_="sortable",
-        ),
-        class_="scroll",
-        tabindex=0,
-        role="region",
-        aria_label=caption,
-    )
+    return scrolling(caption, head, rows, class_="sortable")
 
 
 def _head(name: str, kind: str, note: str | None = None, **data: object) -> Markup:
@@ -50,15 +38,15 @@ def _head(name: str, kind: str, note: str | None = None, **data: object) -> Mark
     return tag("th", tag("button", name, below, type="button"), scope="col", data_kind=kind, **data)
 
 
-def _row(case: Case, contest: Contest) -> Markup:
+def _row(case: Case, contest: Contest, notes: Notes) -> Markup:
     ours = contest.time(case)
-    time = seconds(ours.median_s) if ours else _why_not(case, OURS)
+    time = seconds(ours.median_s) if ours else _why_not(case, OURS, notes)
     bound = ours.of_bound if ours else None
     return tag(
         "tr",
         tag("th", *breakable(case.name), tag("small", case.group, class_="quiet"), scope="row"),
         _number(time, ours.median_s if ours else None),
-        *(_ratio(case, peer, contest) for peer in contest.peers),
+        *(_ratio(case, peer, contest, notes) for peer in contest.peers),
         _number(share(bound) if bound else "–", bound),
         tag("td", shorten(case.text, LETTERS), class_="quiet", title=case.text),
         data_case=case.name,
@@ -77,10 +65,10 @@ def _number(text: object, value: float | None, style: str = "", **data: object) 
     )
 
 
-def _ratio(case: Case, peer: str, contest: Contest) -> Markup:
+def _ratio(case: Case, peer: str, contest: Contest, notes: Notes) -> Markup:
     found = contest.against(case, peer)
     if found is None:
-        return _number(_why_not(case, peer), None, data_peer=peer)
+        return _number(_why_not(case, peer, notes), None, data_peer=peer)
     verdict = found.verdict
     sign = None if verdict == WIN else tag("b", SIGNS[verdict], role="img", aria_label=verdict)
     interval = tag("small", f"{digits(found.low)}–{digits(found.high)}", class_="quiet")
@@ -88,10 +76,9 @@ def _ratio(case: Case, peer: str, contest: Contest) -> Markup:
     return _number(text, found.ratio, verdict, data_peer=peer)
 
 
-def _why_not(case: Case, peer: str) -> Markup:
-    """What became of a peer without a time, its reason on pointing; a dash where none is due."""
+def _why_not(case: Case, peer: str, notes: Notes) -> Markup:
+    """The letter of the reason why a peer has no time; a dash where none is due."""
     run = case.run(peer)
     if run is None or run.timings:
         return tag("span", "–", class_="quiet")
-    text = "–" if run.status == UNSUPPORTED and peer != OURS else run.status
-    return tag("span", text, class_="quiet", title=run.reason)
+    return tag("span", notes.mark(peer, case.name), class_="quiet", title=run.reason)

@@ -17,6 +17,7 @@ import numpy as np
 
 from axiomjit import config, jit
 from axiomjit.bench import workload as workload_module
+from axiomjit.bench.checkout import PACKAGE
 from axiomjit.bench.records import NUMPY, OURS
 from axiomjit.bench.workload import Workload, with_module
 from axiomjit.errors import AxiomError, BenchError, FallbackWarning
@@ -186,7 +187,9 @@ def reason(error: BaseException) -> str:
         return str(error)
     if isinstance(error, AxiomError):
         return f"{error.asked}: {error.seen}"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Libraries name files of ours in full; a kept result should not tell where the tree lay.
+    text = str(error).replace(f"{PACKAGE.parent}{os.sep}", "")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return f"{type(error).__name__}: {' '.join(lines)[:160]}" if lines else type(error).__name__
 
 

@@ -113,19 +113,23 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -
         tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]))
         for row in rows
     ]
-    return tag(
-        "div",
-        tag(
-            "table",
-            tag("caption", caption, class_="unseen"),
-            tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
-            tag("tbody", *body),
-        ),
-        class_="scroll",
-        tabindex=0,
-        role="region",
-        aria_label=caption,
+    return scrolling(caption, [tag("th", name, scope="col") for name in head], body)
+
+
+def scrolling(
+    caption: str, head: Iterable[Markup], rows: Iterable[Markup], **attributes: object
+) -> Markup:
+    """A table in a box of its own that scrolls; a line below says so where columns are hidden."""
+    table = tag(
+        "table",
+        tag("caption", caption, class_="unseen"),
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *rows),
+        **attributes,
     )
+    box = tag("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    more = tag("p", "The table goes on to the right: scroll →", class_="more small", hidden=True)
+    return tag("div", box, more, class_="wide")
 
 
 def breakable(name: str) -> list[Markup]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from axiomjit.bench.records import (
     NUMPY,
@@ -19,10 +19,8 @@ from axiomjit.bench.standings import standing
 from axiomjit.errors import BenchError
 from axiomjit.records import Record
 
-FOLDER: Final = Path(__file__).resolve().parent / "results"
 
-
-def keep(result: Result, folder: Path = FOLDER) -> Path:
+def keep(result: Result, folder: Path) -> Path:
     """Write a result, `shortened`; a second one of the same day and machine replaces it.
 
     Raises:
@@ -31,7 +29,7 @@ def keep(result: Result, folder: Path = FOLDER) -> Path:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        remedy = "run from a clone, or use --json"
+        remedy = "make the folder writable, or use --json"
         raise BenchError(f"keep results in {folder}", str(error), remedy) from error
     environment = result.environment
     path = folder / f"{environment.date[:10]}-{environment.machine}.json"
@@ -39,7 +37,7 @@ def keep(result: Result, folder: Path = FOLDER) -> Path:
     return path
 
 
-def kept(folder: Path = FOLDER) -> tuple[Result, ...]:
+def kept(folder: Path) -> tuple[Result, ...]:
     """All results that are kept, oldest first.
 
     Raises:

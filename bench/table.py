@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from axiomjit.bench.records import NUMPY, OK, OURS, UNSUPPORTED, Case, Result, Timing
+from axiomjit.bench.notes import Notes
+from axiomjit.bench.records import NUMPY, OK, OURS, Case, Result, Timing
 from axiomjit.bench.standings import LOSS, Contest
-from axiomjit.bench.units import count_threads, digits, memory, seconds
-from axiomjit.bench.workload import OWN, Workload, facts
+from axiomjit.bench.units import count_things, count_threads, digits, memory, seconds, shorten
+from axiomjit.bench.workload import Workload, facts
 
 SHORT: Final = 60
 LEFT_OUT: Final = ("dtype", "memory")
@@ -30,8 +31,12 @@ def table(result: Result) -> str:
     lines = [f"time by NumPy's in the same rounds, {count_threads(result.threads[-1])}"]
     for title, rows in _parts(result):
         lines += ["", f"{title}: {len(rows) - 1} of {len(result.cases)}", _columns(rows).rstrip()]
-    lines += _listed("not run by axiomjit", _refused(result), len(result.cases))
-    lines += _listed("peers without a time", _wrong(result), None)
+    refused = _refused(result)
+    lines += _listed(f"not run by axiomjit: {len(refused)} of {len(result.cases)}", refused)
+    absent = [f"{p.name}: {p.reason}" for p in result.peers if p.status != OK]
+    lines += _listed("libraries left out", absent)
+    notes = [f"{n.letter}  {n.what}: {n.why}" for n in _notes(result).notes]
+    lines += _listed("without a time", notes)
     lines += ["", *_means(result)]
     lines.append(f"\n{result.wall_s:.0f} s, {result.cpu_s:.0f} s of processor time")
     environment = result.environment
@@ -58,10 +63,14 @@ def markdown(result: Result) -> str:
         lines += [_pipes([f"`{row[0]}`", *(row[k] for k in shown[1:])]) for row in rows[1:]]
         heading = f"**{title[0].upper()}{title[1:]}**: {len(rows) - 1} of {len(result.cases)} cases"
         blocks += [heading, "\n".join(lines)]
-    refused = [line.partition(":")[0] for line in _refused(result)]
+    refused = refused_names(result)
     if refused:
-        named = ", ".join(f"`{name}`" for name in refused)
-        blocks.append(f"**Not compiled yet**: {len(refused)} of {len(result.cases)} cases: {named}")
+        of = f"{len(refused)} of {len(result.cases)} cases"
+        blocks.append(f"**Not compiled yet**: {of}: {', '.join(refused)}")
+    reasons = [(note, note.why.replace("`", "'")) for note in _notes(result).notes]
+    notes = [f"- {note.letter}: {note.what}: `{why}`" for note, why in reasons]
+    if notes:
+        blocks.append("**Without a time**\n\n" + "\n".join(notes))
     blocks.append("Over all cases, in the geometric mean: " + "; ".join(_means(result)) + ".")
     return "\n\n".join(blocks) + "\n"
 
@@ -85,19 +94,22 @@ def _parts(result: Result) -> list[tuple[str, Rows]]:
     head = ["case", "elements", "dtype", NUMPY, *peers]
     head += [f"{OURS}, {count_threads(serial)}"] if serial else []
     head += ["compile", "of bound", "memory"]
+    notes = _notes(result)
     return [
-        (title, [head, *(_row(contest, case, peers, serial) for case in cases)])
+        (title, [head, *(_row(contest, case, peers, serial, notes) for case in cases)])
         for title, cases in parts.items()
         if cases
     ]
 
 
-def _row(contest: Contest, case: Case, peers: Sequence[str], serial: int | None) -> list[str]:
+def _row(
+    contest: Contest, case: Case, peers: Sequence[str], serial: int | None, notes: Notes
+) -> list[str]:
     ours, run, numpy = contest.time(case), case.run(OURS), contest.time(case, NUMPY)
     assert ours
     assert run
     row = [case.name, f"{case.size:,}", case.dtype, seconds(numpy.median_s) if numpy else ""]
-    row += [_ratio(contest.time(case, peer)) for peer in peers]
+    row += [_ratio(contest.time(case, peer)) or notes.mark(peer, case.name) for peer in peers]
     row += [_ratio(run.at(serial))] if serial else []
     return [
         *row,
@@ -108,44 +120,39 @@ def _row(contest: Contest, case: Case, peers: Sequence[str], serial: int | None)
 
 
 def _ratio(timing: Timing | None) -> str:
-    return digits(timing.ratio) if timing else "-"
+    return digits(timing.ratio) if timing else ""
 
 
 def _refused(result: Result) -> list[str]:
     """Cases that axiomjit does not run, and why."""
     pairs = ((case.name, case.run(OURS)) for case in result.cases)
-    return [f"{name}: {_cut(run.reason)}" for name, run in pairs if run and run.status != OK]
-
-
-def _wrong(result: Result) -> list[str]:
-    """Other peers that gave another result or compiled for too long; all that fail in own cases."""
     return [
-        f"{case.name}, {run.peer}: {run.status}: {_cut(run.reason)}"
-        for case in result.cases
-        for run in case.runs
-        if run.peer != OURS and run.status != OK
-        if run.status != UNSUPPORTED or case.group == OWN
+        f"{name}: {shorten(run.reason, SHORT)}" for name, run in pairs if run and run.status != OK
     ]
 
 
-def _listed(title: str, lines: Sequence[str], of: int | None) -> list[str]:
-    total = f" of {of}" if of is not None else ""
-    return ["", f"{title}: {len(lines)}{total}", *(f"  {line}" for line in lines)] if lines else []
+def refused_names(result: Result) -> list[str]:
+    """Names of the cases that axiomjit does not run, as code."""
+    return [f"`{line.partition(':')[0]}`" for line in _refused(result)]
+
+
+def _notes(result: Result) -> Notes:
+    return Notes(result, (peer.name for peer in result.peers if peer.name != OURS))
+
+
+def _listed(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", title, *(f"  {line}" for line in lines)] if lines else []
 
 
 def _means(result: Result) -> list[str]:
     contest = Contest(result, result.threads[-1])
     scores = (contest.score(peer, result.cases) for peer in contest.peers)
     return [
-        f"{digits(s.mean)} of {s.peer}'s time in {sum(s.verdicts.values())} cases, "
+        f"{digits(s.mean)} of {s.peer}'s time in {count_things(sum(s.verdicts.values()), 'case')}, "
         f"slower in {s.verdicts[LOSS]}"
         for s in scores
         if s
     ]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHORT else text[: SHORT - 3] + "..."
 
 
 def _pipes(cells: Sequence[str]) -> str:

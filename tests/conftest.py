@@ -6,11 +6,13 @@ texts kept under tests/golden.
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from axiomjit import execution
 from axiomjit.config import config
+from tests.turns import Turns
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
@@ -25,11 +27,12 @@ class GoldenFiles:
         self.owners: dict[Path, str] = {}
         self.unread_stems: set[Path] = set()
         self.deselected = False
+        self.shared: list[str] = []
 
     def compare(self, stem: Path, nodeid: str, text: str) -> None:
         """Compare `text` with the file at `stem` + ".txt", or write it there."""
         path = stem.with_name(f"{stem.name}.txt")
-        shown = path.relative_to(TESTS.parent)
+        shown = _shown(path)
         owner = self.owners.setdefault(path, nodeid)
         if owner != nodeid:
             pytest.fail(f"{owner} and {nodeid} share {shown}; rename one", pytrace=False)
@@ -41,6 +44,28 @@ class GoldenFiles:
             pytest.fail(f"{shown} is missing; --update-golden writes it", pytrace=False)
         expected = path.read_text(encoding="utf-8")
         assert text == expected, f"{shown} differs; --update-golden rewrites it"
+
+    def told(self) -> dict[str, Any]:
+        """What a process of a spread session tells the one that started it."""
+        return {
+            "owners": {str(path): owner for path, owner in self.owners.items()},
+            "unread_stems": [str(stem) for stem in self.unread_stems],
+            "deselected": self.deselected,
+        }
+
+    def take(self, told: dict[str, Any]) -> None:
+        """Add what another process tells; files that two tests share are kept for `shared`."""
+        for name, owner in told["owners"].items():
+            first = self.owners.setdefault(Path(name), owner)
+            if first != owner:
+                self.shared.append(f"{first} and {owner} share {_shown(Path(name))}; rename one")
+        self.unread_stems |= {Path(stem) for stem in told["unread_stems"]}
+        self.deselected |= told["deselected"]
+
+    def faults(self) -> list[str]:
+        """What is wrong with the files as a whole, once every test has run."""
+        orphans = [f"orphaned golden file: {_shown(path)}" for path in self.orphans()]
+        return sorted(set(self.shared)) + orphans
 
     def orphans(self) -> list[Path]:
         """Golden files that no test has read, those of skipped tests apart."""
@@ -55,6 +80,10 @@ class GoldenFiles:
         )
 
 
+def _shown(path: Path) -> str:
+    return path.relative_to(TESTS.parent).as_posix()
+
+
 def golden_stem(nodeid: str, root: Path) -> Path:
     """Where the golden files of a test lie: tests/golden/<module path>/<test name>, no suffix."""
     file, _, test = nodeid.partition("::")
@@ -63,17 +92,18 @@ def golden_stem(nodeid: str, root: Path) -> Path:
 
 
 def whole_session(config: pytest.Config) -> bool:
-    """Whether every test was asked for, in one process."""
+    """Whether every test was asked for, in this process or in those that it started."""
     selected = any(config.getoption(option, None) for option in SELECTING)
-    spread = hasattr(config, "workerinput") or config.getoption("numprocesses", None)
+    part = hasattr(config, "workerinput")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if named:
         here = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
         named = not here & {TESTS, *TESTS.parents}
-    return not (selected or spread or named)
+    return not (selected or part or named)
 
 
 FILES = pytest.StashKey[GoldenFiles]()
+TURNS = pytest.StashKey[Turns]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -82,6 +112,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[FILES] = GoldenFiles(config.getoption("update_golden"))
+    # The folder for temporary files of a process of a spread session lies in that of the session.
+    worker = hasattr(config, "workerinput")
+    config.stash[TURNS] = Turns(Path(config.option.basetemp).parent if worker else None)
+    config.addinivalue_line("markers", "alone: measures time; nothing else runs beside it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item):
+    alone = item.get_closest_marker("alone") is not None
+    with item.config.stash[TURNS].taken(alone):
+        return (yield)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -136,14 +177,21 @@ def pytest_runtest_makereport(item: pytest.Item):
     return report
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A process of a spread session (pytest-xdist) has ended."""
+    if told := getattr(node, "workeroutput", {}).get("golden"):
+        node.config.stash[FILES].take(told)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     files = session.config.stash[FILES]
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["golden"] = files.told()
     if exitstatus != pytest.ExitCode.OK or files.deselected or not whole_session(session.config):
         return
-    for path in files.orphans():
-        name = path.relative_to(TESTS.parent).as_posix()
-        orphan = pytest.TestReport(
-            name, (name, None, name), {}, "failed", f"orphaned golden file: {name}", "teardown"
-        )
-        session.config.hook.pytest_runtest_logreport(report=orphan)
+    for fault in files.faults():
+        place = ("tests/golden", None, "golden files")
+        report = pytest.TestReport("golden files", place, {}, "failed", fault, "teardown")
+        session.config.hook.pytest_runtest_logreport(report=report)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

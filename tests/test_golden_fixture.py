@@ -120,3 +120,85 @@ def test_shared(golden, shape):
     result = project.runpytest("--update-golden")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*share *golden/test_inner/test_shared_a_b.txt; rename one*"])
+
+
+@pytest.fixture
+def spread(project, monkeypatch):
+    """Runs the tests of the project in two processes."""
+    pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    return lambda *words: project.runpytest_subprocess("-p", "xdist", "-n", "2", *words)
+
+
+def test_spread_over_processes_every_file_is_read(project, spread):
+    project.makepyfile(test_other=READS)
+    write(project.path / "golden/test_other/test_reads.txt", "a\nb\n")
+    result = spread()
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_spread_over_processes_an_orphan_fails_the_session(project, spread):
+    write(project.path / "golden/test_gone/test_old.txt", "left\n")
+    result = spread()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["orphaned golden file: *golden/test_gone/test_old.txt"])
+    assert spread("-k", "reads").ret == pytest.ExitCode.OK
+
+
+def test_spread_over_processes_a_file_of_a_skipped_test_is_no_orphan(project, spread):
+    skipped = "import pytest\n\n@pytest.mark.skip\ndef test_later(golden):\n    golden('x')\n"
+    project.makepyfile(test_skips=skipped)
+    write(project.path / "golden/test_skips/test_later.txt", "x\n")
+    assert spread().ret == pytest.ExitCode.OK
+
+
+def test_spread_over_processes_two_tests_may_not_share_a_file(project, spread):
+    project.makepyfile(
+        test_inner="""
+        import pytest
+
+        @pytest.mark.parametrize("shape", ["a/b", "a_b"])
+        def test_shared(golden, shape):
+            golden("x")
+        """
+    )
+    (project.path / FILE).unlink()
+    write(project.path / "golden/test_inner/test_shared_a_b.txt", "x\n")
+    result = spread()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*share *golden/test_inner/test_shared_a_b.txt; rename one*"])
+
+
+def test_spread_over_processes_what_measures_time_runs_alone(project, spread):
+    (project.path / FILE).unlink()
+    project.makepyfile(
+        test_inner="""
+        import time
+        from pathlib import Path
+
+        import pytest
+
+        FOLDER = Path(__file__).parent
+
+        def others(k):
+            return [p for p in FOLDER.glob("at-*") if p.name != f"at-{k}"]
+
+        @pytest.mark.parametrize(
+            "k", [pytest.param(k, marks=[pytest.mark.alone] * (k % 3 == 0)) for k in range(18)]
+        )
+        def test_turn(k):
+            own = FOLDER / f"at-{k}"
+            own.touch()
+            time.sleep(0.05)
+            seen = others(k)
+            own.unlink()
+            if seen:
+                (FOLDER / f"met-{k}").touch()
+            assert not (k % 3 == 0 and seen)
+            assert not [p for p in seen if int(p.name[3:]) % 3 == 0]
+        """
+    )
+    result = spread()
+    result.assert_outcomes(passed=18)
+    assert list(project.path.glob("met-*"))  # the others did run beside each other

@@ -24,14 +24,29 @@
     const box = text.closest(".frame, .row").getBoundingClientRect();
     if (!inside(text.getBoundingClientRect(), box)) faults.push(`${name(text)} is outside its plot`);
   }
-  for (const group of new Set(texts.map((text) => text.parentNode))) {
-    const boxes = texts.filter((text) => text.parentNode === group);
-    boxes.forEach((one, k) => boxes.slice(k + 1).forEach((two) => {
-      const a = one.getBoundingClientRect(), b = two.getBoundingClientRect();
-      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-      if (across > 1 && down > 3) faults.push(`${name(one)} is on top of ${name(two)}`);
+  const meet = (one, two) => {
+    const a = one.getBoundingClientRect(), b = two.getBoundingClientRect();
+    const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    return across > 1 && down > 3;
+  };
+  const drawing = (element) => element.closest("svg.plot") ?? element.closest("svg");
+  for (const plot of new Set(texts.map(drawing))) {
+    const own = texts.filter((text) => drawing(text) === plot);
+    own.forEach((one, k) => own.slice(k + 1).forEach((two) => {
+      if (meet(one, two)) faults.push(`${name(one)} is on top of ${name(two)}`);
     }));
+    for (const mark of [...plot.querySelectorAll(".mark")].filter(seen)) {
+      const under = own.find((text) => meet(mark, text));
+      if (under) faults.push(`a mark is on top of ${name(under)}`);
+    }
+  }
+
+  for (const box of document.querySelectorAll(".scroll")) {
+    const cut = seen(box) && box.scrollWidth > box.clientWidth + 1;
+    if (cut && !(box.nextElementSibling && seen(box.nextElementSibling))) {
+      faults.push(`${name(box)} is cut on the right without a sign`);
+    }
   }
 
   const light = (colour) => {

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from axiomjit.bench import results
 from axiomjit.bench.records import (
     MISSING,
     NUMPY,
@@ -22,6 +23,7 @@ from axiomjit.bench.records import (
     to_text,
 )
 
+KEPT = Path(results.__file__).resolve().with_name("results")
 FILE = Path(__file__).with_name("sample.json")
 THREADS = (1, 2)
 BYTES_PER_S = {1: 1.2e10, 2: 1.9e10}
@@ -133,6 +135,11 @@ def result() -> Result:
     return Result(
         environment, False, 0, 812.5, 1104.0, THREADS, limits, (*known, missing), tuple(cases)
     )
+
+
+def newest() -> Result:
+    """The newest result that is kept."""
+    return results.kept(KEPT)[-1]
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """`axiomjit bench` and `python -m bench`: what each command prints, writes, and refuses."""
 
 import io
+import re
 import subprocess
 import sys
 
 import pytest
 
-from axiomjit.bench import results
+from axiomjit.bench import cli
 from axiomjit.bench.progress import Progress
 from axiomjit.bench.records import read_result, write_result
 from axiomjit.bench.results import keep, kept, shortened
@@ -14,7 +15,7 @@ from axiomjit.cli import main
 from axiomjit.errors import BenchError
 from tests.bench.fakes import install
 from tests.bench.samples import FILE, result
-from tests.structure.sources import ROOT
+from tests.structure.sources import ROOT, clone_only
 
 
 def bench(capsys, *words):
@@ -24,6 +25,7 @@ def bench(capsys, *words):
     return code, said.out, said.err
 
 
+@clone_only
 def test_from_the_root_without_numba():
     code = "import sys, bench.__main__ as b; b.main(['list'], 'x'); print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
@@ -55,8 +57,7 @@ def test_run_writes_and_prints(capsys, monkeypatch, tmp_path):
 
 def test_run_keeps_a_dated_file(capsys, monkeypatch, tmp_path):
     install(monkeypatch)
-    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
-    monkeypatch.setattr(keep, "__defaults__", (tmp_path / "results",))
+    monkeypatch.setattr(cli, "results_folder", lambda asked: tmp_path / "results")
     code, out, _ = bench(capsys, "run", "--quick", "--case", "axpy", "--record")
     assert code == 0
     (path,) = (tmp_path / "results").iterdir()
@@ -105,11 +106,10 @@ def test_text_has_losses_first(golden):
     golden(table(result()))
 
 
-def test_the_readme_shows_the_newest_kept_result():
-    from axiomjit.bench.table import markdown
-
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert markdown(kept()[-1]) in text, "print it: report FILE --markdown"
+def test_a_chart_is_drawn(capsys, tmp_path):
+    path = tmp_path / "chart.svg"
+    assert bench(capsys, "report", FILE, "--chart", path) == (0, f"wrote {path}\n", "")
+    assert path.read_text(encoding="utf-8").startswith("<svg ")
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,8 @@ def test_the_readme_shows_the_newest_kept_result():
         (["compare", "a.json", "b.json"], "read the results in a.json; seen: [Errno 2]"),
         (["compare", "--try", "axpi"], "the case axpi; seen: no case or group"),
         (["compare", "--try", "map"], "make the calls of map twice; seen: a group; instead:"),
+        (["run", "--json", "no/a.json"], "write no/a.json; seen: no folder "),
+        (["run", "--json", "."], "write .; seen: it cannot be written; instead: name a file"),
         (["report"], "report; seen: no file of results; instead: name one written by"),
     ],
 )
@@ -130,6 +132,15 @@ def test_refusals_are_one_line(capsys, words, message):
     assert (code, out) == (2, "")
     assert err.startswith(f"axiomjit bench {words[0]}: {message}")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "--seed", "-1"], ["compare", "--try", "axpy", "--tries", "0"]]
+)
+def test_numbers_out_of_range_are_wrong_usage(capsys, words):
+    code, out, err = bench(capsys, *words)
+    assert (code, out) == (2, "")
+    assert re.search(r"'-?\d' is not a whole number from \d on$", err.strip())
 
 
 def test_another_machine_is_refused(capsys, tmp_path):

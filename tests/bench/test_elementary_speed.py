@@ -55,6 +55,7 @@ def test_an_unknown_function_is_refused(monkeypatch, capsys):
     assert f"sinus: not among {', '.join(NAMES)}" in capsys.readouterr().err
 
 
+@pytest.mark.alone
 def test_ten_functions_take_at_most_two_and_a_half_times_the_compile_time():
     """The goal is 2; processor time varies on a busy machine."""
     assert len(FUNCTIONS) == len(PLAIN) == 10

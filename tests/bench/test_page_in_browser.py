@@ -5,22 +5,61 @@ from pathlib import Path
 
 import pytest
 
+from axiomjit.bench.chart_groups import group_chart
 from axiomjit.bench.history import write_history
 from axiomjit.bench.page import write_page
-from tests.bench.samples import result
+from axiomjit.bench.peers import PEERS
+from axiomjit.bench.records import OK
+from tests.bench.samples import newest, result
 from tests.bench.test_history import RUNS
 from tests.bench.test_page import ODD
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+CHART_FAULTS = """() => {
+  const box = document.documentElement.getBoundingClientRect();
+  const words = [...document.querySelectorAll("text")];
+  const faults = words.filter((word) => {
+    const own = word.getBoundingClientRect();
+    return own.left < box.left || own.right > box.right || own.bottom > box.bottom;
+  }).map((word) => `${word.textContent} is outside`);
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  const parts = [...words, ...document.querySelectorAll(".mark")];
+  parts.forEach((one, k) => words.forEach((two, j) => {
+    if (k > j && meet(one.getBoundingClientRect(), two.getBoundingClientRect())) {
+      faults.push(`${one.textContent} meets ${two.textContent}`);
+    }
+  }));
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
+    return 0.3 * r + 0.59 * g + 0.11 * b;
+  };
+  const ground = light(getComputedStyle(document.querySelector(".ground")).fill);
+  for (const part of parts) {
+    const off = Math.abs(light(getComputedStyle(part).fill) - ground);
+    if (off < 80) faults.push(`${part.textContent} does not stand out: ${off}`);
+  }
+  return faults;
+}"""
 FAULTS = Path(__file__).with_name("faults.js").read_text(encoding="utf-8")
 PAGES = {
     "usual": lambda path: write_page(result(), path),
+    "newest": lambda path: write_page(newest(), path),
     "history": lambda path: write_history(RUNS, path),
 } | {
     name: lambda path, name=name: write_page(ODD[name](), path)
     for name in ("one case", "long names", "nothing runs", "one thread", "far ratios", "far faster")
 }
+
+
+LABEL_A_MARK = """
+const plot = document.querySelector("svg.plot[aria-label=Roofline]");
+const mark = plot.querySelector("circle.mark"), label = plot.querySelector("text");
+label.setAttribute("x", mark.getAttribute("cx"));
+label.setAttribute("y", mark.getAttribute("cy"));
+label.setAttribute("dy", "4");
+"""
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +119,8 @@ def test_nothing_is_empty_or_outside_its_box(visit, name):
         ("t.setAttribute('dx', '2000')", "outside its plot"),
         ("t.nextSibling.setAttribute('x', t.getAttribute('x'))", "on top of"),
         ("for (const m of document.querySelectorAll('.mark')) m.remove()", "has no marks"),
+        (LABEL_A_MARK, "a mark is on top of"),
+        ("for (const p of document.querySelectorAll('.more')) p.remove()", "without a sign"),
         ("p.style.color = 'var(--surface)'", "contrast"),
     ],
 )
@@ -88,6 +129,35 @@ def test_planted_faults_are_found(visit, edit, fault):
     names = "const p = document.querySelector('section p'), t = document.querySelector('text');"
     page.evaluate(f"() => {{ {names} {edit} }}")
     assert any(fault in line for line in page.evaluate(FAULTS))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("make", [result, newest, *map(ODD.get, ("long names", "far ratios"))])
+def test_words_of_the_chart_are_apart_and_stand_out(browser, tmp_path, make, scheme):
+    path = tmp_path / "chart.svg"
+    path.write_text(group_chart(with_every_peer(make())), encoding="utf-8")
+    context = browser.new_context(viewport={"width": 900, "height": 600}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    faults = page.evaluate(CHART_FAULTS)
+    context.close()
+    assert faults == []
+
+
+def with_every_peer(made):
+    """The result with further libraries, as many as there can be, that are as fast as jax."""
+    known = [peer.name for peer in made.peers]
+    jax = next(peer for peer in made.peers if peer.name == "jax")
+    peers = [peer for peer in made.peers if peer.name in PEERS and peer.status == OK]
+    more = [name for name in PEERS if name not in {peer.name for peer in peers}]
+    cases = []
+    for case in made.cases:
+        own = [run for run in case.runs if run.peer in known and run.peer not in more]
+        copied = case.run("jax")
+        copies = [copied.replace(peer=name) for name in more] if copied else []
+        cases.append(case.replace(runs=(*own, *copies)))
+    peers += [jax.replace(name=name) for name in more]
+    return made.replace(peers=tuple(peers), cases=tuple(cases))
 
 
 def test_pointing_and_keys_say_what_a_mark_is(visit):

@@ -16,6 +16,7 @@ def session():
     return Session()
 
 
+@pytest.mark.alone
 def test_a_case_from_start_to_end(session, unchecked):
     told = session.prepare(peer="axiomjit", case="affine_10", seed=0, pinned=False)
     assert told == {"size": 10, "dtype": "f8"}

@@ -101,6 +101,7 @@ def ratio(function, compiled, x, y):
 
 @BOTH
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.alone
 def test_takes_at_most_half_of_numpys_time(function, data):
     compiled = axiomjit.jit(function)
     compiled(*data)

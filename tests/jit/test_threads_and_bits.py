@@ -80,6 +80,7 @@ print(f(x))
     assert run(script).split() == ["15000000.0"]
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs fork and setitimer")
 def test_interrupt_arrives_soon():
     script = """

@@ -309,6 +309,7 @@ def cost_of_a_remainder(i, j):
 
 
 @pytest.mark.parametrize("one_by_one", [True, False], indirect=True)
+@pytest.mark.alone
 def test_a_remainder_costs_at_most_what_its_parts_do():
     i, j = RNG.integers(1, 10**6, (2, 50_000))
     with patch("axiomjit.runtime.execute.SERIAL_WORK", 10**9):

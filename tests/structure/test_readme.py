@@ -10,7 +10,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMANDS = (
     "pip install -e . && axiomjit demo",
-    'pip install -e ".[test]" && python -m pytest',
+    'pip install -e ".[test]" && python -m pytest -n auto',
 )
 
 

@@ -2,9 +2,10 @@
 
 import tomllib
 
-from tests.structure.sources import FOLDERS, ROOT, python_files, read_sources
+from tests.structure.sources import FOLDERS, ROOT, clone_only, python_files, read_sources
 
 
+@clone_only
 def test_each_folder_is_seen_and_no_file_twice():
     names = list(read_sources(*FOLDERS))
     assert {name.split("/")[0] for name in names} == set(FOLDERS)
