@@ -151,7 +151,8 @@ def _target() -> str:
     found = target()
     cpu = f" ({found.cpu})" if found.cpu not in ("", found.name) else ""
     halves = "instructions" if found.computes_halves else "float32"
-    return f"{found.name}{cpu}, vectors of {found.vector_bytes} bytes, float16 by {halves}"
+    fused = "" if found.fuses else ", no fused multiply-add"
+    return f"{found.name}{cpu}, vectors of {found.vector_bytes} bytes, float16 by {halves}{fused}"
 
 
 def _host() -> tuple[str, str, str]:

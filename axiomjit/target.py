@@ -176,7 +176,7 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
 
 def _known(name: str) -> str:
     levels = ", ".join(map(repr, LEVELS))
-    close = difflib.get_close_matches(name, (*LEVELS, *sorted(CPUS)), 1)
+    close = difflib.get_close_matches(str(name), (*LEVELS, *sorted(CPUS)), 1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     return f"{NATIVE!r}, {levels}, or a CPU as LLVM names it, such as 'znver4'{meant}"
 
