@@ -77,6 +77,7 @@ def test_code_that_calls_an_earlier_function_is_loaded():
 
 
 def test_each_provided_function_is_found():
+    target_context()  # starts LLVM
     assert [name for name in PROVIDED if binding.address_of_symbol(name) is None] == []
 
 
