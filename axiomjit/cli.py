@@ -19,6 +19,7 @@ from axiomjit.demo import SOURCE, evaluator_reason, parameters, run_demo
 from axiomjit.errors import GraphValueError
 from axiomjit.jit import Jitted, jit
 from axiomjit.runtime.schedule import available_threads
+from axiomjit.target import target
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,6 +126,7 @@ def _info(arguments: argparse.Namespace) -> None:
         ("cpu", f"{cpu}, {cores} cores, {usable} usable"),
         ("threads", str(available_threads())),
         ("vectors", features),
+        ("target", _target()),
         ("runs", f"evaluator ({reason})" if reason else "compiled"),
         ("fallback", config.fallback),
         ("checks", "on (AXIOMJIT_CHECK)" if config.bounds else "off"),
@@ -132,6 +134,15 @@ def _info(arguments: argparse.Namespace) -> None:
     ]
     for label, text in rows:
         print(f"{label:10}{text}")
+
+
+def _target() -> str:
+    """What kernels are compiled for, and in vectors of which length."""
+    found = target()
+    cpu = f" ({found.cpu})" if found.cpu not in ("", found.name) else ""
+    halves = "instructions" if found.computes_halves else "float32"
+    fused = "" if found.fuses else ", no fused multiply-add"
+    return f"{found.name}{cpu}, vectors of {found.vector_bytes} bytes, float16 by {halves}{fused}"
 
 
 def _host() -> tuple[str, str, str]:

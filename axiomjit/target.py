@@ -47,7 +47,7 @@ ASKED: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
 
 
 class Target(Record):
-    """A CPU to compile for; the same fields give the same code for a kernel, on every CPU."""
+    """A CPU to compile for; the same `cpu` and `features` give the same code on every CPU."""
 
     name: str
     """As `config.target` has it."""
@@ -71,11 +71,6 @@ class Target(Record):
     """Whether instructions compute in float16."""
     fuses: bool = False
     """Whether an instruction multiplies and adds with one rounding."""
-
-    @property
-    def identity(self) -> str:
-        """What the code of a kernel depends on, for keys of machine code that is kept."""
-        return f"{self.cpu} {self.features}"
 
 
 class _Choice:
@@ -181,7 +176,7 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
 
 def _known(name: str) -> str:
     levels = ", ".join(map(repr, LEVELS))
-    close = difflib.get_close_matches(name, (*LEVELS, *sorted(CPUS)), 1)
+    close = difflib.get_close_matches(str(name), (*LEVELS, *sorted(CPUS)), 1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     return f"{NATIVE!r}, {levels}, or a CPU as LLVM names it, such as 'znver4'{meant}"
 

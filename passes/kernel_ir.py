@@ -29,8 +29,9 @@ class Traits(Record):
 class Kernel(Record):
     """Source of `kernel(w, lo, hi)`, its words in order, and the key of its text.
 
-    `combines` says that a call with lo == hi runs the combine part. The key holds the loop text
-    with buffers, iterators and lengths renumbered by first use: no names, ids or hash order.
+    `combines` says that a call with lo == hi runs the combine part. The key holds the name of
+    the target, and the loop text with buffers, iterators and lengths renumbered by first use: no
+    names of the program, ids or hash order.
     """
 
     source: str

@@ -33,6 +33,7 @@ from axiomjit.passes.loop_ir import (
 )
 from axiomjit.passes.view_ir import Number, Storage
 from axiomjit.records import Record
+from axiomjit.target import target_name
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""
@@ -101,7 +102,7 @@ class _Writer:
         header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
         source = "\n".join(header + lines) + "\n"
         types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
-        key = hashlib.sha256(f"{ABI}\n{types}\n{source}".encode()).hexdigest()
+        key = hashlib.sha256(f"{ABI}\n{target_name()}\n{types}\n{source}".encode()).hexdigest()
         return Rendered(
             Kernel(source, parameters, key, bool(nest.combine), traits),
             tuple(self.buffers),

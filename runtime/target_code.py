@@ -19,10 +19,10 @@ from axiomjit.errors import CompileError
 from axiomjit.runtime.object_symbols import undefined_symbols
 from axiomjit.target import Target, target
 
-_REAL: Final = "atan2 ceil exp floor fma fmod hypot log nearbyint pow rint round trunc"
+_REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
 _COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
 PROVIDED: Final = frozenset(
-    ("memcpy", "memmove", "memset", "printf")
+    ("memcpy", "memmove", "memset")
     + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
 )
 """What machine code may call outside itself: functions of the C library."""

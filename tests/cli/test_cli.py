@@ -7,6 +7,8 @@ import sys
 import pytest
 
 from axiomjit.cli import main
+from axiomjit.config import config
+from axiomjit.target import target
 from tests.structure.sources import ROOT
 
 CODE = """\
@@ -97,8 +99,10 @@ def test_info(capsys):
     assert main(["info"]) == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     names = ["axiomjit", "python", "numpy", "numba", "llvmlite", "platform", "cpu", "threads"]
-    assert list(lines) == [*names, "vectors", "runs", "fallback", "checks", "cache"]
+    assert list(lines) == [*names, "vectors", "target", "runs", "fallback", "checks", "cache"]
     assert lines["runs"] == "compiled"
+    assert lines["target"].startswith(config.target)
+    assert f", vectors of {target().vector_bytes} bytes, float16 by " in lines["target"]
     assert lines["cache"] == "memory only"
     assert re.fullmatch(r"[\d.]+\S*, LLVM [\d.]+", lines["llvmlite"])
     assert re.fullmatch(r".+, \d+ cores, \d+ usable", lines["cpu"])
