@@ -8,21 +8,27 @@ computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tens
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit import axis_operators, builder
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, AxesLike
 from axiomjit.axis_pairing import matched
 from axiomjit.axis_slices import Key
+from axiomjit.declarations import DeclaredStorage, joined
 from axiomjit.dense_layout import Layout
-from axiomjit.dtypes import FLOAT
-from axiomjit.effects import Fresh, Memory, Root, Steps, place_of, put_down, written
+from axiomjit.dims import Dim
+from axiomjit.dtypes import FLOAT, DType, code
+from axiomjit.effects import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.graph import Node, Token
+from axiomjit.index_maps import IndexMap
 from axiomjit.late_checks import inherit
 from axiomjit.origins import note, user_location
 from axiomjit.promotion import cast
+from axiomjit.records import Record
 from axiomjit.tensors import (
     Number,
     Operand,
@@ -31,19 +37,18 @@ from axiomjit.tensors import (
     axis_extents,
     axis_map,
     constant,
+    declared,
     labelled,
     shown,
-    storage,
-    used_axes,
 )
 
-Start = ArrayLike | Callable[[Axes], ArrayLike]
+InitialValue = ArrayLike | Callable[[Axes], ArrayLike]
 
 
 def variable(
     axes: AxesLike,
     dtype: DTypeLike | None = None,
-    initial_value: Start = 0,
+    initial_value: InitialValue = 0,
     layout: Layout | str | None = None,
 ) -> Tensor:
     """An l-tensor that keeps its values between the calls of all computations of a transformer.
@@ -65,23 +70,41 @@ def variable(
         GraphValueError: the layout does not fit the axes; when it is first used, the initial
             value has another shape.
     """
-    labels = make_axes(axes)
-    made = storage(labels, dtype, "a variable", Memory(layout, lambda shape: start(shape)))
-    asked = f"the initial value of the variable {made!r}"
-    given = initial_value if callable(initial_value) else _values(initial_value, made, asked)
 
-    def start(shape: tuple[int, ...]) -> np.ndarray:
-        array = _values(given(labels), made, asked) if callable(given) else given
+    def start(labels: Axes, element: DType) -> FirstValues:
+        asked = f"the initial value of the variable {code(element)}{labels}"
+        if callable(initial_value):
+            return FirstValues(initial_value, labels, element, asked)
+        return FirstValues(_values(initial_value, element, asked), labels, element, asked)
+
+    return declared(axes, dtype, "a variable", layout, start)
+
+
+class FirstValues(Record):
+    """Makes the first values of a variable: what was given is an array, or a function of axes."""
+
+    given: np.ndarray | Callable[[Axes], Any]
+    axes: Axes
+    dtype: DType
+    asked: str
+
+    def __call__(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The values as an array of a shape, which may show one number everywhere.
+
+        Raises:
+            GraphTypeError: the function gave what cannot be converted.
+            GraphValueError: the array has another shape.
+        """
+        given = self.given
+        array = _values(given(self.axes), self.dtype, self.asked) if callable(given) else given
         if array.shape not in ((), shape):
             remedy = f"give an array of shape {shape}, or a number"
-            raise GraphValueError(asked, f"an array of shape {array.shape}", remedy)
+            raise GraphValueError(self.asked, f"an array of shape {array.shape}", remedy)
         return np.broadcast_to(array, shape)
-
-    return made
 
 
 def persistent_tensor(
-    axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Start = 0
+    axes: AxesLike, dtype: DTypeLike | None = None, initial_value: InitialValue = 0
 ) -> Tensor:
     """`variable(axes, dtype, initial_value)`."""
     return variable(axes, dtype, initial_value)
@@ -114,22 +137,22 @@ def as_op(x: Operand) -> Tensor:
     return as_tensor(x, f"as_op of {shown((x,))}")
 
 
-def _values(value: ArrayLike, tensor: Tensor, asked: str) -> np.ndarray:
-    """A copy of a value as an array of the tensor's dtype."""
+def _values(value: ArrayLike, dtype: DType, asked: str) -> np.ndarray:
+    """A copy of a value as an array of a variable's dtype."""
     try:
         array = np.array(value)
     except ValueError as error:
         raise GraphTypeError(asked, str(error), "pass an array", user_location()) from None
-    _check_kind(array.dtype, tensor, asked)
-    return array.astype(tensor.dtype)
+    _check_kind(array.dtype, dtype, asked)
+    return array.astype(dtype)
 
 
-def _check_kind(dtype: np.dtype[np.generic], tensor: Tensor, asked: str) -> None:
-    if not np.can_cast(dtype, tensor.dtype, "same_kind"):
+def _check_kind(given: np.dtype[np.generic], dtype: DType, asked: str) -> None:
+    if not np.can_cast(given, dtype, "same_kind"):
         raise GraphTypeError(
             asked,
-            f"elements of dtype {dtype}",
-            f"give values that are {tensor.dtype}, or the storage another dtype",
+            f"elements of dtype {given}",
+            f"give values that are {dtype}, or the storage another dtype",
             user_location(),
         )
 
@@ -150,14 +173,31 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
         AxesError: the value has axes that `lvalue` has not.
         GraphTypeError: `lvalue` is an r-tensor, or the value cannot be converted by 'same_kind'.
     """
-    return _assigned(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}", False)[0]
+    write = _checked_write(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}")
+    effect = note(assignment(write.storage.version, *write.parts))
+    inherit(effect, write.target.node)
+    return labelled(effect, write.target.axes, write.target, write.value)
 
 
-def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tuple[Tensor, Root]:
-    """The tensor of a write, and the storage that is written."""
+class Write(NamedTuple):
+    """A write that fits: `parts` are place, value, how the value is read, and extents."""
+
+    storage: DeclaredStorage
+    target: Tensor
+    value: Tensor
+    parts: tuple[IndexMap, Node, IndexMap, tuple[Dim, ...]]
+
+
+def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
+    """What is written where.
+
+    Raises:
+        AxesError: the value has axes that the target has not.
+        GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'.
+    """
     target = as_tensor(lvalue, asked)
     place = place_of(target.node)
-    if place is None:
+    if place is None or target.storage is None:
         raise GraphTypeError(
             asked,
             f"{target!r} is an r-tensor: it has values but no storage of its own",
@@ -174,20 +214,24 @@ def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tu
             user_location(),
         )
     if not value.node.weak or value.dtype.kind > target.dtype.kind:
-        _check_kind(value.dtype, target, asked)
-    node = cast(value.node, target.dtype)
-    source = axis_map(axes, target.axes)
-    effect = note(written(place, node, source, axis_extents(target.axes), put_down))
-    inherit(effect, target.node)
-    return labelled(effect, target.axes, target, value), place[0]
+        _check_kind(value.dtype, target.dtype, asked)
+    source, extents = axis_map(axes, target.axes), axis_extents(target.axes)
+    parts = place[1], cast(value.node, target.dtype), source, extents
+    return Write(target.storage, target, value, parts)
 
 
 def _set(target: Tensor, key: Key, value: Operand) -> None:
     """What `target[key] = value` does."""
     asked = f"a write of {shown((value,))} into {shown((target,))}"
-    part = target if key is Ellipsis else target[key]
-    effect, root = _assigned(part, value, asked, True)
-    put_down(root, effect.node)
+    write = _checked_write(target if key is Ellipsis else target[key], value, asked)
+    part = write.target.node
+
+    def following(version: Node) -> Node:
+        made = statement(version, *write.parts)
+        inherit(note(made.effect), part)
+        return made
+
+    write.storage.write_from(following, joined(Axes(), write.target.uses, write.value.uses))
 
 
 axis_operators.install(set_part=_set)
@@ -228,8 +272,8 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
         raise GraphValueError(f"{name} of nothing", "an empty list", remedy, user_location())
     steps = tuple(as_tensor(tensor, f"an operation of {name}") for tensor in tensors)
     last = steps[-1]
-    node = note(Steps(last.dtype, tuple(step.node for step in steps)))
-    return Tensor(node, last.axes, used_axes(steps, last.axes))
+    node = note(Sequential(last.dtype, tuple(step.node for step in steps)))
+    return labelled(node, last.axes, *steps)
 
 
 def materialize(x: Operand) -> Tensor:
@@ -245,4 +289,6 @@ def materialize(x: Operand) -> Tensor:
     """
     tensor = as_tensor(x, f"materialize of {shown((x,))}")
     node = builder.strong(tensor.node)
-    return labelled(note(Fresh(node.dtype, node, Memory())), tensor.axes, tensor)
+    made = note(Materialized(node.dtype, node, Token()))
+    uses = joined(tensor.axes, tensor.uses)
+    return Tensor(made, tensor.axes, uses, DeclaredStorage(made, uses))

@@ -13,14 +13,15 @@ import numpy as np
 from axiomjit import execution
 from axiomjit.axes import Axes
 from axiomjit.axis_arguments import apart, check_writable, checked_argument
+from axiomjit.declarations import declaration_of, starting_values
 from axiomjit.dims import Symbol
-from axiomjit.effects import memory_of, root_of, with_versions
+from axiomjit.effects import storage_root, with_versions
 from axiomjit.errors import GraphTypeError, GraphValueError
 from axiomjit.graph import Graph, Input, Node, post_order
 from axiomjit.late_checks import bound_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import origin, user_location
-from axiomjit.tensors import Tensor, labels_of, shown, starting_values, used_axes
+from axiomjit.tensors import Tensor, shown, used_axes
 
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
 
@@ -161,8 +162,8 @@ class Computation:
         self, arguments: tuple[object, ...], feed_dict: Mapping[Tensor, object]
     ) -> tuple[object, ...]:
         """The arguments in order."""
-        fed = {root_of(tensor.node): value for tensor, value in feed_dict.items()}
-        wanted = [root_of(tensor.node) for tensor in self._placeholders]
+        fed = {storage_root(tensor.node): value for tensor, value in feed_dict.items()}
+        wanted = [storage_root(tensor.node) for tensor in self._placeholders]
         if arguments or fed.keys() != set(wanted):
             given = f"{len(arguments)} arguments and " if arguments else ""
             raise GraphValueError(
@@ -233,7 +234,7 @@ def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, t
     graph, variables = with_versions(nodes, inputs)
     for node in variables:
         if not _is_variable(node):
-            missing = Tensor(node, labels_of(node))
+            missing = _declared(node)
             raise GraphValueError(
                 f"a computation with {len(inputs)} placeholders",
                 f"outputs that also depend on {missing!r}, made at {origin(node)}",
@@ -244,19 +245,27 @@ def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, t
 
 
 def _is_variable(node: Input) -> bool:
-    return memory_of(node).start is not None
+    declaration = declaration_of(node)
+    return declaration is not None and declaration.start is not None
+
+
+def _declared(node: Input) -> Tensor:
+    """The tensor of a placeholder, apart from what statements have written into it."""
+    declaration = declaration_of(node)
+    assert declaration is not None
+    return Tensor(node, declaration.axes, declaration.uses)
 
 
 def _all_placeholders(nodes: tuple[Node, ...]) -> tuple[Tensor, ...]:
     """The placeholders below these nodes, in the order in which they were made."""
     found = [n for n in post_order(nodes) if isinstance(n, Input) and not _is_variable(n)]
-    return tuple(Tensor(n, labels_of(n)) for n in sorted(found, key=lambda n: n.position))
+    return tuple(_declared(n) for n in sorted(found, key=lambda n: n.position))
 
 
 def _listed_inputs(placeholders: Sequence[object]) -> list[Input]:
     found: list[Input] = []
     for tensor in placeholders:
-        node = root_of(tensor.node) if isinstance(tensor, Tensor) else None
+        node = storage_root(tensor.node) if isinstance(tensor, Tensor) else None
         if not isinstance(node, Input) or _is_variable(node) or node in found:
             again = "listed twice" if node in found else "made otherwise"
             raise GraphValueError(

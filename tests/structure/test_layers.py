@@ -26,7 +26,7 @@ GRAPH = {
     *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
     *("execution", "axis", "axis_tags", "axes", "promotion", "builder", "tree"),
     *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
-    "stored_reads",
+    *("stored_reads", "storages", "effects"),
     *("ranges", "quotients"),
 }
 DRIVER = {
