@@ -31,11 +31,11 @@ class Transformer:
 
     def __init__(self) -> None:
         """No variable has values yet."""
-        self._storages: Final = Storages()
+        self._variables: Final = VariableValues()
 
     def close(self) -> None:
         """Forget the values of variables; their computations start again with the first ones."""
-        self._storages.clear()
+        self._variables.clear()
 
     def __enter__(self) -> Transformer:
         return self
@@ -59,7 +59,7 @@ class Transformer:
             GraphTypeError: an output is no tensor.
             GraphValueError: a placeholder is missing, listed twice, or no placeholder.
         """
-        return Computation(outputs, placeholders, named, self._storages)
+        return Computation(outputs, placeholders, named, self._variables)
 
 
 def make_transformer() -> Transformer:
@@ -67,7 +67,7 @@ def make_transformer() -> Transformer:
     return Transformer()
 
 
-class Storages:
+class VariableValues:
     """The values of variables, made when they are first used."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Computation:
         outputs: Outputs,
         placeholders: tuple[Tensor | str, ...],
         named: bool = False,
-        storages: Storages | None = None,
+        variables: VariableValues | None = None,
     ) -> None:
         """See `Transformer.computation`."""
         self._outputs: Final = outputs
@@ -111,8 +111,8 @@ class Computation:
         inputs = _listed_inputs(placeholders)
         self._placeholders: Final = tuple(p for p in placeholders if isinstance(p, Tensor))
         self._axes: Final = used_axes((*self._tensors, *self._placeholders), Axes())
-        self.graph, self._variables = _program(self._nodes, inputs)
-        self._storages: Final = storages or Storages()
+        self.graph, self._variable_nodes = _program(self._nodes, inputs)
+        self._variables: Final = variables or VariableValues()
         self._lengths: dict[Symbol, int] | None = None
 
     def __call__(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
@@ -135,7 +135,7 @@ class Computation:
         if feed_dict is not None:
             arguments = self._fed(arguments, feed_dict)
         arrays, lengths = self._bound(arguments)
-        shared = self._storages.lock if self._variables else nullcontext()
+        shared = self._variables.lock if self._variable_nodes else nullcontext()
         with shared:
             found = execution.run(self.graph, arrays, lengths)
         self._write_back(arguments, arrays)
@@ -195,7 +195,7 @@ class Computation:
         for position in written:
             check_writable(position, self._placeholders[position], arguments[position])
         arrays = apart(arrays, written)
-        return arrays + [self._storages.array(node) for node in self._variables], lengths
+        return arrays + [self._variables.array(node) for node in self._variable_nodes], lengths
 
     def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
         """Copy what was written into the caller's arrays, where others were passed on."""
