@@ -15,6 +15,7 @@ from axiomjit.errors import GraphTypeError
 from axiomjit.graph import Input
 from axiomjit.origins import user_location
 from axiomjit.records import Record
+from axiomjit.static_arguments import Statics, static_key
 from axiomjit.tree import Structure, flatten
 
 Array = np.ndarray
@@ -79,7 +80,16 @@ def exact_key(call: Call) -> object:
     Raises:
         GraphTypeError: a static argument cannot be hashed.
     """
-    key = (config.bounds, call.structure, tuple(map(_layout, call.dynamic)), _statics(call))
+    layouts = tuple(map(_layout, call.dynamic))
+    return checked_key((config.bounds, call.structure, layouts, statics_of(call)), call)
+
+
+def checked_key(key: object, call: Call) -> object:
+    """A key that tells calls apart.
+
+    Raises:
+        GraphTypeError: a static argument cannot be hashed.
+    """
     try:
         hash(key)
     except TypeError:
@@ -100,12 +110,9 @@ def _layout(leaf: Any) -> object:
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
 
 
-def _statics(call: Call) -> tuple[object, ...]:
-    """Static values with type, and text for floats: -0.0 is not 0.0, nan is nan."""
-    return tuple(
-        (place, type(value), repr(value) if isinstance(value, float | complex) else value)
-        for place, value in call.static
-    )
+def statics_of(call: Call) -> Statics:
+    """What the static arguments of a call are told apart by."""
+    return Statics((place, type(value), static_key(value)) for place, value in call.static)
 
 
 def _hashable(value: object) -> bool:
@@ -204,7 +211,7 @@ def classify(call: Call, arguments: Sequence[object]) -> Signature:
         else:
             dtype = COMPLEX if isinstance(argument, complex) else FLOAT
             given.append(Input(dtype, position, (), True))
-    key = (call.structure, tuple(given), tuple(layouts.items()), _statics(call))
+    key = (call.structure, tuple(given), tuple(layouts.items()), statics_of(call))
     return Signature(tuple(given), layouts, classes.values, key)
 
 

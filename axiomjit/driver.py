@@ -26,6 +26,7 @@ from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.ranges import settled
 from axiomjit.records import Record
 from axiomjit.runtime.execute import BoundPlan
+from axiomjit.static_arguments import drop_dead
 
 Array = np.ndarray
 
@@ -118,6 +119,10 @@ class ProgramTable(Generic[AnyProgram]):
         program = build()
         known.append(program)
         return program
+
+    def drop_dead(self) -> None:
+        """Drop the programs of static arguments that are gone."""
+        drop_dead(self._known)
 
 
 _programs: Final[ProgramTable[Program]] = ProgramTable(256)

@@ -13,7 +13,15 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
-from axiomjit.arguments import Call, Signature, classify, exact_key, plain_argument, take_apart
+from axiomjit.arguments import (
+    Call,
+    Signature,
+    classify,
+    exact_key,
+    plain_argument,
+    statics_of,
+    take_apart,
+)
 from axiomjit.config import config
 from axiomjit.counters import counter
 from axiomjit.dims import Dim, Scope, evaluate
@@ -31,6 +39,7 @@ from axiomjit.lowered import Lowered
 from axiomjit.named_arrays import NamedArray
 from axiomjit.named_calls import NamedCalls
 from axiomjit.records import Record
+from axiomjit.static_arguments import StaticWatch, drop_dead
 from axiomjit.tensors import Tensor
 from axiomjit.trace import Trace, Tracer, trace
 from axiomjit.tree import LEAF, Structure, unflatten
@@ -103,6 +112,7 @@ class Jitted(Generic[P, R]):
         self._exact: OrderedDict[object, Ready] = OrderedDict()
         self._programs: ProgramTable[TracedProgram] = ProgramTable(CLASSES)
         self._named = NamedCalls(function)
+        self._watch = StaticWatch(self._drop_dead)
         self._lock = threading.Lock()
         self._in_numpy = False
         self._hits = self._bound = self._traced = 0
@@ -150,7 +160,8 @@ class Jitted(Generic[P, R]):
             try:
                 ready = self._prepare(call, key)
             except (NeedsValuesError, UnsupportedError) as error:
-                self._fall_back(error)
+                if not self._falls_back(error):
+                    raise
                 return self._function(*args, **kwargs)
         arguments = call.dynamic if ready.plain else _plain(call)
         return _assemble(ready, arguments)
@@ -207,9 +218,15 @@ class Jitted(Generic[P, R]):
         def build() -> TracedProgram:
             scope = Scope(signature.values)
             self._traced += 1
+            self._watch.add(statics_of(call))
             return TracedProgram(self._follow(call, signature, scope), signature, scope)
 
         return self._programs.find(signature.key, signature.values, build)
+
+    def _drop_dead(self) -> None:
+        """Drop what was made for static arguments that are gone."""
+        drop_dead(self._exact)
+        self._programs.drop_dead()
 
     def _follow(self, call: Call, signature: Signature, scope: Scope) -> Trace:
         def run(tracers: Sequence[Tracer | Length]) -> object:
@@ -218,12 +235,12 @@ class Jitted(Generic[P, R]):
 
         return trace(run, signature.given, scope, signature.layouts)
 
-    def _fall_back(self, error: TraceError) -> None:
-        """Decide whether NumPy runs the function from now on; else raise the error."""
+    def _falls_back(self, error: TraceError) -> bool:
+        """Whether NumPy runs the function from now on; else the error is the user's."""
         needs_values = isinstance(error, NeedsValuesError)
         policy = "warn" if needs_values else config.fallback
         if policy == "error" or (needs_values and self._strict):
-            raise error
+            return False
         self._in_numpy = True
         _count_fallback()
         if policy == "warn":
@@ -232,6 +249,7 @@ class Jitted(Generic[P, R]):
                 FallbackWarning,
                 stacklevel=4,
             )
+        return True
 
 
 def _has_axes(arguments: Sequence[object]) -> bool:

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.arguments import Call
+from axiomjit.arguments import Call, checked_key, statics_of
 from axiomjit.errors import GraphTypeError
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import user_location
+from axiomjit.static_arguments import StaticWatch, drop_dead
 from axiomjit.tensors import Tensor, placeholder
 from axiomjit.transformers import Computation
 from axiomjit.tree import Structure, flatten, unflatten
@@ -31,6 +32,7 @@ class NamedCalls:
         """Start without computations."""
         self._function = function
         self._known: OrderedDict[object, Followed] = OrderedDict()
+        self._watch = StaticWatch(self._drop_dead)
 
     def run(self, call: Call) -> object:
         """What the function returns, tensors in it as named arrays.
@@ -48,13 +50,20 @@ class NamedCalls:
         return self._followed(call)[0].lower(*_arrays(call))
 
     def _followed(self, call: Call) -> Followed:
-        key = (call.structure, *map(_leaf_key, call.dynamic, call.names), *map(repr, call.static))
+        statics = statics_of(call)
+        leaves = map(_leaf_key, call.dynamic, call.names)
+        key = checked_key((call.structure, *leaves, statics), call)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._follow(call)
+            self._watch.add(statics)
             if len(self._known) > LIMIT:
                 self._known.popitem(last=False)
         return found
+
+    def _drop_dead(self) -> None:
+        """Drop the computations of static arguments that are gone."""
+        drop_dead(self._known)
 
     def _follow(self, call: Call) -> Followed:
         leaves = [
@@ -82,4 +91,6 @@ def _leaf_key(leaf: object, name: str) -> object:
             "say which axes they are with NamedArray(value, axes)",
             user_location(),
         )
+    if isinstance(leaf, np.ndarray):
+        return leaf.dtype, leaf.tobytes()
     return type(leaf), repr(leaf)
