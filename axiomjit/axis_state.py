@@ -28,7 +28,6 @@ from axiomjit.index_maps import IndexMap
 from axiomjit.late_checks import inherit
 from axiomjit.origins import note, user_location
 from axiomjit.promotion import cast
-from axiomjit.records import Record
 from axiomjit.tensors import (
     Number,
     Operand,
@@ -80,13 +79,16 @@ def variable(
     return declared(axes, dtype, "a variable", layout, start)
 
 
-class FirstValues(Record):
+class FirstValues:
     """Makes the first values of a variable: what was given is an array, or a function of axes."""
 
-    given: np.ndarray | Callable[[Axes], Any]
-    axes: Axes
-    dtype: DType
-    asked: str
+    __slots__ = ("_asked", "_axes", "_dtype", "_given")
+
+    def __init__(
+        self, given: np.ndarray | Callable[[Axes], Any], axes: Axes, dtype: DType, asked: str
+    ) -> None:
+        """Keep what was given; `asked` is for errors."""
+        self._given, self._axes, self._dtype, self._asked = given, axes, dtype, asked
 
     def __call__(self, shape: tuple[int, ...]) -> np.ndarray:
         """The values as an array of a shape, which may show one number everywhere.
@@ -95,11 +97,11 @@ class FirstValues(Record):
             GraphTypeError: the function gave what cannot be converted.
             GraphValueError: the array has another shape.
         """
-        given = self.given
-        array = _values(given(self.axes), self.dtype, self.asked) if callable(given) else given
+        given, asked = self._given, self._asked
+        array = _values(given(self._axes), self._dtype, asked) if callable(given) else given
         if array.shape not in ((), shape):
             remedy = f"give an array of shape {shape}, or a number"
-            raise GraphValueError(self.asked, f"an array of shape {array.shape}", remedy)
+            raise GraphValueError(asked, f"an array of shape {array.shape}", remedy)
         return np.broadcast_to(array, shape)
 
 
@@ -175,15 +177,19 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
     """
     write = _checked_write(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}")
     effect = note(assignment(write.storage.version, *write.parts))
-    inherit(effect, write.target.node)
+    inherit(effect, write.written)
     return labelled(effect, write.target.axes, write.target, write.value)
 
 
 class Write(NamedTuple):
-    """A write that fits: `parts` are place, value, how the value is read, and extents."""
+    """A write that fits: `parts` are place, value, how the value is read, and extents.
+
+    `written` is the node of the target.
+    """
 
     storage: DeclaredStorage
     target: Tensor
+    written: Node
     value: Tensor
     parts: tuple[IndexMap, Node, IndexMap, tuple[Dim, ...]]
 
@@ -196,7 +202,8 @@ def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
         GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'.
     """
     target = as_tensor(lvalue, asked)
-    place = place_of(target.node)
+    node = target.node
+    place = place_of(node)
     if place is None or target.storage is None:
         raise GraphTypeError(
             asked,
@@ -217,21 +224,20 @@ def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
         _check_kind(value.dtype, target.dtype, asked)
     source, extents = axis_map(axes, target.axes), axis_extents(target.axes)
     parts = place[1], cast(value.node, target.dtype), source, extents
-    return Write(target.storage, target, value, parts)
+    return Write(target.storage, target, node, value, parts)
 
 
 def _set(target: Tensor, key: Key, value: Operand) -> None:
     """What `target[key] = value` does."""
     asked = f"a write of {shown((value,))} into {shown((target,))}"
     write = _checked_write(target if key is Ellipsis else target[key], value, asked)
-    part = write.target.node
 
     def following(version: Node) -> Node:
         made = statement(version, *write.parts)
-        inherit(note(made.effect), part)
+        inherit(note(made.effect), write.written)
         return made
 
-    write.storage.write_from(following, joined(Axes(), write.target.uses, write.value.uses))
+    write.storage.write_from(following, write.target.uses.extended(write.value.uses))
 
 
 axis_operators.install(set_part=_set)

@@ -6,7 +6,7 @@ variable among it, lives as long as the tensors that are computed from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -91,21 +91,28 @@ class DeclaredStorage(Storage):
 
 def joined(axes: Axes, *uses: Uses) -> Uses:
     """What a value with these axes depends on that is computed from others."""
+    held = {id(one): one for _, one in uses if one is not None}
+    if len(held) > 1:
+        inside = {id(part) for one in held.values() if isinstance(one, tuple) for part in one}
+        held = {key: one for key, one in held.items() if key not in inside}
+    declared = tuple(held.values())
+    whole = declared if len(declared) > 1 else declared[0] if declared else None
+    return Uses(joined_axes(axes, uses), whole)
+
+
+def joined_axes(axes: Axes, uses: Iterable[Uses]) -> Axes:
+    """The roots of axes, and the axes that values depend on."""
     axes = axes.roots
-    declared: list[Declared] = []
-    for axes_used, one in uses:
-        axes = axes if axes_used is axes or axes.is_super_set(axes_used) else axes | axes_used
-        if one is not None and not any(_includes(other, one) for other in declared):
-            declared = [other for other in declared if not _includes(one, other)]
-            declared.append(one)
-    if len(declared) > 1:
-        return Uses(axes, tuple(declared))
-    return Uses(axes, declared[0] if declared else None)
+    for used, _ in uses:
+        axes = axes if used is axes or axes.is_super_set(used) else axes | used
+    return axes
 
 
 def _includes(whole: Declared, part: Declared) -> bool:
     """Whether a part is seen to be in a whole, at its first level."""
-    return whole is part or (isinstance(whole, tuple) and any(one is part for one in whole))
+    if part is None or whole is part:
+        return True
+    return isinstance(whole, tuple) and any(one is part for one in whole)
 
 
 def declaration_of(root: Node | None) -> Declaration | None:

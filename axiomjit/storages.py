@@ -43,7 +43,7 @@ class Storage:
     def current(self, node: Node) -> Node:
         """A version of this storage, or a view of one: the same of the current version."""
         version = self._version
-        if base_of(node) is version:
+        if node is version or base_of(node) is version:
             return node
         views: list[Op] = []
         while is_view(node):

@@ -23,6 +23,7 @@ from axiomjit.declarations import (
     Start,
     Uses,
     joined,
+    joined_axes,
     labels_of,
     starting_values,
 )
@@ -89,7 +90,9 @@ class Tensor(AxisOperand["Tensor"]):
     @property
     def uses(self) -> Uses:
         """What the value depends on beside the node."""
-        return self._uses if self.storage is None else self._uses.extended(self.storage.uses)
+        if self.storage is None or self.storage.uses is self._uses:
+            return self._uses
+        return self._uses.extended(self.storage.uses)
 
     @property
     def used_axes(self) -> Axes:
@@ -307,7 +310,7 @@ def axis_map(axes: Axes, result: Axes) -> IndexMap:
 
 def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
     """The roots of `axes`, and every axis on whose length a tensor depends."""
-    return joined(axes, *(tensor.uses for tensor in tensors)).axes
+    return joined_axes(axes, [tensor.uses for tensor in tensors])
 
 
 def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
@@ -316,9 +319,11 @@ def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
     A view of an l-tensor is another handle of its storage.
     """
     root = storage_root(base_of(node))
-    held = (tensor.storage for tensor in sources if tensor.storage is not None)
-    storage = next((one for one in held if one.root is root), None)
-    return Tensor(node, axes, joined(axes, *(tensor.uses for tensor in sources)), storage)
+    storage = None
+    for tensor in sources if root is not None else ():
+        if tensor.storage is not None and tensor.storage.root is root:
+            storage = tensor.storage
+    return Tensor(node, axes, joined(axes, *[tensor.uses for tensor in sources]), storage)
 
 
 def shown(values: tuple[object, ...]) -> str:
