@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit import driver
 from axiomjit.dense_layout import Layout
 from axiomjit.errors import AxiomError
-from axiomjit.graph import Input, Token, post_order
+from axiomjit.graph import Held, Input, Token, post_order
 from axiomjit.transformers import make_transformer
 from tests.doors.running import evaluated
 from tests.lifetimes import bytes_left_by, left_by
@@ -249,6 +250,19 @@ def test_a_variable_whose_first_values_are_made_by_its_owner_is_a_cycle_for_the_
 @pytest.mark.parametrize("program", [unused, written_by_a_statement, assigned_to_when_it_runs])
 def test_memory_does_not_grow_with_the_number_of_variables(program):
     assert bytes_left_by(program, times=50) < 5 * BYTES
+
+
+def test_programs_in_tables_hold_no_data():
+    for program in (written_by_a_statement, constant, drawn):
+        program(lambda thing: thing)
+    known = driver._programs._known
+    programs = [program for found in known.values() for program in found]
+    graphs = [key[0] for key in known] + [program.stages.graph for program in programs]
+    for node in post_order(tuple(node for graph in graphs for node in graph.outputs)):
+        assert not isinstance(node, Held)
+        assert not isinstance(node, Input) or node.storage is None
+    assert programs
+    assert not [b for p in programs for b in p.stages.plan.buffers if b.array is not None]
 
 
 def test_nodes_hold_no_data():
