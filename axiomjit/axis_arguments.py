@@ -6,11 +6,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from axiomjit.effects import memory_of, root_of
+from axiomjit.declarations import layout_of_storage
+from axiomjit.effects import storage_root
 from axiomjit.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import user_location
-from axiomjit.placed_arrays import lies, placed
+from axiomjit.placed_arrays import has_layout, placed
 from axiomjit.tensors import Tensor
 
 
@@ -50,10 +51,9 @@ def checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray
             f"pass an array of shape {shape}, one dimension per axis in this order",
             user_location(),
         )
-    root = root_of(tensor.node)
-    wish = None if root is None else memory_of(root).layout
+    layout = layout_of_storage(storage_root(tensor.node))
     aligned = np.require(array, tensor.dtype, "A")
-    return aligned if lies(aligned, wish) else placed(aligned, wish)
+    return aligned if has_layout(aligned, layout) else placed(aligned, layout)
 
 
 def check_writable(position: int, tensor: Tensor, value: object) -> None:

@@ -211,7 +211,7 @@ def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> 
     node = _FOLDS[name](tensor.node, [whole.index(axis) for axis in reduced])
     if name in _NEED_ELEMENTS:
         _require_elements(name, node, reduced)
-    return axes_with_order(Tensor(node, whole - reduced, tensor.used_axes), out)
+    return axes_with_order(labelled(node, whole - reduced, tensor), out)
 
 
 def _require_elements(name: str, node: Node, reduced: Axes) -> None:

@@ -8,18 +8,23 @@ tensors, "Tensors").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit import axis_operators, builder
-from axiomjit.axes import Axes, AxesLike, make_axes
+from axiomjit.axes import Axes, AxesLike
 from axiomjit.axis_pairing import matched
 from axiomjit.axis_slices import Key
+from axiomjit.declarations import DeclaredStorage, joined
 from axiomjit.dense_layout import Layout
-from axiomjit.dtypes import FLOAT
-from axiomjit.effects import Fresh, Memory, Root, Steps, place_of, put_down, written
+from axiomjit.dims import Dim
+from axiomjit.dtypes import FLOAT, DType, code
+from axiomjit.effects import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.graph import Node, Token
+from axiomjit.index_maps import IndexMap
 from axiomjit.late_checks import inherit
 from axiomjit.origins import note, user_location
 from axiomjit.promotion import cast
@@ -31,19 +36,18 @@ from axiomjit.tensors import (
     axis_extents,
     axis_map,
     constant,
+    declared,
     labelled,
     shown,
-    storage,
-    used_axes,
 )
 
-Start = ArrayLike | Callable[[Axes], ArrayLike]
+InitialValue = ArrayLike | Callable[[Axes], ArrayLike]
 
 
 def variable(
     axes: AxesLike,
     dtype: DTypeLike | None = None,
-    initial_value: Start = 0,
+    initial_value: InitialValue = 0,
     layout: Layout | str | None = None,
 ) -> Tensor:
     """A tensor with storage that keeps its values between calls of computations.
@@ -67,20 +71,47 @@ def variable(
         GraphValueError: the layout does not fit the axes, or the initial value has another shape;
             what depends on unknown lengths, or a function makes, is checked at its first use.
     """
-    labels = make_axes(axes)
-    made = storage(labels, dtype, "a variable", Memory(layout, lambda shape: start(shape)))
-    asked = f"the initial value of the variable {made!r}"
     where = user_location()
-    given = initial_value if callable(initial_value) else _values(initial_value, made, asked)
-    if isinstance(given, np.ndarray):
-        _check_shape(given, labels, asked, where)
 
-    def start(shape: tuple[int, ...]) -> np.ndarray:
-        array = _values(given(labels), made, asked) if callable(given) else given
-        _check_shape(array, labels, asked, where)
+    def start(labels: Axes, element: DType) -> FirstValues:
+        asked = f"the initial value of the variable {code(element)}{labels}"
+        if callable(initial_value):
+            return FirstValues(initial_value, labels, element, asked, where)
+        values = _values(initial_value, element, asked)
+        _check_shape(values, labels, asked, where)
+        return FirstValues(values, labels, element, asked, where)
+
+    return declared(axes, dtype, "a variable", layout, start)
+
+
+class FirstValues:
+    """Makes the first values of a variable: what was given is an array, or a function of axes."""
+
+    __slots__ = ("_asked", "_axes", "_dtype", "_given", "_where")
+
+    def __init__(
+        self,
+        given: np.ndarray | Callable[[Axes], Any],
+        axes: Axes,
+        dtype: DType,
+        asked: str,
+        where: str | None,
+    ) -> None:
+        """Keep what was given; `asked` and `where` are for errors."""
+        self._given, self._axes, self._dtype = given, axes, dtype
+        self._asked, self._where = asked, where
+
+    def __call__(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The values as an array of a shape, which may show one number everywhere.
+
+        Raises:
+            GraphTypeError: the function gave what cannot be converted.
+            GraphValueError: the array has another shape.
+        """
+        given, asked = self._given, self._asked
+        array = _values(given(self._axes), self._dtype, asked) if callable(given) else given
+        _check_shape(array, self._axes, asked, self._where)
         return np.broadcast_to(array, shape)
-
-    return made
 
 
 def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -> None:
@@ -96,7 +127,7 @@ def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -
 
 
 def persistent_tensor(
-    axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Start = 0
+    axes: AxesLike, dtype: DTypeLike | None = None, initial_value: InitialValue = 0
 ) -> Tensor:
     """`variable(axes, dtype, initial_value)`."""
     return variable(axes, dtype, initial_value)
@@ -129,22 +160,22 @@ def as_op(x: Operand) -> Tensor:
     return as_tensor(x, f"as_op of {shown((x,))}")
 
 
-def _values(value: ArrayLike, tensor: Tensor, asked: str) -> np.ndarray:
-    """A copy of a value as an array of the tensor's dtype."""
+def _values(value: ArrayLike, dtype: DType, asked: str) -> np.ndarray:
+    """A copy of a value as an array of a variable's dtype."""
     try:
         array = np.array(value)
     except ValueError as error:
         raise GraphTypeError(asked, str(error), "pass an array", user_location()) from None
-    _check_kind(array.dtype, tensor, asked)
-    return array.astype(tensor.dtype)
+    _check_kind(array.dtype, dtype, asked)
+    return array.astype(dtype)
 
 
-def _check_kind(dtype: np.dtype[np.generic], tensor: Tensor, asked: str) -> None:
-    if not np.can_cast(dtype, tensor.dtype, "same_kind"):
+def _check_kind(given: np.dtype[np.generic], dtype: DType, asked: str) -> None:
+    if not np.can_cast(given, dtype, "same_kind"):
         raise GraphTypeError(
             asked,
-            f"elements of dtype {dtype}",
-            f"give values that are {tensor.dtype}, or the storage another dtype",
+            f"elements of dtype {given}",
+            f"give values that are {dtype}, or the storage another dtype",
             user_location(),
         )
 
@@ -166,14 +197,36 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
         GraphTypeError: `lvalue` has no storage (it is computed), or the value cannot be converted
             by 'same_kind'.
     """
-    return _assigned(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}", False)[0]
+    write = _checked_write(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}")
+    effect = note(assignment(write.storage.version, *write.parts))
+    inherit(effect, write.written)
+    return labelled(effect, write.target.axes, write.target, write.value)
 
 
-def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tuple[Tensor, Root]:
-    """The tensor of a write, and the storage that is written."""
+class Write(NamedTuple):
+    """A write that fits: `parts` are place, value, how the value is read, and extents.
+
+    `written` is the node of the target.
+    """
+
+    storage: DeclaredStorage
+    target: Tensor
+    written: Node
+    value: Tensor
+    parts: tuple[IndexMap, Node, IndexMap, tuple[Dim, ...]]
+
+
+def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
+    """What is written where.
+
+    Raises:
+        AxesError: the value has axes that the target has not.
+        GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'.
+    """
     target = as_tensor(lvalue, asked)
-    place = place_of(target.node)
-    if place is None:
+    node = target.node
+    place = place_of(node)
+    if place is None or target.storage is None:
         raise GraphTypeError(
             asked,
             f"{target!r} is an r-tensor: it has values but no storage of its own",
@@ -190,20 +243,23 @@ def _assigned(lvalue: Tensor, rvalue: Operand, asked: str, put_down: bool) -> tu
             user_location(),
         )
     if not value.node.weak or value.dtype.kind > target.dtype.kind:
-        _check_kind(value.dtype, target, asked)
-    node = cast(value.node, target.dtype)
-    source = axis_map(axes, target.axes)
-    effect = note(written(place, node, source, axis_extents(target.axes), put_down))
-    inherit(effect, target.node)
-    return labelled(effect, target.axes, target, value), place[0]
+        _check_kind(value.dtype, target.dtype, asked)
+    source, extents = axis_map(axes, target.axes), axis_extents(target.axes)
+    parts = place[1], cast(value.node, target.dtype), source, extents
+    return Write(target.storage, target, node, value, parts)
 
 
 def _set(target: Tensor, key: Key, value: Operand) -> None:
     """What `target[key] = value` does."""
     asked = f"a write of {shown((value,))} into {shown((target,))}"
-    part = target if key is Ellipsis else target[key]
-    effect, root = _assigned(part, value, asked, True)
-    put_down(root, effect.node)
+    write = _checked_write(target if key is Ellipsis else target[key], value, asked)
+
+    def following(version: Node) -> Node:
+        made = statement(version, *write.parts)
+        inherit(note(made.effect), write.written)
+        return made
+
+    write.storage.write_from(following, write.target.uses.extended(write.value.uses))
 
 
 axis_operators.install(set_part=_set)
@@ -244,8 +300,8 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
         raise GraphValueError(f"{name} of nothing", "an empty list", remedy, user_location())
     steps = tuple(as_tensor(tensor, f"an operation of {name}") for tensor in tensors)
     last = steps[-1]
-    node = note(Steps(last.dtype, tuple(step.node for step in steps)))
-    return Tensor(node, last.axes, used_axes(steps, last.axes))
+    node = note(Sequential(last.dtype, tuple(step.node for step in steps)))
+    return labelled(node, last.axes, *steps)
 
 
 def materialize(x: Operand) -> Tensor:
@@ -262,4 +318,6 @@ def materialize(x: Operand) -> Tensor:
     """
     tensor = as_tensor(x, f"materialize of {shown((x,))}")
     node = builder.strong(tensor.node)
-    return labelled(note(Fresh(node.dtype, node, Memory())), tensor.axes, tensor)
+    made = note(Materialized(node.dtype, node, Token()))
+    uses = joined(tensor.axes, tensor.uses)
+    return Tensor(made, tensor.axes, uses, DeclaredStorage(made, uses))

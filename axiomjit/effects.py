@@ -1,7 +1,7 @@
 """Effects on storages, as the doors write them down, and how they become versions.
 
-A placeholder or variable names a storage. `Assign` writes into one, `Sequence` puts operations in
-an order; both stand in graphs only until `with_versions` has followed them in their order: then
+A placeholder or variable names a storage. `Assign` writes into one, `Sequential` puts operations
+in an order; both stand in graphs only until `with_versions` has followed them in their order: then
 each write is an `Update` of the version before, and each read is of the version of its moment.
 """
 
@@ -9,41 +9,18 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
-
 from axiomjit import builder
-from axiomjit.dense_layout import Layout
 from axiomjit.dims import Dim
-from axiomjit.graph import Graph, Input, Node, Op, Update, base_of, is_view, post_order
-from axiomjit.index_maps import IndexMap, compose, identity
+from axiomjit.graph import Graph, Input, Node, Op, Token, post_order
+from axiomjit.index_maps import IndexMap
 from axiomjit.library_rows import PRINT
-from axiomjit.primitives import MATERIALIZE, UPDATE, VIEW
+from axiomjit.primitives import MATERIALIZE
+from axiomjit.storages import update, view_map
 
 _serials: Final = itertools.count()
-
-
-class Memory:
-    """The storage of a placeholder or variable.
-
-    `latest` stands for what it holds after the writes that `x[...] = y` has put down, None before
-    the first one. `layout` is how it lies, where that was asked for; `start` makes the first
-    values of a variable, by shape.
-    """
-
-    __slots__ = ("latest", "layout", "start")
-
-    def __init__(
-        self,
-        layout: Layout | str | None = None,
-        start: Callable[[tuple[int, ...]], np.ndarray] | None = None,
-    ) -> None:
-        """A storage that nothing was written into yet."""
-        self.layout: Final = layout
-        self.start: Final = start
-        self.latest: Later | None = None
 
 
 class Effect(Node):
@@ -53,9 +30,9 @@ class Effect(Node):
 class Assign(Effect):
     """A value is written into a storage: at `target` of the root, read at `source`.
 
-    Its value is the part that was written; the serial number tells equal writes apart. One that
-    was `put_down` by `x[...] = y` happens between what was built before and what is built after;
-    others happen where they stand.
+    Its value is the part that was written; the serial number tells equal writes apart. A
+    statement, `x[...] = y`, happens between what was built before it and what is built after it;
+    other writes happen where they stand.
     """
 
     root: Root
@@ -64,7 +41,7 @@ class Assign(Effect):
     source: IndexMap
     extents: tuple[Dim, ...]
     serial: int
-    put_down: bool
+    statement: bool
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -77,11 +54,11 @@ class Assign(Effect):
         return self.value, self.root
 
 
-class Fresh(Effect):
+class Materialized(Effect):
     """A storage that is made at this moment and holds a value."""
 
     value: Node
-    memory: Memory
+    storage: Token
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -94,10 +71,10 @@ class Fresh(Effect):
         return (self.value,)
 
 
-Root = Input | Fresh
+Root = Input | Materialized
 
 
-class Steps(Effect):
+class Sequential(Effect):
     """Operations in an order; the value is that of the last one, when it has its turn."""
 
     steps: tuple[Node, ...]
@@ -118,10 +95,10 @@ class Steps(Effect):
         return self.steps
 
 
-class Later(Effect):
-    """A storage after a write that was put down."""
+class Version(Effect):
+    """What a storage holds after a statement has written into it."""
 
-    before: Node
+    effect: Node
     root: Root
 
     @property
@@ -132,38 +109,15 @@ class Later(Effect):
     @property
     def children(self) -> tuple[Node, ...]:
         """The effect, then the storage."""
-        return self.before, self.root
+        return self.effect, self.root
 
 
-def latest(node: Node) -> Node:
-    """A storage, or a view of one, after the writes that were put down so far; others as is."""
-    base = base_of(node)
-    root = root_of(base)
-    now = base if root is None else memory_of(root).latest or root
-    if now is base:
-        return node
-    views: list[Op] = []
-    while is_view(node):
-        assert isinstance(node, Op)
-        views.append(node)
-        node = node.operands[0]
-    for view in reversed(views):
-        now = view.replace(operands=(now,))
-    return now
-
-
-def root_of(node: Node) -> Root | None:
+def storage_root(node: Node) -> Root | None:
     """The storage that a node names, None where it names none."""
-    root = node.root if isinstance(node, Later) else node
-    if isinstance(root, Input) and not isinstance(root.memory, Memory):
+    root = node.root if isinstance(node, Version) else node
+    if isinstance(root, Input) and root.storage is None:
         return None
     return root if isinstance(root, Root) else None
-
-
-def memory_of(root: Root) -> Memory:
-    """What is known of a storage."""
-    assert isinstance(root.memory, Memory)
-    return root.memory
 
 
 def place_of(node: Node) -> tuple[Root, IndexMap] | None:
@@ -171,53 +125,51 @@ def place_of(node: Node) -> tuple[Root, IndexMap] | None:
 
     Parts of elements, and views in which an element stands more than once, are none.
     """
-    index = identity(len(node.shape))
-    while isinstance(node, Op) and node.primitive is VIEW and node.fold is None:
-        walked = {k for function in node.maps[0] for k, _ in function.terms}
-        if any(k not in walked and n.constant != 1 for k, n in enumerate(node.extents)):
-            return None
-        index = compose(node.maps[0], index)
-        node = node.operands[0]
-    root = root_of(node)
-    return None if root is None else (root, index)
+    seen = view_map(node)
+    root = None if seen is None else storage_root(seen[0])
+    return None if seen is None or root is None else (root, seen[1])
 
 
-def written(
-    place: tuple[Root, IndexMap],
+def assignment(
+    version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
+) -> Node:
+    """The effect of writing a value, read through `source`, into a part of a storage.
+
+    Its value is the part. What gave the storage this version happens before.
+    """
+    return _assigned(version, target, value, source, extents, False)
+
+
+def statement(
+    version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
+) -> Version:
+    """The version of a storage after a statement writes a value into a part of it."""
+    effect = _assigned(version, target, value, source, extents, True)
+    root = storage_root(version)
+    assert root is not None
+    return Version(root.dtype, effect, root)
+
+
+def _assigned(
+    version: Node,
+    target: IndexMap,
     value: Node,
     source: IndexMap,
     extents: tuple[Dim, ...],
-    put_down: bool,
+    is_statement: bool,
 ) -> Node:
-    """The effect of writing a value, read through `source`, into a place.
-
-    Its value is the part. What was put down before for the storage happens before.
-    """
-    root, target = place
+    root = storage_root(version)
+    assert root is not None, "only what has storage is assigned to"
     serial = next(_serials)
-    effect = Assign(root.dtype, root, target, value, source, extents, serial, put_down)
-    before = memory_of(root).latest
-    return effect if before is None else Steps(root.dtype, (before, effect))
-
-
-def put_down(root: Root, effect: Node) -> None:
-    """Let an effect happen before whatever reads a storage from now on."""
-    memory_of(root).latest = Later(root.dtype, effect, root)
-
-
-def update(
-    old: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
-) -> Update:
-    """The next version of a storage."""
-    parts = (old, value), (target, source), extents, len(extents)
-    return Update(old.dtype, UPDATE, None, *parts, whole=old.shape)
+    effect = Assign(root.dtype, root, target, value, source, extents, serial, is_statement)
+    return effect if version is root else Sequential(root.dtype, (version, effect))
 
 
 class Versions:
     """Which node each storage holds now, while effects are followed in their order.
 
-    What was built before a write was put down reads the version before it, until something else
-    is written where it stands: `before` has that version and the number of such writes.
+    What was built before a statement reads the version before it, until a write that is no
+    statement happens: `before` has that version and the number of such writes.
     """
 
     def __init__(self) -> None:
@@ -231,39 +183,39 @@ class Versions:
     def value(self, node: Node) -> Node:
         """The node over versions: its effects happen, each once, then the rest is read."""
         for effect in _effects(node):
-            self._happen(effect)
+            self._perform(effect)
         return self._read(node)
 
-    def _happen(self, effect: Effect) -> None:
+    def _perform(self, effect: Effect) -> None:
         waiting = [effect]
         while (first := _first(waiting[-1])) is not None and first not in self.done:
             waiting.append(first)
         for one in reversed(waiting):
             if one not in self.done:
-                self.done[one] = self._once(one)
+                self.done[one] = self._performed(one)
 
-    def _once(self, effect: Effect) -> Node:
+    def _performed(self, effect: Effect) -> Node:
         match effect:
             case Assign(root=root, target=target, extents=extents):
                 value = self.value(effect.value)
                 old = self.now.get(root) or self.value(root)
-                if effect.put_down:
+                if effect.statement:
                     self.before.setdefault(root, (self.others[root], old))
                 else:
                     self.others[root] += 1
                 self.now[root] = update(old, target, value, effect.source, extents)
                 return builder.view(self.now[root], target, extents)
-            case Fresh():
+            case Materialized():
                 value = self.value(effect.value)
                 self.now[effect] = builder.elementwise(MATERIALIZE, value)
                 return self.now[effect]
-            case Steps(steps=steps):
+            case Sequential(steps=steps):
                 values = [self.value(step) for step in steps]
                 others = zip(steps[:-1], values[:-1], strict=True)
                 self.ran += [value for step, value in others if _is_seen(step)]
                 return values[-1]
-            case Later(before=before, root=root):
-                self.value(before)
+            case Version(effect=write, root=root):
+                self.value(write)
                 self.before[effect] = self.others[root], self.now[root]
                 return self.now[root]
         raise TypeError(type(effect).__name__)
@@ -272,9 +224,9 @@ class Versions:
         new: dict[Node, Node] = {}
         for part in post_order((node,), _inside):
             match part:
-                case Later(root=root):
+                case Version(root=root):
                     new[part] = self._held(part, root)
-                case Input() | Fresh():
+                case Input() | Materialized():
                     new[part] = self._held(part, part)
                 case Effect():
                     new[part] = self.done[part]
@@ -311,10 +263,10 @@ def _effects(node: Node) -> Iterator[Effect]:
 def _first(effect: Effect) -> Effect | None:
     """What happens first within an effect, where that is one; chains of them may be long."""
     inner = None
-    if isinstance(effect, Steps):
+    if isinstance(effect, Sequential):
         inner = effect.steps[0]
-    elif isinstance(effect, Later):
-        inner = effect.before
+    elif isinstance(effect, Version):
+        inner = effect.effect
     return inner if isinstance(inner, Effect) else None
 
 
@@ -333,7 +285,7 @@ def with_versions(
     found = (n for n in post_order((*results, *last.values())) if isinstance(n, Input))
     variables = tuple(n for n in dict.fromkeys(found) if n not in placeholders)
     inputs = (*placeholders, *variables)
-    numbered = {node: node.replace(position=k, memory=None) for k, node in enumerate(inputs)}
+    numbered = {node: node.replace(position=k, storage=None) for k, node in enumerate(inputs)}
     written = [node for node in inputs if node in last]
     new: dict[Node, Node] = {}
     nodes = (*results, *(last[node] for node in written))

@@ -76,16 +76,22 @@ _lock: Final = threading.RLock()
 _interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDictionary()
 
 
+class Token:
+    """The identity of a storage, as its nodes carry it; it holds no data."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Input(Node):
     """The argument at a position; `is_weak` for a Python number.
 
-    In the doors `memory` is the storage that may be assigned to, told apart by identity.
+    In the doors `storage` says which storage it is that may be assigned to.
     """
 
     position: int
     extents: tuple[Dim, ...]
     is_weak: bool = False
-    memory: object = None
+    storage: Token | None = None
 
     @property
     def shape(self) -> tuple[Dim, ...]:

@@ -168,7 +168,8 @@ class Jitted(Generic[P, R]):
             try:
                 ready = self._prepare(call, key)
             except (NeedsValuesError, UnsupportedError) as error:
-                self._fall_back(error)
+                if not self._falls_back(error):
+                    raise
                 return self._function(*args, **kwargs)
         arguments = call.dynamic if ready.plain else _plain(call)
         return _assemble(ready, arguments, call.static)
@@ -248,12 +249,12 @@ class Jitted(Generic[P, R]):
 
         return self._programs.find(signature.key, signature.values, build)
 
-    def _fall_back(self, error: TraceError) -> None:
-        """Decide whether NumPy runs the function from now on; else raise the error."""
+    def _falls_back(self, error: TraceError) -> bool:
+        """Whether NumPy runs the function from now on; else the error is the user's."""
         needs_values = isinstance(error, NeedsValuesError)
         policy = "warn" if needs_values else config.fallback
         if policy == "error" or (needs_values and self._strict):
-            raise error
+            return False
         self._in_numpy = True
         _count_fallback()
         if policy == "warn":
@@ -262,6 +263,7 @@ class Jitted(Generic[P, R]):
                 FallbackWarning,
                 stacklevel=4,
             )
+        return True
 
 
 def _has_axes(arguments: Sequence[object]) -> bool:

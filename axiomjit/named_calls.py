@@ -12,7 +12,7 @@ from axiomjit.arguments import Call, statics_key
 from axiomjit.errors import GraphTypeError
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import user_location
-from axiomjit.static_keys import structure_key
+from axiomjit.static_keys import mentions_dead, structure_key
 from axiomjit.tensors import Tensor, placeholder
 from axiomjit.transformers import Computation
 from axiomjit.tree import Structure, flatten, unflatten
@@ -54,13 +54,18 @@ class NamedCalls:
 
     def _followed(self, call: Call) -> Followed:
         leaves = map(_leaf_key, call.dynamic, call.names)
-        key = (structure_key(call.structure), *leaves, statics_key(call))
+        key = (structure_key(call.structure), *leaves, statics_key(call, self._forget))
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._follow(call)
             if len(self._known) > LIMIT:
                 self._known.popitem(last=False)
         return found
+
+    def _forget(self, dead: object) -> None:
+        """Drop the computations of static arguments that have died."""
+        for key in [key for key in tuple(self._known) if mentions_dead(key)]:
+            self._known.pop(key, None)
 
     def _follow(self, call: Call) -> Followed:
         leaves = [

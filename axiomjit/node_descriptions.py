@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from axiomjit.axes import Axes
 from axiomjit.complex_views import ComplexTensorViewDescription
+from axiomjit.declarations import layout_of_storage
 from axiomjit.dense_layout import Layout, Length
 from axiomjit.descriptions import TensorDescription, View
 from axiomjit.dims import Dim, Symbol, dim, substitute
-from axiomjit.effects import memory_of, place_of, root_of
+from axiomjit.effects import place_of, storage_root
 from axiomjit.graph import Held, Node, Op, is_view
 from axiomjit.index_maps import Affine, IndexMap
 from axiomjit.placed_arrays import layout_of
@@ -61,9 +62,9 @@ class _Known:
     def of_base(self, node: Node) -> BasicTensorDescription:
         """The description of what is no view."""
         lengths = self.lengths(node)
-        root = root_of(node)
+        root = storage_root(node)
         if root is not None:
-            layout = layout_of(memory_of(root).layout, lengths)
+            layout = layout_of(layout_of_storage(root), lengths)
             return BasicTensorDescription(lengths, node.dtype, False, layout)
         if isinstance(node, Held):
             strides = [step // node.array.itemsize for step in node.array.strides]

@@ -13,7 +13,7 @@ from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.origins import user_location
 from axiomjit.view_descriptions import BasicTensorDescription
 
-Wish = Layout | str | None
+LayoutRequest = Layout | str | None
 """A layout, "C" or "F", or nothing asked for."""
 
 
@@ -34,7 +34,7 @@ def known_shape(axes: Axes) -> tuple[int, ...]:
     return shape
 
 
-def check_layout(wish: Wish, axes: Axes, asked: str) -> None:
+def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
     """Refuse a layout that does not fit axes, as far as their lengths are known.
 
     Raises:
@@ -42,16 +42,16 @@ def check_layout(wish: Wish, axes: Axes, asked: str) -> None:
         GraphValueError: other dimensions, sizes below the lengths, elements that share a place,
             or a place before the first one.
     """
-    if wish in (None, "C", "F"):
+    if request in (None, "C", "F"):
         return
-    if not isinstance(wish, Layout):
+    if not isinstance(request, Layout):
         remedy = 'give "C", "F" or a Layout from axiomjit.descriptions'
-        raise GraphTypeError(asked, f"layout={wish!r}", remedy, user_location())
+        raise GraphTypeError(asked, f"layout={request!r}", remedy, user_location())
     lengths: list[Length] = [a.dim if a.length is None else a.length for a in axes]
-    BasicTensorDescription(lengths, "f8", False, wish)
-    sizes = wish.sizes if wish.sizes is not None else lengths
-    if all(isinstance(n, int) for n in (*sizes, *wish.strides, wish.offset)):
-        _check_places(wish, numbers(sizes), asked)
+    BasicTensorDescription(lengths, "f8", False, request)
+    sizes = request.sizes if request.sizes is not None else lengths
+    if all(isinstance(n, int) for n in (*sizes, *request.strides, request.offset)):
+        _check_places(request, numbers(sizes), asked)
 
 
 def numbers(lengths: Iterable[Length]) -> list[int]:
@@ -76,22 +76,22 @@ def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
         raise GraphValueError(asked, seen, "give a larger offset", user_location())
 
 
-def layout_of(wish: Wish, lengths: tuple[Length, ...]) -> Layout | None:
+def layout_of(request: LayoutRequest, lengths: tuple[Length, ...]) -> Layout | None:
     """The layout that is asked for, of an array of these lengths."""
-    if wish == "C":
+    if request == "C":
         return Layout(row_major_strides(lengths))  # type: ignore[type-var]
-    if wish == "F":
+    if request == "F":
         return Layout(column_major_strides(lengths))  # type: ignore[type-var]
-    return wish if isinstance(wish, Layout) else None
+    return request if isinstance(request, Layout) else None
 
 
-def placed(array: np.ndarray, wish: Wish) -> np.ndarray:
+def placed(array: np.ndarray, request: LayoutRequest) -> np.ndarray:
     """A copy of an array in memory of its own that lies as asked for; dense in C order else.
 
     Raises:
         GraphValueError: the layout does not fit the shape.
     """
-    layout = layout_of("C" if wish is None else wish, array.shape)
+    layout = layout_of("C" if request is None else request, array.shape)
     assert layout is not None
     BasicTensorDescription(array.shape, array.dtype, False, layout)
     sizes = numbers(array.shape if layout.sizes is None else layout.sizes)
@@ -107,9 +107,9 @@ def placed(array: np.ndarray, wish: Wish) -> np.ndarray:
     return result
 
 
-def lies(array: np.ndarray, wish: Wish) -> bool:
-    """Whether an array lies as asked for, apart from what stands around it."""
-    layout = layout_of(wish, array.shape)
+def has_layout(array: np.ndarray, request: LayoutRequest) -> bool:
+    """Whether an array has the layout asked for, apart from what stands around it."""
+    layout = layout_of(request, array.shape)
     if layout is None:
         return True
     steps = zip(array.strides, numbers(layout.strides), array.shape, strict=True)

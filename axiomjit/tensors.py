@@ -8,8 +8,8 @@ by position and a length of 1 never stretches.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -18,26 +18,35 @@ from axiomjit import builder, dtypes, execution
 from axiomjit.axes import Axes, AxesLike, axes_at, make_axes
 from axiomjit.axis_methods import AxisMethods
 from axiomjit.axis_operators import operation
+from axiomjit.declarations import (
+    Declaration,
+    DeclaredStorage,
+    Start,
+    Uses,
+    joined,
+    joined_axes,
+    labels_of,
+    starting_values,
+)
 from axiomjit.dense_layout import Layout
 from axiomjit.descriptions import TensorDescription
 from axiomjit.dims import Dim
 from axiomjit.dtypes import DType, code
-from axiomjit.effects import Memory, latest, with_versions
+from axiomjit.effects import storage_root, with_versions
 from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
-from axiomjit.graph import Held, Input, Node, Scalar, post_order
+from axiomjit.graph import Held, Input, Node, Scalar, base_of, post_order
 from axiomjit.index_maps import IndexMap, permutation
 from axiomjit.late_checks import bound_lengths, inherit, known_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.node_descriptions import describe
 from axiomjit.origins import note, user_location
 from axiomjit.owners import refused
-from axiomjit.placed_arrays import check_layout, known_shape, placed
+from axiomjit.placed_arrays import check_layout
 from axiomjit.tracer import Tracer
 
 Number = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
 _serials: Final = itertools.count()
-_labels_of: Final[WeakKeyDictionary[Node, Axes]] = WeakKeyDictionary()
 
 
 class Tensor(AxisMethods["Tensor"]):
@@ -45,6 +54,7 @@ class Tensor(AxisMethods["Tensor"]):
 
     Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is
     `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given itself or by its name.
+    A tensor that one can assign to is a handle: a storage and a view of it.
 
     Examples:
         >>> x = aj.constant([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
@@ -54,29 +64,50 @@ class Tensor(AxisMethods["Tensor"]):
         array([-1.,  0.,  1.])
     """
 
-    __slots__ = ("__weakref__", "_node", "axes", "serial", "used_axes")
+    __slots__ = ("__weakref__", "_node", "_uses", "axes", "serial", "storage")
 
-    def __init__(self, node: Node, axes: Axes, used_axes: Axes | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        axes: Axes,
+        uses: Uses | None = None,
+        storage: DeclaredStorage | None = None,
+    ) -> None:
         """Label the dimensions of `node`.
 
         Args:
-            node: What is computed.
+            node: What is computed; of an l-tensor, a version of its storage or a view of one.
             axes: One Axis per dimension.
-            used_axes: The roots of every axis that the node's value depends on; they live as
-                long as it.
+            uses: What the value depends on beside the node; it lives as long as the tensor.
+            storage: That of an l-tensor.
         """
         self._node: Final = node
+        self._uses: Final = joined(axes) if uses is None else uses
         self.axes: Final = axes
         self.serial: Final = next(_serials)  # orders the tensors of a set in every process alike
-        self.used_axes: Final = axes.roots if used_axes is None else used_axes
+        self.storage: Final = storage
 
     @property
     def node(self) -> Node:
-        """The node of the graph; for a storage or a view of one, with all writes so far."""
-        now = latest(self._node)
+        """What is computed; of an l-tensor, what its storage holds after `x[...] = y`."""
+        if self.storage is None:
+            return self._node
+        now = self.storage.current(self._node)
         if now is not self._node:
             inherit(now, self._node)
         return now
+
+    @property
+    def uses(self) -> Uses:
+        """What the value depends on beside the node."""
+        if self.storage is None or self.storage.uses is self._uses:
+            return self._uses
+        return self._uses.extended(self.storage.uses)
+
+    @property
+    def used_axes(self) -> Axes:
+        """The roots of every axis that the value depends on."""
+        return self.uses.axes
 
     @property
     def dtype(self) -> DType:
@@ -107,7 +138,7 @@ class Tensor(AxisMethods["Tensor"]):
 
         A view (ngraph tensors, "Axes").
         """
-        return Tensor(self.node, self.axes.T, self.used_axes)
+        return labelled(self.node, self.axes.T, self)
 
     def transpose(self, *axes: object) -> Tensor:
         """The tensor with its axes in another order; without arguments `x.T`.
@@ -125,12 +156,12 @@ class Tensor(AxisMethods["Tensor"]):
     @property
     def real(self) -> Tensor:
         """The real parts; a tensor of real numbers itself."""
-        return Tensor(builder.part(self.node, "real"), self.axes, self.used_axes)
+        return labelled(builder.part(self.node, "real"), self.axes, self)
 
     @property
     def imag(self) -> Tensor:
         """The imaginary parts; zeros for real numbers."""
-        return Tensor(builder.part(self.node, "imag"), self.axes, self.used_axes)
+        return labelled(builder.part(self.node, "imag"), self.axes, self)
 
     def conj(self) -> Tensor:
         """The complex conjugates; a tensor of real numbers itself."""
@@ -263,33 +294,29 @@ def placeholder(
         >>> float(total([1.0, 2, 3]))
         6.0
     """
-    return storage(axes, dtype, "a placeholder", Memory(layout))
+    return declared(axes, dtype, "a placeholder", layout)
 
 
-def storage(axes: AxesLike, dtype: DTypeLike | None, what: str, memory: Memory) -> Tensor:
-    """A placeholder or variable, as `what` says."""
+def declared(
+    axes: AxesLike,
+    dtype: DTypeLike | None,
+    what: str,
+    layout: Layout | str | None,
+    start: Callable[[Axes, DType], Start] | None = None,
+) -> Tensor:
+    """A placeholder or variable, as `what` says.
+
+    `start` gives for axes and dtype what makes the first values of a variable.
+    """
     labels = make_axes(axes)
     asked = f"{what} of dtype {dtype}"
     native = dtypes.named(dtypes.FLOAT if dtype is None else dtype, asked, user_location())
-    check_layout(memory.layout, labels, f"{what} with axes {labels}")
-    node = note(Input(native, next(_positions), axis_extents(labels), memory=memory))
-    _labels_of[node] = labels
-    return Tensor(node, labels)
-
-
-def starting_values(node: Input) -> np.ndarray | None:
-    """The first values of a variable, laid out as it asks for; None of a placeholder."""
-    memory = node.memory
-    if not isinstance(memory, Memory) or memory.start is None:
-        return None
-    shape = known_shape(labels_of(node))
-    values = memory.start(shape)
-    return placed(np.asarray(values, node.dtype), memory.layout)
-
-
-def labels_of(node: Input) -> Axes:
-    """The axes of a placeholder's node."""
-    return _labels_of[node]
+    check_layout(layout, labels, f"{what} with axes {labels}")
+    declaration = Declaration(labels, layout, None if start is None else start(labels, native))
+    position = next(_positions)
+    node = note(Input(native, position, axis_extents(labels), storage=declaration.token))
+    uses = declaration.uses
+    return Tensor(node, labels, uses, DeclaredStorage(node, uses))
 
 
 def as_tensor(value: object, asked: str) -> Tensor:
@@ -329,15 +356,20 @@ def axis_map(axes: Axes, result: Axes) -> IndexMap:
 
 def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
     """The roots of `axes`, and every axis on whose length a tensor depends."""
-    axes = axes.roots
-    for tensor in tensors:
-        axes = axes if axes.is_super_set(tensor.used_axes) else axes | tensor.used_axes
-    return axes
+    return joined_axes(axes, [tensor.uses for tensor in tensors])
 
 
 def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
-    """The tensor of a node with these axes, computed of other tensors."""
-    return Tensor(node, axes, used_axes(sources, axes))
+    """The tensor of a node with these axes, computed of other tensors.
+
+    A view of an l-tensor is another handle of its storage.
+    """
+    root = storage_root(base_of(node))
+    storage = None
+    for tensor in sources if root is not None else ():
+        if tensor.storage is not None and tensor.storage.root is root:
+            storage = tensor.storage
+    return Tensor(node, axes, joined(axes, *[tensor.uses for tensor in sources]), storage)
 
 
 def shown(values: tuple[object, ...]) -> str:

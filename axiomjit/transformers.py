@@ -13,14 +13,15 @@ import numpy as np
 from axiomjit import execution
 from axiomjit.axes import Axes
 from axiomjit.axis_arguments import apart, check_writable, checked_argument
+from axiomjit.declarations import declaration_of, starting_values
 from axiomjit.dims import Symbol
-from axiomjit.effects import memory_of, root_of, with_versions
+from axiomjit.effects import storage_root, with_versions
 from axiomjit.errors import GraphTypeError, GraphValueError
 from axiomjit.graph import Graph, Input, Node, post_order
 from axiomjit.late_checks import bound_lengths
 from axiomjit.named_arrays import NamedArray
 from axiomjit.origins import origin, user_location
-from axiomjit.tensors import Tensor, labels_of, shown, starting_values, used_axes
+from axiomjit.tensors import Tensor, shown, used_axes
 
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
 
@@ -30,11 +31,11 @@ class Transformer:
 
     def __init__(self) -> None:
         """No variable has values yet."""
-        self._storages: Final = Storages()
+        self._variables: Final = VariableValues()
 
     def close(self) -> None:
         """Forget the values of variables; their computations start again with the first ones."""
-        self._storages.clear()
+        self._variables.clear()
 
     def __enter__(self) -> Transformer:
         return self
@@ -58,7 +59,7 @@ class Transformer:
             GraphTypeError: an output is no tensor.
             GraphValueError: a placeholder is missing, listed twice, or no placeholder.
         """
-        return Computation(outputs, placeholders, named, self._storages)
+        return Computation(outputs, placeholders, named, self._variables)
 
 
 def make_transformer() -> Transformer:
@@ -66,7 +67,7 @@ def make_transformer() -> Transformer:
     return Transformer()
 
 
-class Storages:
+class VariableValues:
     """The values of variables, made when they are first used."""
 
     def __init__(self) -> None:
@@ -98,7 +99,7 @@ class Computation:
         outputs: Outputs,
         placeholders: tuple[Tensor | str, ...],
         named: bool = False,
-        storages: Storages | None = None,
+        variables: VariableValues | None = None,
     ) -> None:
         """See `Transformer.computation`."""
         self._outputs: Final = outputs
@@ -110,8 +111,8 @@ class Computation:
         inputs = _listed_inputs(placeholders)
         self._placeholders: Final = tuple(p for p in placeholders if isinstance(p, Tensor))
         self._axes: Final = used_axes((*self._tensors, *self._placeholders), Axes())
-        self.graph, self._variables = _program(self._nodes, inputs)
-        self._storages: Final = storages or Storages()
+        self.graph, self._variable_nodes = _program(self._nodes, inputs)
+        self._variables: Final = variables or VariableValues()
         self._lengths: dict[Symbol, int] | None = None
 
     def __call__(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
@@ -134,7 +135,7 @@ class Computation:
         if feed_dict is not None:
             arguments = self._fed(arguments, feed_dict)
         arrays, lengths = self._bound(arguments)
-        shared = self._storages.lock if self._variables else nullcontext()
+        shared = self._variables.lock if self._variable_nodes else nullcontext()
         with shared:
             found = execution.run(self.graph, arrays, lengths)
         self._write_back(arguments, arrays)
@@ -161,8 +162,8 @@ class Computation:
         self, arguments: tuple[object, ...], feed_dict: Mapping[Tensor, object]
     ) -> tuple[object, ...]:
         """The arguments in order."""
-        fed = {root_of(tensor.node): value for tensor, value in feed_dict.items()}
-        wanted = [root_of(tensor.node) for tensor in self._placeholders]
+        fed = {storage_root(tensor.node): value for tensor, value in feed_dict.items()}
+        wanted = [storage_root(tensor.node) for tensor in self._placeholders]
         if arguments or fed.keys() != set(wanted):
             given = f"{len(arguments)} arguments and " if arguments else ""
             raise GraphValueError(
@@ -194,7 +195,7 @@ class Computation:
         for position in written:
             check_writable(position, self._placeholders[position], arguments[position])
         arrays = apart(arrays, written)
-        return arrays + [self._storages.array(node) for node in self._variables], lengths
+        return arrays + [self._variables.array(node) for node in self._variable_nodes], lengths
 
     def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
         """Copy what was written into the caller's arrays, where others were passed on."""
@@ -233,7 +234,7 @@ def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, t
     graph, variables = with_versions(nodes, inputs)
     for node in variables:
         if not _is_variable(node):
-            missing = Tensor(node, labels_of(node))
+            missing = _declared(node)
             raise GraphValueError(
                 f"a computation with {len(inputs)} placeholders",
                 f"outputs that also depend on {missing!r}, made at {origin(node)}",
@@ -244,19 +245,27 @@ def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, t
 
 
 def _is_variable(node: Input) -> bool:
-    return memory_of(node).start is not None
+    declaration = declaration_of(node)
+    return declaration is not None and declaration.start is not None
+
+
+def _declared(node: Input) -> Tensor:
+    """The tensor of a placeholder, apart from what statements have written into it."""
+    declaration = declaration_of(node)
+    assert declaration is not None
+    return Tensor(node, declaration.axes, declaration.uses)
 
 
 def _all_placeholders(nodes: tuple[Node, ...]) -> tuple[Tensor, ...]:
     """The placeholders below these nodes, in the order in which they were made."""
     found = [n for n in post_order(nodes) if isinstance(n, Input) and not _is_variable(n)]
-    return tuple(Tensor(n, labels_of(n)) for n in sorted(found, key=lambda n: n.position))
+    return tuple(_declared(n) for n in sorted(found, key=lambda n: n.position))
 
 
 def _listed_inputs(placeholders: Sequence[object]) -> list[Input]:
     found: list[Input] = []
     for tensor in placeholders:
-        node = root_of(tensor.node) if isinstance(tensor, Tensor) else None
+        node = storage_root(tensor.node) if isinstance(tensor, Tensor) else None
         if not isinstance(node, Input) or _is_variable(node) or node in found:
             again = "listed twice" if node in found else "made otherwise"
             raise GraphValueError(

@@ -16,6 +16,7 @@ from numpy.exceptions import ComplexWarning
 from axiomjit.arguments import classify, plain_argument, take_apart
 from axiomjit.axes import Axes
 from axiomjit.config import config
+from axiomjit.declarations import starting_values
 from axiomjit.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.driver import placed_graph
 from axiomjit.effects import with_versions
@@ -43,7 +44,7 @@ from axiomjit.runtime.kernel_cache import KernelCache
 from axiomjit.runtime.memory import allocate, span
 from axiomjit.runtime.plain import run_plain
 from axiomjit.target import target
-from axiomjit.tensors import starting_values, used_axes
+from axiomjit.tensors import used_axes
 from axiomjit.trace import trace
 
 GRAPH_PASSES = tuple(takewhile(lambda step: step.__name__ != "lower_to_views", PASSES))

@@ -38,7 +38,7 @@ VALUES = st.one_of(
 STATEMENTS = st.lists(
     st.tuples(st.sampled_from(["write", "keep"]), NAMES, PARTS, VALUES), max_size=7
 )
-WAYS = st.sampled_from(["put down", "in order"])
+WAYS = st.sampled_from(["statements", "in order"])
 
 
 def _fit(value, shape):
@@ -98,8 +98,8 @@ def fits(part, kind, what):
 class Axial:
     """The same statements on variables with axes; axes of a part are labelled anew."""
 
-    def __init__(self, put_down, layout):
-        self.put_down = put_down
+    def __init__(self, as_statements, layout):
+        self.as_statements = as_statements
         axes = [make_axis(SIZE, "H"), make_axis(SIZE, "W")]
         start = [numbers(SIZE, SIZE) + 2.0 * k for k in range(3)]
         self.storages = [variable(axes, None, values, layout) for values in start]
@@ -141,7 +141,7 @@ class Axial:
             if value.axes:
                 target = self.fitted(target, shape)
                 value = cast_axes(self.fitted(value, shape), target.axes)
-            if self.put_down:
+            if self.as_statements:
                 target[...] = value
             else:
                 self.add(assign(target, value), keep=False)
@@ -149,7 +149,7 @@ class Axial:
 
     def add(self, tensor, keep=True):
         """An output, or something that happens between outputs."""
-        if self.put_down:
+        if self.as_statements:
             self.outputs += [tensor] if keep else []
         elif keep:
             self.outputs.append(sequential([*self.steps, tensor]))
@@ -161,7 +161,7 @@ class Axial:
 @MANY
 @given(STATEMENTS, WAYS, st.sampled_from([None, Layout(row_major_strides((6, 8)), 0, (6, 8)), "F"]))
 def test_statements_mean_what_numpy_does(statements, way, layout):
-    program = Axial(way == "put down", layout)
+    program = Axial(way == "statements", layout)
     outputs = program.run(statements)
     if program.steps:
         outputs[len(program.outputs)] = sequential([*program.steps, program.storages[0]])

@@ -28,7 +28,7 @@ GRAPH = {
     *("execution", "axis", "axis_names", "axis_tags", "axes", "promotion", "builder", "tree"),
     "containers",
     *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
-    "stored_reads",
+    *("stored_reads", "storages", "effects"),
     *("ranges", "quotients"),
     *("captured", "error_states"),
 }
