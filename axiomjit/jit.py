@@ -174,13 +174,15 @@ class Jitted(Generic[P, R]):
         arguments = call.dynamic if ready.plain else _plain(call)
         return _assemble(ready, arguments, call.static)
 
-    def _forget(self, dead: object = None) -> None:
+    def _forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop what was prepared for a static argument that has died.
 
         That is found out at any time, also while this thread has a lock: then the next plan that
-        is bound does it.
+        is bound does it. When Python `ends`, what is needed here may be gone before.
         """
         self._died = True
+        if ends():
+            return
         if self._lock.acquire(blocking=False):
             try:
                 for key in [key for key in self._exact if mentions_dead(key)]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -62,8 +63,10 @@ class NamedCalls:
                 self._known.popitem(last=False)
         return found
 
-    def _forget(self, dead: object) -> None:
+    def _forget(self, dead: object, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the computations of static arguments that have died."""
+        if ends():
+            return
         for key in [key for key in tuple(self._known) if mentions_dead(key)]:
             self._known.pop(key, None)
 

@@ -51,6 +51,12 @@ class Following:
                 UnrolledLoopWarning,
             )
 
+    def take_refusal(self) -> AxiomError:
+        """The refusal, which is kept no more: its traceback refers to what refers to it."""
+        refusal, self.refusal = self.refusal, None
+        assert refusal is not None
+        return refusal
+
 
 _following: ContextVar[Following | None] = ContextVar("axiomjit_following", default=None)
 

@@ -1,4 +1,4 @@
-"""Storages: memory that is written to, as a chain of versions of its values (design 3.5).
+"""Storages: memory that is written to, as a chain of versions of its values.
 
 A handle, such as an axis tensor, is a storage and a view of it. The storage points at the node of
 its current version; a write makes the next version, a read binds to the version of its moment.

@@ -57,11 +57,12 @@ def trace(
         try:
             returned = call(tracers)
         except Exception as error:
-            if now.refusal is not None and now.refusal is not error:
-                raise now.refusal from None
-            raise
+            if now.refusal is None or now.refusal is error:
+                now.refusal = None  # its traceback refers to what refers to it
+                raise
+            raise now.take_refusal() from None
         if now.refusal is not None:
-            raise now.refusal
+            raise now.take_refusal()
         outputs, structure, leaves = take_results(returned)
     inputs = tuple(v for v in given if isinstance(v, Input))
     return Trace(Graph(inputs, outputs), structure, leaves)

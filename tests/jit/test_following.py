@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import FallbackWarning, TraceError, UnrolledLoopWarning
-from axiomjit.owners import MANY
+from axiomjit.errors import FallbackWarning, TraceError
 from tests.graphs import follow
 
 HERE = Path(__file__).name
@@ -351,42 +350,6 @@ def test_repr_of_kept_values_stays_available():
     assert repr(kept()) == "Traced(f8[n1])"
     assert repr(kept(lambda x: x.shape[0])) == "<length n0 of another call>"
     assert isinstance(kept(), np.ndarray)
-
-
-def test_a_long_python_loop_warns_once_at_the_users_line():
-    def loop(x):
-        total = 0.0
-        for k in range(1500):
-            total = total + x[0, 0] * k
-        return total
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        axiomjit.jit(loop)(X)
-    assert [w.category for w in caught] == [UnrolledLoopWarning]
-    assert caught[0].filename == __file__
-    assert caught[0].lineno == loop.__code__.co_firstlineno + 3
-    assert "loop: 2,000 operations were recorded" in str(caught[0].message)
-
-
-def test_iterating_over_a_long_array_warns_before_the_work():
-    passes = []
-
-    def loop(x):
-        for element in x:
-            passes.append(element)
-            if len(passes) == 3:
-                break
-        return passes[2]
-
-    with pytest.warns(UnrolledLoopWarning, match="a Python loop, of which every pass"):
-        follow(loop, np.ones(MANY + 1))
-
-
-def test_short_loops_do_not_warn():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        axiomjit.jit(lambda x: sum(row for row in x))(np.ones((MANY // 4, 2)))
 
 
 def test_lengths_that_meet_traced_numbers_stay_symbolic():

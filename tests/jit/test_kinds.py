@@ -16,6 +16,7 @@ import pytest
 
 import axiomjit
 from axiomjit.errors import FallbackWarning, GraphTypeError, NeedsValuesError, UnsupportedError
+from tests.graphs import follow
 
 X = np.arange(1.0, 43.0).reshape(6, 7)
 
@@ -359,7 +360,7 @@ def test_text_of_lengths_is_their_number():
 
 def test_repr_says_that_an_array_is_traced():
     texts = []
-    axiomjit.jit(lambda x, k: texts.append(f"{x * 2!r} {[x[0]]} {k!r}") or x, strict=True)(X, 2.5)
+    follow(lambda x, k: texts.append(f"{x * 2!r} {[x[0]]} {k!r}") or x, X, 2.5)
     assert texts == ["Traced(f8[n0, n1]) [Traced(f8[n1])] Traced(~f8[])"]
 
 

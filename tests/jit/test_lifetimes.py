@@ -206,13 +206,13 @@ def test_without_a_compiler_nothing_is_kept_either(monkeypatch):
         assert left_by(program) == ([], {})
 
 
-def test_a_method_that_returns_its_instance_keeps_it_with_the_program():
+def test_a_method_that_returns_its_instance_does_not_keep_it():
     owner = Scale()
     seen = weakref.ref(owner)
     assert owner.itself(np.ones(3))[0] is owner
     del owner
     gc.collect()
-    assert seen() is not None  # it is part of the program's result
+    assert seen() is None
 
 
 class Labelled:
@@ -248,20 +248,12 @@ CALLS = {"arrays": lambda: np.ones(5), "named": lambda: aj.NamedArray(np.ones(5)
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_static_arguments_are_told_apart_by_what_they_are(kind):
-    made = []
-
-    @aj.jit
-    def function(x, by):
-        made.append(by.number)
-        return x * by.number
-
+    function = aj.jit(lambda x, by: x * by.number)
     values = CALLS[kind]()
     for number in (1, 2, 1):
         assert np.asarray(function(values, Labelled(number))).tolist() == [number] * 5
         assert np.asarray(function(values, Equal(number))).tolist() == [number] * 5
-    assert made == [1, 1, 2, 2, 1]  # the object that is gone is followed anew, the value is not
-    with pytest.raises(aj.errors.GraphTypeError, match="a static argument|told apart by hash"):
-        function(values, Unhashable(1))
+        assert np.asarray(function(values, Unhashable(number))).tolist() == [number] * 5
     one, method = Labelled(3), Labelled(4)
     scale = aj.jit(lambda x, get: x * len(get()))
     assert np.asarray(scale(values, one.__repr__)).tolist() == [8] * 5

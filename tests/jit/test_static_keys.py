@@ -126,11 +126,12 @@ class Plain:
     run = times_scale()
 
 
-@dataclasses.dataclass
-class Unhashable:
-    scale: object
-
+class Unhashable(Plain):
     run = times_scale()
+    __hash__ = None
+
+    def __eq__(self, other):
+        return True
 
 
 class Equal(Plain):
