@@ -111,14 +111,14 @@ def results(request):
     code = request.param
     source = source_of(rows_for(code))
 
-    def compiled(parameters, arguments, n):
+    def in_machine_code(parameters, arguments, n):
         kernel = compiled(source, parameters)
         assert run_compiled(kernel, parameters, arguments, 0, n) == 0
 
     def plain(parameters, arguments, n):
         run_plain(source, parameters, arguments, 0, n)
 
-    machine, operands = run_rows(compiled, code)
+    machine, operands = run_rows(in_machine_code, code)
     return code, rows_for(code), machine, run_rows(plain, code)[0], operands
 
 
