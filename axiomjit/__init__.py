@@ -8,29 +8,21 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
-from axiomjit import axis_numpy as axis_numpy
-from axiomjit import descriptions as descriptions
-from axiomjit import errors as errors
-from axiomjit import transformers as transformers
-from axiomjit.axes import Axes, make_axes
-from axiomjit.axis import Axis, make_axis
-from axiomjit.axis_elementwise import FUNCTIONS as _ELEMENTWISE
-from axiomjit.axis_elementwise import Function as _Function
-from axiomjit.axis_elementwise import astype, clip, where
-from axiomjit.axis_functions import (
-    axes_with_order,
-    broadcast,
-    cast_axes,
-    dot,
-)
-from axiomjit.axis_joins import (
-    concat_along_axis,
-    one_hot,
-    pad,
-    stack,
-)
-from axiomjit.axis_labels import axes_with_role_order, cast_role, map_roles, rename
-from axiomjit.axis_nets import (
+from axiomjit.axis import descriptions as descriptions
+from axiomjit.axis import numpy_protocol as numpy_protocol
+from axiomjit.axis import transformers as transformers
+from axiomjit.axis.axes import Axes, make_axes
+from axiomjit.axis.axis import Axis, make_axis
+from axiomjit.axis.convolution import convolution, pooling
+from axiomjit.axis.elementwise import FUNCTIONS as _ELEMENTWISE
+from axiomjit.axis.elementwise import Function as _Function
+from axiomjit.axis.elementwise import astype, clip, where
+from axiomjit.axis.functions import axes_with_order, broadcast, cast_axes, dot
+from axiomjit.axis.joins import concat_along_axis, one_hot, pad, stack
+from axiomjit.axis.labels import axes_with_role_order, cast_role, map_roles, rename
+from axiomjit.axis.library import argsort, cumprod, cumsum, sort, take
+from axiomjit.axis.named_arrays import NamedArray
+from axiomjit.axis.networks import (
     cross_entropy_binary,
     cross_entropy_binary_inner,
     cross_entropy_multi,
@@ -39,9 +31,9 @@ from axiomjit.axis_nets import (
     sigmoid,
     softmax,
 )
-from axiomjit.axis_print import PrintOp
-from axiomjit.axis_random import normal, uniform
-from axiomjit.axis_reductions import (
+from axiomjit.axis.printing import PrintOp
+from axiomjit.axis.random_tensors import normal, uniform
+from axiomjit.axis.reductions import (
     L1_norm,
     L2_norm,
     all,
@@ -59,7 +51,7 @@ from axiomjit.axis_reductions import (
     var,
     variance,
 )
-from axiomjit.axis_state import (
+from axiomjit.axis.state import (
     as_op,
     assign,
     doall,
@@ -72,8 +64,9 @@ from axiomjit.axis_state import (
     value_of,
     variable,
 )
-from axiomjit.axis_tags import AxisClass, AxisRole, make_axis_class, make_axis_role
-from axiomjit.axis_views import (
+from axiomjit.axis.tags import AxisClass, AxisRole, make_axis_class, make_axis_role
+from axiomjit.axis.tensors import Tensor, constant, placeholder
+from axiomjit.axis.views import (
     expand_dims,
     flatten,
     flatten_at,
@@ -81,23 +74,11 @@ from axiomjit.axis_views import (
     tensor_slice,
     unflatten,
 )
-from axiomjit.axis_wholes import (
-    argsort,
-    cumprod,
-    cumsum,
-    sort,
-    take,
-)
-from axiomjit.axis_windows import (
-    convolution,
-    pooling,
-)
-from axiomjit.config import config
-from axiomjit.counters import stats
-from axiomjit.error_functions import erf, erfc
-from axiomjit.jit import jit
-from axiomjit.named_arrays import NamedArray
-from axiomjit.tensors import Tensor, constant, placeholder
+from axiomjit.base import errors as errors
+from axiomjit.base.config import config
+from axiomjit.base.counters import stats
+from axiomjit.driver.error_functions import erf, erfc
+from axiomjit.driver.jit import jit
 
 __version__ = "0.1.0"
 

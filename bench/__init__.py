@@ -9,4 +9,6 @@ How a figure comes about: every peer is a fresh process; its first call is timed
 caches; its result must be NumPy's; then rounds follow in which all peers take one sample each, in
 an order drawn anew. A second process, pinned to one core, finds the disk caches of the first. The
 machine's bandwidth and peak arithmetic are measured in the same run.
+
+May import `base`, `bench.suite`, `bench.report`.
 """

@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from axiomjit.bench.cases import CASES, find
-from axiomjit.bench.checkout import results_folder
-from axiomjit.bench.peers import PEERS, SLOW, chosen
-from axiomjit.bench.records import read_result, write_result
-from axiomjit.commands import run_command, whole_from
-from axiomjit.errors import BenchError
+from axiomjit.base.commands import run_command, whole_from
+from axiomjit.base.errors import BenchError
+from axiomjit.bench.suite.cases import CASES, find
+from axiomjit.bench.suite.checkout import results_folder
+from axiomjit.bench.suite.peers import PEERS, SLOW, chosen
+from axiomjit.bench.suite.records import read_result, write_result
 
 CASE_HELP = "a case, a group, or your own function as FILE.py:FUNCTION; may be given again"
 OWN = """\
@@ -120,15 +120,15 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.table import list_cases
+    from axiomjit.bench.report.table import list_cases
 
     print(list_cases(CASES), end="")
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.results import keep
-    from axiomjit.bench.table import table
-    from axiomjit.bench.trial import with_progress
+    from axiomjit.bench.report.table import table
+    from axiomjit.bench.suite.results import keep
+    from axiomjit.bench.suite.trial import with_progress
 
     workloads = find(arguments.case)
     folder = results_folder("keep results") if arguments.record else None
@@ -153,8 +153,8 @@ def _check_writable(path: Path) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from axiomjit.bench.compare import compare
-    from axiomjit.bench.trial import measure_again, try_out
+    from axiomjit.bench.suite.compare import compare
+    from axiomjit.bench.suite.trial import measure_again, try_out
 
     if arguments.planted:
         asked = (arguments.planted, arguments.tries, arguments.case, arguments.quick)
@@ -168,13 +168,13 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from axiomjit.bench.chart_groups import group_chart
-    from axiomjit.bench.history import write_history
-    from axiomjit.bench.page import write_page
-    from axiomjit.bench.page_frame import write
-    from axiomjit.bench.publish import publish
-    from axiomjit.bench.results import kept
-    from axiomjit.bench.table import markdown
+    from axiomjit.bench.report.chart_groups import group_chart
+    from axiomjit.bench.report.history import write_history
+    from axiomjit.bench.report.page import write_page
+    from axiomjit.bench.report.page_frame import write
+    from axiomjit.bench.report.publish import publish
+    from axiomjit.bench.report.table import markdown
+    from axiomjit.bench.suite.results import kept
 
     if arguments.history:
         out = arguments.out or Path("history.html")

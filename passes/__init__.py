@@ -19,6 +19,7 @@ cuts loops whose parts hinder each other, where `estimate_time` says that this i
 A plan says in which steps. `make_plan` puts allocation, launches and library calls in order;
 `render_source` writes each nest as one readable Python function.
 
-`pipeline` is this page as code, `context` what passes know beside the program; `forms` lists the
-forms, which `verify_*` check and `print_*` show.
+`pipeline` is this page as code; the forms, their printers and verifiers are in `passes.ir`.
+
+May import `base`, `algebra`, `views`, `graph`, `passes.ir`, `passes.costs`.
 """

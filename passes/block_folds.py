@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from axiomjit.dims import Dim, bound, dim, larger, product
-from axiomjit.passes.context import Context
-from axiomjit.passes.loop_ir import (
+from axiomjit.algebra.dims import Dim, bound, dim, larger, product
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Block,
     Drain,
@@ -26,7 +26,7 @@ from axiomjit.passes.loop_ir import (
     chain_of,
     map_nests,
 )
-from axiomjit.passes.view_ir import Storage
+from axiomjit.passes.ir.view_ir import Storage
 
 BLOCK: Final = 1024
 """Elements that are added in any order; block results are added as a tree."""

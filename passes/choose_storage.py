@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.dims import Dim
-from axiomjit.graph import Graph, Node, Op, Update, base_of, is_view, labels_of, post_order, users
-from axiomjit.index_maps import IndexMap, compose, iterators_of
-from axiomjit.library_rows import MATRIX_PRODUCT, LibraryOperation
-from axiomjit.passes.view_ir import Library
-from axiomjit.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import IndexMap, compose, iterators_of
+from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
+from axiomjit.graph.nodes import (
+    Graph,
+    Node,
+    Op,
+    Update,
+    base_of,
+    is_view,
+    labels_of,
+    post_order,
+    users,
+)
+from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
+from axiomjit.passes.ir.view_ir import Library
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast rather than stored."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from axiomjit.graph import PART_VIEWS, Graph, Node, Op, is_view, rewrite
-from axiomjit.index_maps import IndexMap, compose
-from axiomjit.passes.context import Context
-from axiomjit.primitives import READ_ONLY
+from axiomjit.algebra.index_maps import IndexMap, compose
+from axiomjit.graph.nodes import PART_VIEWS, Graph, Node, Op, is_view, rewrite
+from axiomjit.graph.primitives import READ_ONLY
+from axiomjit.passes.ir.context import Context
 
 
 def compose_views(graph: Graph, context: Context) -> Graph:

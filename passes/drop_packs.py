@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axiomjit.dims import Dim, dim
-from axiomjit.graph import Graph, Held, Input, Node, Op, Update, is_view, rewrite
-from axiomjit.index_maps import Affine, IndexMap, affine, compose, fixed
-from axiomjit.passes.context import Context, Layouts
-from axiomjit.primitives import MERGED
-from axiomjit.quotients import exact_quotient
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import Affine, IndexMap, affine, compose, fixed
+from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, Update, is_view, rewrite
+from axiomjit.graph.primitives import MERGED
+from axiomjit.passes.ir.context import Context, Layouts
 
 
 def drop_packs(graph: Graph, context: Context) -> Graph:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.passes.context import Context
-from axiomjit.passes.loop_ir import (
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Fold,
     For,
@@ -26,7 +26,7 @@ from axiomjit.passes.loop_ir import (
     strain,
     walk,
 )
-from axiomjit.passes.view_ir import Storage
+from axiomjit.passes.ir.view_ir import Storage
 
 LARGEST: Final = 200
 """Statements in one nest; beyond it compile time grows faster than what fusion saves."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from axiomjit.dims import Dim, dim
-from axiomjit.index_maps import Affine, IndexMap, apply, fixed, iterator
-from axiomjit.passes.context import Context
-from axiomjit.passes.loop_ir import (
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import Affine, IndexMap, apply, fixed, iterator
+from axiomjit.graph.primitives import CAST
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Bound,
     Fold,
@@ -23,8 +24,7 @@ from axiomjit.passes.loop_ir import (
     Store,
     Take,
 )
-from axiomjit.passes.view_ir import Definition, Number, Operand, Value, View, ViewProgram
-from axiomjit.primitives import CAST
+from axiomjit.passes.ir.view_ir import Definition, Number, Operand, Value, View, ViewProgram
 
 
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:

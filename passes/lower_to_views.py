@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from axiomjit.dense_layout import ordered_strides
-from axiomjit.dims import Dim, dim, magnitude
-from axiomjit.graph import (
+from axiomjit.algebra.dims import Dim, dim, magnitude
+from axiomjit.algebra.index_maps import IndexMap
+from axiomjit.graph.library_operations import TAKE
+from axiomjit.graph.nodes import (
     PART_VIEWS,
     Graph,
     Held,
@@ -21,12 +22,10 @@ from axiomjit.graph import (
     post_order,
     root_of,
 )
-from axiomjit.index_maps import IndexMap
-from axiomjit.library_rows import TAKE
+from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, VIEW
 from axiomjit.passes.choose_storage import choose_storage
-from axiomjit.passes.context import Context, Layouts
-from axiomjit.passes.order_writes import order_writes
-from axiomjit.passes.view_ir import (
+from axiomjit.passes.ir.context import Context, Layouts
+from axiomjit.passes.ir.view_ir import (
     Definition,
     Library,
     Number,
@@ -36,7 +35,8 @@ from axiomjit.passes.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, VIEW
+from axiomjit.passes.order_writes import order_writes
+from axiomjit.views.dense_layout import ordered_strides
 
 
 def lower_to_views(graph: Graph, context: Context) -> ViewProgram:

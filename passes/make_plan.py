@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.dims import dim
-from axiomjit.dtypes import code
-from axiomjit.graph import Held, Input, Scalar, Size
-from axiomjit.passes.context import Context
-from axiomjit.passes.loop_ir import Cost, For, LibraryCall, LoopProgram, Nest
-from axiomjit.passes.plan_ir import (
+from axiomjit.algebra.dims import dim
+from axiomjit.base.dtypes import code
+from axiomjit.graph.nodes import Held, Input, Scalar, Size
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import Cost, For, LibraryCall, LoopProgram, Nest
+from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
     Call,
@@ -21,8 +21,8 @@ from axiomjit.passes.plan_ir import (
     Window,
     WriteBack,
 )
+from axiomjit.passes.ir.view_ir import Number, Storage, View
 from axiomjit.passes.render_source import Rendered, render_source
-from axiomjit.passes.view_ir import Number, Storage, View
 
 SCRATCH: Final = ("temporary", "materialized", "partial")
 """Roles of storages that are given back after their last reader."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from axiomjit.dims import magnitude
-from axiomjit.passes.context import Context
-from axiomjit.passes.loop_ir import (
+from axiomjit.algebra.dims import magnitude
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
     For,
     Load,
     LoopProgram,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from axiomjit.graph import Graph, Node, Op, Update, base_of, post_order
-from axiomjit.records import Record
-from axiomjit.stored_reads import reads_of
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import Graph, Node, Op, Update, base_of, post_order
+from axiomjit.graph.stored_reads import reads_of
 
 
 class Order(Record):

@@ -6,29 +6,29 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final
 
-from axiomjit.config import config
-from axiomjit.graph import Graph
+from axiomjit.base.config import config
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import Graph
 from axiomjit.passes.block_folds import block_folds
 from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.compose_views import compose_views
-from axiomjit.passes.context import Context
+from axiomjit.passes.costs.estimate_cost import estimate_cost
 from axiomjit.passes.drop_packs import drop_packs
-from axiomjit.passes.estimate_cost import estimate_cost
-from axiomjit.passes.forms import FORMS, Program
 from axiomjit.passes.fuse_loops import fuse_loops
-from axiomjit.passes.loop_ir import Cost, LoopProgram
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.forms import FORMS, Program
+from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
+from axiomjit.passes.ir.plan_ir import Plan
+from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.lower_to_loops import lower_to_loops
 from axiomjit.passes.lower_to_views import lower_to_views
 from axiomjit.passes.make_plan import make_plan
 from axiomjit.passes.order_loops import order_loops
-from axiomjit.passes.plan_ir import Plan
 from axiomjit.passes.save_versions import save_versions
 from axiomjit.passes.simplify_algebra import simplify_algebra
 from axiomjit.passes.split_regions import split_regions
 from axiomjit.passes.strip_mine import strip_mine
 from axiomjit.passes.tile_folds import tile_folds
-from axiomjit.passes.view_ir import ViewProgram
-from axiomjit.records import Record
 
 Pass = Callable[[Any, Context], Any]
 """From a program to the same program in another form, or in the same form made better."""

@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from axiomjit.dims import Dim, dim
-from axiomjit.dtypes import INT, DType, cast_name, code, part_dtype
-from axiomjit.number_kinds import SMALL
-from axiomjit.passes.kernel_ir import Kernel, Parameter, Traits
-from axiomjit.passes.loop_ir import (
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.number_kinds import SMALL
+from axiomjit.base.dtypes import INT, DType, cast_name, code, part_dtype
+from axiomjit.base.records import Record
+from axiomjit.base.target import target_name
+from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits
+from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Drain,
     Fold,
@@ -31,9 +33,7 @@ from axiomjit.passes.loop_ir import (
     Take,
     statements,
 )
-from axiomjit.passes.view_ir import Number, Storage
-from axiomjit.records import Record
-from axiomjit.target import target_name
+from axiomjit.passes.ir.view_ir import Number, Storage
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""

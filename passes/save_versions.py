@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from axiomjit.graph import Graph, Node, Op, Update, post_order, rebuild, rewrite, with_operands
-from axiomjit.index_maps import identity
+from axiomjit.algebra.index_maps import identity
+from axiomjit.graph.nodes import (
+    Graph,
+    Node,
+    Op,
+    Update,
+    post_order,
+    rebuild,
+    rewrite,
+    with_operands,
+)
+from axiomjit.graph.primitives import SAVE
+from axiomjit.graph.stored_reads import reads_of
 from axiomjit.passes.choose_storage import choose_storage
-from axiomjit.passes.context import Context
+from axiomjit.passes.ir.context import Context
 from axiomjit.passes.order_writes import order_writes
-from axiomjit.primitives import SAVE
-from axiomjit.stored_reads import reads_of
 
 
 def save_versions(graph: Graph, context: Context) -> Graph:

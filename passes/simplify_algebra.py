@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from axiomjit.graph import Graph, Node, Op, Update, rewrite, with_operands
-from axiomjit.index_maps import identity
-from axiomjit.passes.context import Context
-from axiomjit.records import Record
+from axiomjit.algebra.index_maps import identity
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import Graph, Node, Op, Update, rewrite, with_operands
+from axiomjit.passes.ir.context import Context
 
 
 class Rule(Record):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from axiomjit.dims import Dim, bound, current_scope, dim
-from axiomjit.passes.context import Context
-from axiomjit.passes.loop_ir import (
+from axiomjit.algebra.dims import Dim, bound, current_scope, dim
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
     Bound,
     For,
     LoopProgram,

@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import count
 from typing import Final
 
-from axiomjit.dims import bound, dim
-from axiomjit.dtypes import DType, code
-from axiomjit.operation_times import operation_time
-from axiomjit.passes.context import Context
-from axiomjit.passes.estimate_time import estimate_time
-from axiomjit.passes.loop_ir import (
+from axiomjit.algebra.dims import bound, dim
+from axiomjit.base.dtypes import DType, code
+from axiomjit.passes.costs.estimate_time import estimate_time
+from axiomjit.passes.costs.operation_times import operation_time
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
     Block,
     Fold,
     For,
@@ -30,7 +30,7 @@ from axiomjit.passes.loop_ir import (
     rewrite_body,
     used,
 )
-from axiomjit.passes.view_ir import Storage
+from axiomjit.passes.ir.view_ir import Storage
 
 STRIP: Final = 512
 """Steps of a strip: so many that entering a vector loop costs little, so few that what a strip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.passes.context import Context
-from axiomjit.passes.loop_ir import (
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Block,
     Fold,

@@ -1,1 +1,4 @@
-"""The runtime: from kernel source to running code."""
+"""The runtime: from kernel source to running code.
+
+May import nothing of axiomjit.
+"""

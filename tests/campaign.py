@@ -18,8 +18,8 @@ from contextlib import nullcontext
 from typing import NamedTuple
 from unittest.mock import patch
 
-from axiomjit.counters import stats
-from axiomjit.runtime import execute
+from axiomjit.base.counters import stats
+from axiomjit.runtime.launching import execute
 from tests.generator import check, sequences
 from tests.generator.draw import draw
 from tests.generator.report import written

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from axiomjit import execution
-from axiomjit.config import config
+from axiomjit.base.config import config
+from axiomjit.graph import execution
 from tests.turns import Turns
 
 TESTS = Path(__file__).parent

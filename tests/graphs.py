@@ -13,22 +13,24 @@ from unittest.mock import patch
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from axiomjit.arguments import classify, plain_argument, take_apart
-from axiomjit.axes import Axes
-from axiomjit.config import config
-from axiomjit.declarations import starting_values
-from axiomjit.dims import Dim, Scope, Symbol, evaluate
-from axiomjit.driver import placed_graph
-from axiomjit.effects import with_versions
-from axiomjit.evaluate_graph import evaluate_graph
-from axiomjit.graph import Graph, Op, post_order
-from axiomjit.late_checks import known_lengths
-from axiomjit.owners import Following
-from axiomjit.passes.context import Context
-from axiomjit.passes.forms import text_of
-from axiomjit.passes.loop_ir import LoopProgram, Nest, statements
-from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
-from axiomjit.passes.plan_ir import (
+from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.declarations import starting_values
+from axiomjit.axis.late_checks import known_lengths
+from axiomjit.axis.tensors import used_axes
+from axiomjit.base.config import config
+from axiomjit.base.owners import Following
+from axiomjit.base.target import target
+from axiomjit.driver.arguments import classify, plain_argument, take_apart
+from axiomjit.driver.programs import placed_graph
+from axiomjit.graph.effects import with_versions
+from axiomjit.graph.evaluate_graph import evaluate_graph
+from axiomjit.graph.nodes import Graph, Op, post_order
+from axiomjit.graph.primitives import Primitive
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.forms import text_of
+from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements
+from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
     Launch,
@@ -37,15 +39,13 @@ from axiomjit.passes.plan_ir import (
     Release,
     WriteBack,
 )
-from axiomjit.passes.view_ir import ViewProgram
-from axiomjit.primitives import Primitive
-from axiomjit.runtime.execute import Seen
-from axiomjit.runtime.kernel_cache import KernelCache
-from axiomjit.runtime.memory import allocate, span
-from axiomjit.runtime.plain import run_plain
-from axiomjit.target import target
-from axiomjit.tensors import used_axes
-from axiomjit.trace import trace
+from axiomjit.passes.ir.view_ir import ViewProgram
+from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
+from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.launching.execute import Seen
+from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.pool.memory import allocate, span
+from axiomjit.tracing.trace import trace
 
 GRAPH_PASSES = tuple(takewhile(lambda step: step.__name__ != "lower_to_views", PASSES))
 """The passes from graph to graph."""
@@ -164,7 +164,7 @@ def small_forms():
 
 def target_with(**changes):
     """As if the target were another one in this; code of kernels is still that of its CPU."""
-    return patch("axiomjit.target._Choice.target", target().replace(**changes))
+    return patch("axiomjit.base.target._Choice.target", target().replace(**changes))
 
 
 @contextmanager
@@ -172,7 +172,7 @@ def plain_division():
     """As on CPUs that do not divide vectors of 64-bit integers; kernels are compiled anew."""
     with (
         target_with(divides_long_vectors=False),
-        patch("axiomjit.runtime.execute.KERNELS", KernelCache()),
+        patch("axiomjit.runtime.launching.execute.KERNELS", KernelCache()),
     ):
         yield
 

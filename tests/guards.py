@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from axiomjit.runtime import memory
+from axiomjit.runtime.pool import memory
 
 SIDES = ("before", "after")
 PAGE = mmap.PAGESIZE

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from axiomjit.dims import dim
-from axiomjit.passes.kernel_ir import Kernel, Parameter
-from axiomjit.passes.plan_ir import Allocate, Buffer, Launch, Plan, Window
+from axiomjit.algebra.dims import dim
+from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
+from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Launch, Plan, Window
 
 COPY = """
 def kernel(w, lo, hi):

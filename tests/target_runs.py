@@ -16,9 +16,9 @@ from itertools import count, islice, product
 
 import numpy as np
 
-from axiomjit.counters import stats
-from axiomjit.errors import GraphValueError
-from axiomjit.target import LEVELS, NATIVE, find_target
+from axiomjit.base.counters import stats
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.target import LEVELS, NATIVE, find_target
 from tests.generator import check
 from tests.generator.draw import draw
 from tests.generator.programs import Array, Number

@@ -103,7 +103,7 @@ def test_both_wheels_have_the_same_files(built):
     for folder in ("passes", "runtime", "bench"):
         own = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py")}
         assert own <= trees
-    assert {"bench/page.css", "bench/page.js", "py.typed"} <= trees
+    assert {"bench/report/page.css", "bench/report/page.js", "py.typed"} <= trees
     assert not [path for path in trees if path.startswith(("tests/", "bench/results/"))]
     assert files(built["wheel"]) == files(built["wheel of the source"])
 

@@ -1,1 +1,4 @@
-"""Doors in the manner of other systems."""
+"""Names that users of other systems look for.
+
+May import nothing of axiomjit.
+"""

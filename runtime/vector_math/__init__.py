@@ -9,15 +9,17 @@ To add a function:
 1. Write the recipe `f(m, x)` beside its family, over operations of `m` and Python's operators:
    no branch, no table in memory but those of `lookup`, float32 and float64 by `m.code`. Other
    recipes may be called.
-2. Let a polynomial be fitted: a `Target` in `bench/coefficients.py`, then
-   `python -m bench.coefficients`, which writes `coefficients.py`; tables are in `entries.py`
-   and `single_entries.py`.
-3. Put it into `functions.RECIPES`, its row into `axiomjit/primitives.py` (`_elementary`), and for
-   complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
-   `runtime/complex_rules.py`.
-4. Name its range and reference in `bench/accuracy_cases.py`, which the tests sample. A function
-   that is a ufunc of NumPy is one of arrays and tensors by its row; `axiomjit/error_functions.py`
-   has those that NumPy lacks.
+2. Let a polynomial be fitted: a `Target` in `bench/elementary/coefficients.py`, then
+   `python -m bench.elementary.coefficients`, which writes `coefficients.py`; tables are in
+   `entries.py` and `single_entries.py`.
+3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
+   for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
+   `runtime/emission/complex_rules.py`.
+4. Name its range and reference in `bench/elementary/accuracy_cases.py`, which the tests sample. A
+   function that is a ufunc of NumPy is one of arrays and tensors by its row;
+   `axiomjit/driver/error_functions.py` has those that NumPy lacks.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.
+
+May import `base`, `runtime.llvm`, `runtime.emission`.
 """

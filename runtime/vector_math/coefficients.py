@@ -1,4 +1,4 @@
-"""Coefficients of polynomials, lowest power first. Written by bench/coefficients.py."""
+"""Coefficients of polynomials, lowest power first. Written by bench/elementary/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""

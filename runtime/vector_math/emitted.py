@@ -5,10 +5,10 @@ from typing import Any
 
 from llvmlite import ir
 
+from axiomjit.base.target import target
 from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.definitions import call, call_as
-from axiomjit.target import target
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}

@@ -1,4 +1,4 @@
-"""Entries of tables. Written by bench/coefficients.py."""
+"""Entries of tables. Written by bench/elementary/coefficients.py."""
 
 Table = dict[str, tuple[float, ...]]
 """The numbers per precision."""

@@ -13,15 +13,15 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.complex_power import power as complex_power
-from axiomjit.runtime.emission import Emitter
-from axiomjit.runtime.value_intrinsics import make_binary, make_unary
+from axiomjit.base.target import target
+from axiomjit.runtime.emission.complex_power import power as complex_power
+from axiomjit.runtime.emission.emitters import Emitter
+from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.vector_math import library
 from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES, ComplexRecipe
 from axiomjit.runtime.vector_math.definitions import add_attributes, define
 from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
-from axiomjit.target import target
 
 INLINED = 6
 """One call among inlined functions costs as much as calling all: registers are saved around it."""

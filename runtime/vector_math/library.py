@@ -9,9 +9,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.target_code import target_context
+from axiomjit.base.target import target
+from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.vector_math.definitions import add_attributes, declare, keep, variants
-from axiomjit.target import target
 
 Body = Callable[[Any, Any], Any]
 """Emits a function: the result, from a builder and the function."""

@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from axiomjit.runtime.vector_math.definitions import (
-    LATE,
-    call,
-    call_as,
-    define,
-    keep,
-    variants,
-)
+from axiomjit.runtime.vector_math.definitions import LATE, call, call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
 """Of the names of functions for steps."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from axiomjit.bench.processes import Lost
-from axiomjit.bench.records import NUMPY, OK, OURS, UNSUPPORTED, Limits, Peer, Triad
+from axiomjit.bench.suite.processes import Lost
+from axiomjit.bench.suite.records import NUMPY, OK, OURS, UNSUPPORTED, Limits, Peer, Triad
 
 CALL_S = {NUMPY: 1e-3, OURS: 5e-4, "numexpr": 8e-4, "numba": 4e-4, "jax": 9e-4}
 LIMITS = {
@@ -87,12 +87,12 @@ def install(monkeypatch, slower=None, answers=None, seed=0):
     monkeypatch.setattr(FakeWorker, "slower", slower or {})
     monkeypatch.setattr(FakeWorker, "answers", answers or {})
     monkeypatch.setattr(FakeWorker, "started", [])
-    monkeypatch.setattr("axiomjit.bench.measure.Worker", FakeWorker)
-    monkeypatch.setattr("axiomjit.bench.run.Worker", FakeWorker)
-    monkeypatch.setattr("axiomjit.bench.nursery.Worker", FakeWorker)
-    monkeypatch.setattr("axiomjit.bench.run.available_threads", lambda: 2)
+    monkeypatch.setattr("axiomjit.bench.suite.measure.Worker", FakeWorker)
+    monkeypatch.setattr("axiomjit.bench.suite.run.Worker", FakeWorker)
+    monkeypatch.setattr("axiomjit.bench.suite.nursery.Worker", FakeWorker)
+    monkeypatch.setattr("axiomjit.bench.suite.run.available_threads", lambda: 2)
     monkeypatch.setattr(
-        "axiomjit.bench.run._probe", lambda name, times: Peer(name, OK, "", "1.0", 0.25)
+        "axiomjit.bench.suite.run._probe", lambda name, times: Peer(name, OK, "", "1.0", 0.25)
     )
 
 

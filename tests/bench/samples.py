@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from axiomjit.bench import results
-from axiomjit.bench.records import (
+from axiomjit.bench.suite import results
+from axiomjit.bench.suite.records import (
     MISSING,
     NUMPY,
     OK,
@@ -23,7 +23,7 @@ from axiomjit.bench.records import (
     to_text,
 )
 
-KEPT = Path(results.__file__).resolve().with_name("results")
+KEPT = Path(results.__file__).resolve().parents[1] / "results"
 FILE = Path(__file__).with_name("sample.json")
 THREADS = (1, 2)
 BYTES_PER_S = {1: 1.2e10, 2: 1.9e10}

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from axiomjit.bench import accuracy
-from axiomjit.bench.accuracy import at_boundaries, look, measure, run, summary
-from axiomjit.bench.accuracy_cases import CASES, CHUNK, boundaries, every_single, samples
-from axiomjit.bench.accuracy_tables import PAGE, replace_rows
-from axiomjit.bench.recipe_edges import edges, floats, neighbours, ordered
-from axiomjit.bench.references import reference, rounded, settled
-from axiomjit.bench.ulps import scan, two_parts, ulps
-from axiomjit.errors import BenchError
+from axiomjit.base.errors import BenchError
+from axiomjit.bench.elementary import accuracy
+from axiomjit.bench.elementary.accuracy import at_boundaries, look, measure, run, summary
+from axiomjit.bench.elementary.accuracy_cases import CASES, CHUNK, boundaries, every_single, samples
+from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
+from axiomjit.bench.elementary.recipe_edges import edges, floats, neighbours, ordered
+from axiomjit.bench.elementary.references import reference, rounded, settled
+from axiomjit.bench.elementary.ulps import scan, two_parts, ulps
 from axiomjit.runtime.vector_math.functions import RECIPES
 
 WORST_ANGLE = 6381956970095103 * 2.0**797

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
+from axiomjit.base.errors import BenchError
 from axiomjit.bench import cli
-from axiomjit.bench.progress import Progress
-from axiomjit.bench.records import read_result, write_result
-from axiomjit.bench.results import keep, kept, shortened
-from axiomjit.cli import main
-from axiomjit.errors import BenchError
+from axiomjit.bench.suite.progress import Progress
+from axiomjit.bench.suite.records import read_result, write_result
+from axiomjit.bench.suite.results import keep, kept, shortened
+from axiomjit.cli.main import main
 from tests.bench.fakes import install
 from tests.bench.samples import FILE, result
 from tests.structure.sources import ROOT, clone_only
@@ -101,7 +101,7 @@ def test_markdown_has_losses_first(capsys, golden):
 
 
 def test_text_has_losses_first(golden):
-    from axiomjit.bench.table import table
+    from axiomjit.bench.report.table import table
 
     golden(table(result()))
 

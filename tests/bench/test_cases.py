@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from axiomjit.bench.agreement import disagreement
-from axiomjit.bench.cases import CASES, find
-from axiomjit.bench.table import list_cases
-from axiomjit.bench.workload import prange, with_module
-from axiomjit.errors import BenchError, GraphValueError
+from axiomjit.base.errors import BenchError, GraphValueError
+from axiomjit.bench.report.table import list_cases
+from axiomjit.bench.suite.agreement import disagreement
+from axiomjit.bench.suite.cases import CASES, find
+from axiomjit.bench.suite.workload import prange, with_module
 
 GROUPS = [
     *("map", "math-bound", "reductions", "rows", "scans", "broadcast-reduce", "contractions"),

@@ -2,13 +2,13 @@
 
 import pytest
 
-from axiomjit.bench.cases import find
-from axiomjit.bench.compare import compare
-from axiomjit.bench.peers import ALWAYS
-from axiomjit.bench.records import OURS
-from axiomjit.bench.run import run
-from axiomjit.bench.trial import measure_again, try_out
-from axiomjit.errors import BenchError
+from axiomjit.base.errors import BenchError
+from axiomjit.bench.suite.cases import find
+from axiomjit.bench.suite.compare import compare
+from axiomjit.bench.suite.peers import ALWAYS
+from axiomjit.bench.suite.records import OURS
+from axiomjit.bench.suite.run import run
+from axiomjit.bench.suite.trial import measure_again, try_out
 from tests.bench.fakes import REFUSED, install
 
 GROUP = "map"

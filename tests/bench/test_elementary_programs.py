@@ -6,10 +6,10 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from axiomjit.bench import elementary_programs
-from axiomjit.bench.elementary_programs import PROGRAMS, compare, difference, pin, runs
-from axiomjit.errors import BenchError
-from axiomjit.runtime.schedule import available_threads
+from axiomjit.base.errors import BenchError
+from axiomjit.bench.elementary import programs
+from axiomjit.bench.elementary.programs import PROGRAMS, compare, difference, pin, runs
+from axiomjit.runtime.launching.schedule import available_threads
 
 
 @pytest.mark.parametrize("code", ["f4", "f8"])
@@ -24,20 +24,20 @@ def test_programs_agree(name, code):
 
 
 def test_the_cells_of_a_line(monkeypatch):
-    monkeypatch.setattr(elementary_programs, "SIZE", 500)
+    monkeypatch.setattr(programs, "SIZE", 500)
     cells = compare("haversine", "f8", 15)
     assert len(cells) == 5
     assert 0 < float(cells[3]) <= float(cells[4])
 
 
 def test_a_wrong_result_has_no_time(monkeypatch):
-    monkeypatch.setattr(elementary_programs, "SIZE", 500)
+    monkeypatch.setattr(programs, "SIZE", 500)
     right = runs
 
     def wrong(name, operands):
         return right(name, operands) | {"jax": lambda: np.zeros(len(operands[0]), "f4")}
 
-    monkeypatch.setattr(elementary_programs, "runs", wrong)
+    monkeypatch.setattr(programs, "runs", wrong)
     with pytest.raises(BenchError, match=r"jax in black_scholes.*\n.*off by"):
         compare("black_scholes", "f4", 15)
     assert difference(np.zeros(3), np.zeros(3, "f4")) == "float64 (3,) instead of float32 (3,)"

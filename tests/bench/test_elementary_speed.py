@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from axiomjit.bench import elementary_speed
-from axiomjit.bench.elementary_compile import FUNCTIONS, PLAIN, compile_ms, measure
-from axiomjit.bench.elementary_speed import NAMES, compare, main
-from axiomjit.bench.rounds import LEAST, in_turns, upper
+from axiomjit.bench.elementary import speed
+from axiomjit.bench.elementary.compile import FUNCTIONS, PLAIN, compile_ms, measure
+from axiomjit.bench.elementary.speed import NAMES, compare, main
+from axiomjit.bench.suite.rounds import LEAST, in_turns, upper
 
 
 def test_turns_change_their_order_and_ratios_are_of_one_round():
@@ -42,7 +42,7 @@ def test_the_bound_covers_the_median():
 
 
 def test_cells_of_a_function_and_of_one_that_numpy_lacks(monkeypatch):
-    monkeypatch.setattr(elementary_speed, "SAMPLE", 3000)
+    monkeypatch.setattr(speed, "SAMPLE", 3000)
     ours, *ratios = compare("hypot", "f4", 1000, 20)
     assert all(float(cell) > 0 for cell in (ours, *ratios))
     assert compare("erf", "f8", 1000, 20)[1:3] == ["-", "-"]

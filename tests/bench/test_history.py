@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from axiomjit.bench.history import histories, history_page, write_history
-from axiomjit.bench.records import OURS
+from axiomjit.bench.report.history import histories, history_page, write_history
+from axiomjit.bench.suite.records import OURS
 from tests.bench.html_tree import dangling_names, outside_references, read_html
 from tests.bench.samples import result
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from axiomjit.bench import peers
-from axiomjit.bench.checkout import PACKAGE, checkout, results_folder
-from axiomjit.bench.notes import Notes
-from axiomjit.bench.page import page
-from axiomjit.bench.records import TIMEOUT, UNSUPPORTED, WRONG, Run
-from axiomjit.bench.table import markdown, table
-from axiomjit.errors import BenchError
+from axiomjit.base.errors import BenchError
+from axiomjit.bench.report.notes import Notes
+from axiomjit.bench.report.page import page
+from axiomjit.bench.report.table import markdown, table
+from axiomjit.bench.suite import peers
+from axiomjit.bench.suite.checkout import PACKAGE, checkout, results_folder
+from axiomjit.bench.suite.records import TIMEOUT, UNSUPPORTED, WRONG, Run
 from tests.bench.samples import result
 from tests.structure.sources import ROOT, clone_only
 

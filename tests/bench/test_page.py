@@ -4,10 +4,11 @@ import re
 
 import pytest
 
-from axiomjit.bench.chart_times import STAGES, stage_time
+from axiomjit.base.errors import BenchError
 from axiomjit.bench.cli import main
-from axiomjit.bench.page import page, write_page
-from axiomjit.bench.records import (
+from axiomjit.bench.report.chart_times import STAGES, stage_time
+from axiomjit.bench.report.page import page, write_page
+from axiomjit.bench.suite.records import (
     MISSING,
     NUMPY,
     OURS,
@@ -17,8 +18,7 @@ from axiomjit.bench.records import (
     Run,
     write_result,
 )
-from axiomjit.bench.standings import LOSS, Contest, rivals
-from axiomjit.errors import BenchError
+from axiomjit.bench.suite.standings import LOSS, Contest, rivals
 from tests.bench.html_tree import dangling_names, outside_references, read_html
 from tests.bench.samples import FILE, result
 

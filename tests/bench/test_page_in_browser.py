@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from axiomjit.bench.chart_groups import group_chart
-from axiomjit.bench.history import write_history
-from axiomjit.bench.page import write_page
-from axiomjit.bench.peers import PEERS
-from axiomjit.bench.records import OK
+from axiomjit.bench.report.chart_groups import group_chart
+from axiomjit.bench.report.history import write_history
+from axiomjit.bench.report.page import write_page
+from axiomjit.bench.suite.peers import PEERS
+from axiomjit.bench.suite.records import OK
 from tests.bench.samples import newest, result
 from tests.bench.test_history import RUNS
 from tests.bench.test_page import ODD

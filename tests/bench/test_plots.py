@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axiomjit.bench import units
-from axiomjit.bench.markup import Markup, join, tag
-from axiomjit.bench.plots import Axis, breakable, plot
-from axiomjit.bench.records import NUMPY, OURS
-from axiomjit.bench.results import shortened
-from axiomjit.bench.scales import Bands, DateScale, LinearScale, LogScale, log_scale
-from axiomjit.bench.standings import LOSS, TIE, WIN, Contest, Standing
+from axiomjit.bench.report import units
+from axiomjit.bench.report.markup import Markup, join, tag
+from axiomjit.bench.report.plots import Axis, breakable, plot
+from axiomjit.bench.report.scales import Bands, DateScale, LinearScale, LogScale, log_scale
+from axiomjit.bench.suite.records import NUMPY, OURS
+from axiomjit.bench.suite.results import shortened
+from axiomjit.bench.suite.standings import LOSS, TIE, WIN, Contest, Standing
 from tests.bench.html_tree import read_html
 from tests.bench.samples import result
 

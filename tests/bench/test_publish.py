@@ -6,12 +6,12 @@ from math import exp, log
 
 import pytest
 
-from axiomjit.bench.chart_groups import group_chart
-from axiomjit.bench.publish import END, PERFORMANCE, README, START, brief, documents, publish
-from axiomjit.bench.records import NUMPY, OURS
-from axiomjit.bench.standings import LOSS, Contest
-from axiomjit.bench.units import digits
-from axiomjit.errors import BenchError
+from axiomjit.base.errors import BenchError
+from axiomjit.bench.report.chart_groups import group_chart
+from axiomjit.bench.report.publish import END, PERFORMANCE, README, START, brief, documents, publish
+from axiomjit.bench.report.units import digits
+from axiomjit.bench.suite.records import NUMPY, OURS
+from axiomjit.bench.suite.standings import LOSS, Contest
 from tests.bench.samples import newest, result
 from tests.bench.test_page import ODD
 from tests.structure.sources import ROOT

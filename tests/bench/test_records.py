@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from axiomjit.bench.records import from_text, read_result, to_text, write_result
-from axiomjit.errors import BenchError
+from axiomjit.base.errors import BenchError
+from axiomjit.bench.suite.records import from_text, read_result, to_text, write_result
 from tests.bench.samples import FILE, result
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from axiomjit.bench.agreement import disagreement
-from axiomjit.bench.limits import PACKED, fma_source, peak_flops
-from axiomjit.bench.nursery import FORKS, Nursery
-from axiomjit.bench.processes import Lost, Worker
-from axiomjit.bench.records import MISSING, UNSUPPORTED
-from axiomjit.bench.worker import Session, Stop, serve
+from axiomjit.bench.suite.agreement import disagreement
+from axiomjit.bench.suite.limits import PACKED, fma_source, peak_flops
+from axiomjit.bench.suite.nursery import FORKS, Nursery
+from axiomjit.bench.suite.processes import Lost, Worker
+from axiomjit.bench.suite.records import MISSING, UNSUPPORTED
+from axiomjit.bench.suite.worker import Session, Stop, serve
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_case_from_start_to_end(session, unchecked):
 
 def test_interrupted_samples_are_taken_again(session, monkeypatch):
     told = iter([0, 2, 2, 3, 3, 3])  # two, one, no interruption
-    monkeypatch.setattr("axiomjit.bench.worker.interruptions", lambda: next(told))
+    monkeypatch.setattr("axiomjit.bench.suite.worker.interruptions", lambda: next(told))
     times = iter([5.0, 4.0, 3.0])
     monkeypatch.setattr(session, "_timed", lambda repeat: next(times))
     assert session.sample() == {"sample_s": 3.0}
@@ -42,15 +42,15 @@ def test_interrupted_samples_are_taken_again(session, monkeypatch):
 @pytest.mark.parametrize(("lost", "left"), [(0.01, 0.02), (0.025, 0.03)])
 def test_time_without_a_core_is_taken_off_unless_it_is_most(session, monkeypatch, lost, left):
     clock, waits = iter([1.0, 1.03]), iter([0.5, 0.5 + lost])
-    monkeypatch.setattr("axiomjit.bench.worker.time.perf_counter", lambda: next(clock))
-    monkeypatch.setattr("axiomjit.bench.worker.waiting_s", lambda: next(waits))
-    monkeypatch.setattr("axiomjit.bench.worker.other_threads_s", lambda: 0.0)
+    monkeypatch.setattr("axiomjit.bench.suite.worker.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("axiomjit.bench.suite.worker.waiting_s", lambda: next(waits))
+    monkeypatch.setattr("axiomjit.bench.suite.worker.other_threads_s", lambda: 0.0)
     session.call = lambda: None
     assert session._timed(1) == pytest.approx(left)
 
 
 def test_planted_calls_are_made_twice(session, monkeypatch):
-    monkeypatch.setattr("axiomjit.bench.worker.interruptions", lambda: 0)
+    monkeypatch.setattr("axiomjit.bench.suite.worker.interruptions", lambda: 0)
     session.prepare(peer="numpy", case="affine_10", seed=0, pinned=False, planted=2)
     calls = []
     session.call = lambda: calls.append(1)
@@ -155,7 +155,7 @@ def test_the_peak_kernel_is_vector_code_or_says_so(monkeypatch):
     ]
     rate = peak_flops("double", 1, 0.0)
     assert rate is None or rate > 1e8
-    monkeypatch.setattr("axiomjit.bench.limits.fma_source", lambda kind, lanes: SCALAR)
+    monkeypatch.setattr("axiomjit.bench.suite.limits.fma_source", lambda kind, lanes: SCALAR)
     assert peak_flops("double", 1, 0.0) is None
 
 
@@ -181,13 +181,13 @@ def test_forks_of_one_worker_are_processes_of_their_own():
 
 def test_time_without_a_core_does_not_count_on_one_thread(session, monkeypatch):
     told = iter([1.0, 1.004])  # 4 ms without a core
-    monkeypatch.setattr("axiomjit.bench.worker.waiting_s", lambda: next(told))
-    monkeypatch.setattr("axiomjit.bench.worker.other_threads_s", lambda: 0.0)
+    monkeypatch.setattr("axiomjit.bench.suite.worker.waiting_s", lambda: next(told))
+    monkeypatch.setattr("axiomjit.bench.suite.worker.other_threads_s", lambda: 0.0)
     clock = iter([5.0, 5.01])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     session.call = lambda: None
     assert session._timed(1) == pytest.approx(0.006)
     others, clock = iter([0.0, 0.005]), iter([5.0, 5.01])  # a second thread: all counts
-    monkeypatch.setattr("axiomjit.bench.worker.other_threads_s", lambda: next(others))
+    monkeypatch.setattr("axiomjit.bench.suite.worker.other_threads_s", lambda: next(others))
     told = iter([1.0, 1.004])
     assert session._timed(1) == pytest.approx(0.01)

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from axiomjit.cli import main
-from axiomjit.config import config
-from axiomjit.target import target
+from axiomjit.base.config import config
+from axiomjit.base.target import target
+from axiomjit.cli.main import main
 from tests.structure.sources import ROOT
 
 CODE = """\
@@ -61,7 +61,7 @@ def run(*arguments):
 @pytest.mark.parametrize("command", [["--help"], ["info"], ["explain", "--help"]])
 def test_numba_is_not_imported(command):
     code = (
-        "import sys; from axiomjit.cli import main; "
+        "import sys; from axiomjit.cli.main import main; "
         f"rc = main({command!r}); print('numba' in sys.modules, rc)"
     )
     done = run("-c", code)
@@ -72,7 +72,7 @@ def test_numba_is_not_imported(command):
 def test_explain_does_not_import_numba(code):
     done = run(
         "-c",
-        "import sys; from axiomjit.cli import main; "
+        "import sys; from axiomjit.cli.main import main; "
         f"main(['explain', {f'{code}:scaled'!r}, '--shape', '50,4', '--shape', '4']); "
         "print('numba' in sys.modules)",
     )

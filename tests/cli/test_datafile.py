@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from axiomjit.datafile import FORMATS, read_data
-from axiomjit.errors import DataFileError
+from axiomjit.base.errors import DataFileError
+from axiomjit.cli.datafile import FORMATS, read_data
 
 
 def write(folder, text, name="data.csv"):

@@ -11,18 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from axiomjit import demo as demo_module
-from axiomjit.cli import main
-from axiomjit.config import config
-from axiomjit.demo import innermost
-from axiomjit.measure import (
-    Comparison,
-    OtherPrograms,
-    Times,
-    compare,
-    difference,
-    exact_l2,
-)
+from axiomjit.base.config import config
+from axiomjit.cli import demo as demo_module
+from axiomjit.cli.demo import innermost
+from axiomjit.cli.main import main
+from axiomjit.cli.measure import Comparison, OtherPrograms, Times, compare, difference, exact_l2
 
 UNITS = {"us": 1e-6, "ms": 1e-3}
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import axiomjit as aj
-from axiomjit.config import config
+from axiomjit.base.config import config
 
 H, W, N = aj.make_axis(2, "H"), aj.make_axis(3, "W"), aj.make_axis(4, "N")
 K = aj.make_axis_class("K")

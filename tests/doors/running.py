@@ -2,7 +2,8 @@
 
 from contextlib import contextmanager
 
-from axiomjit import driver, execution
+from axiomjit.driver import programs
+from axiomjit.graph import execution
 from tests.graphs import checked, run_plan_plain
 
 
@@ -28,5 +29,5 @@ def planned():
 
 def _run_plan(graph, arguments, lengths):
     with checked():
-        program, values, arrays = driver._lowered_for(graph, arguments, lengths)
+        program, values, arrays = programs._lowered_for(graph, arguments, lengths)
     return run_plan_plain(program.stages.plan, arrays, values)

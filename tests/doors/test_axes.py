@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from axiomjit.axes import Axes, make_axes
-from axiomjit.axis import Axis, derived_axis, make_axis, merged_axis
-from axiomjit.axis_tags import make_axis_class, make_axis_role
-from axiomjit.dims import evaluate
-from axiomjit.errors import AxesError, GraphTypeError
+from axiomjit.algebra.dims import evaluate
+from axiomjit.axis.axes import Axes, make_axes
+from axiomjit.axis.axis import Axis, derived_axis, make_axis, merged_axis
+from axiomjit.axis.tags import make_axis_class, make_axis_role
+from axiomjit.base.errors import AxesError, GraphTypeError
 from tests.structure.sources import ROOT
 
 H, W, N = make_axis(3, "H"), make_axis(4, "W"), make_axis(name="N")
@@ -210,9 +210,8 @@ def test_each_axis_has_its_own_symbolic_length():
 
 
 def test_symbols_are_the_same_in_every_process():
-    code = (
-        "from axiomjit.axis import make_axis\nprint([make_axis(9).symbol.name for _ in range(3)])"
-    )
+    code = "from axiomjit.axis.axis import make_axis\n"
+    code += "print([make_axis(9).symbol.name for _ in range(3)])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("['x0', 'x1', 'x2']\n", "")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.axis_elementwise import FUNCTIONS, UFUNCS
-from axiomjit.errors import GraphTypeError, UnsupportedError
-from axiomjit.numpy_table import UFUNCS as TABLE
-from axiomjit.primitives import PRIMITIVES
+from axiomjit.axis.elementwise import FUNCTIONS, UFUNCS
+from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.numpy_table.table import UFUNCS as TABLE
 from tests.graphs import quiet
 from tests.runtime.kernels import near
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit import axis_functions as af
-from axiomjit import tensors as t
-from axiomjit.errors import AxesError
+from axiomjit.axis import functions as af
+from axiomjit.axis import tensors as t
+from axiomjit.base.errors import AxesError
 from tests.doors.test_tensors import C, H, N, W, filled, value
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxesError
+from axiomjit.base.errors import AxesError
 
 HEIGHT, WIDTH, DEPTH = (aj.make_axis_role(name) for name in ("height", "width", "depth"))
 K = aj.make_axis_class("K")

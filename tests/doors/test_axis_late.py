@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxesError
+from axiomjit.base.errors import AxesError
 
 pytestmark = pytest.mark.usefixtures("evaluator")
 A = np.random.default_rng(5).uniform(0.1, 0.9, (3, 4))

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axiomjit as aj
-from axiomjit import execution
-from axiomjit.errors import AxesError, GraphTypeError
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.graph import execution
 from tests.doors.test_axis_joins import lowered
 from tests.doors.test_axis_slices import A, C, H, W, X, in_numpy, run
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxesError, GraphTypeError, SameNameWarning, UnsupportedError
+from axiomjit.base.errors import AxesError, GraphTypeError, SameNameWarning, UnsupportedError
 
 H, W = aj.make_axis(3, "H"), aj.make_axis(4, "W")
 A = np.random.default_rng(1).normal(size=(3, 4))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxesError, GraphTypeError, PositionError
+from axiomjit.base.errors import AxesError, GraphTypeError, PositionError
 from tests.doors.axis_doors import (
     ADDED,
     BATCH,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.config import config
-from axiomjit.errors import AxesError, GraphValueError
+from axiomjit.base.config import config
+from axiomjit.base.errors import AxesError, GraphValueError
 
 H, W, N = aj.make_axis(4, "H"), aj.make_axis(3, "W"), aj.make_axis(2, "N")
 A = np.random.default_rng(0).normal(size=(4, 3))

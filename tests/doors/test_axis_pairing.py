@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit import axis_functions as af
-from axiomjit import tensors as t
-from axiomjit.axes import make_axes
-from axiomjit.axis import make_axis
-from axiomjit.axis_tags import make_axis_class
-from axiomjit.config import config
-from axiomjit.errors import AxesError, GraphValueError, OuterProductWarning
+from axiomjit.axis import functions as af
+from axiomjit.axis import tensors as t
+from axiomjit.axis.axes import make_axes
+from axiomjit.axis.axis import make_axis
+from axiomjit.axis.tags import make_axis_class
+from axiomjit.base.config import config
+from axiomjit.base.errors import AxesError, GraphValueError, OuterProductWarning
 from axiomjit.transformers import make_transformer
 from tests.doors.test_tensors import H, N, W, filled, value
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxesError
+from axiomjit.base.errors import AxesError
 
 pytestmark = pytest.mark.usefixtures("evaluator")  # kernels of folds are tested elsewhere
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axiomjit as aj
-from axiomjit import execution
-from axiomjit.dims import dim, evaluate, symbol
-from axiomjit.errors import AxesError, GraphTypeError
-from axiomjit.ranges import range_of
+from axiomjit.algebra.dims import dim, evaluate, symbol
+from axiomjit.algebra.ranges import range_of
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.graph import execution
 from axiomjit.transformers import make_transformer
 
 ROLE = aj.make_axis_role("height")

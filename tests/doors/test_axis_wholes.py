@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxesError, GraphTypeError, PositionError
+from axiomjit.base.errors import AxesError, GraphTypeError, PositionError
 from tests.doors.test_axis_slices import A, C, H, W, run
 
 M = np.random.default_rng(1).permutation(A.ravel()).reshape(A.shape)

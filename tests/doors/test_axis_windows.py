@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
 import axiomjit as aj
-from axiomjit import execution
-from axiomjit.errors import AxesError, GraphTypeError
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.graph import execution
 from tests.doors.test_axis_joins import lowered
 from tests.doors.test_axis_slices import in_numpy, run
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.axis import make_axis
-from axiomjit.errors import AxesError
+from axiomjit.axis.axis import make_axis
+from axiomjit.base.errors import AxesError
 
 PRELUDE = """
 import numpy as np

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxiomError
+from axiomjit.base.errors import AxiomError
 from tests.doors.illegal_axes import AXES, VALUES
 from tests.doors.illegal_labels import COMPUTATIONS, LABELS
 from tests.doors.illegal_operations import ELEMENTWISE, OVER_AXES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import GraphTypeError, GraphValueError
+from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.transformers import make_transformer
 
 H, W = aj.make_axis(3, "H"), aj.make_axis(5, "W")

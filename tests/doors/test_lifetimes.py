@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit import driver
-from axiomjit.dense_layout import Layout
-from axiomjit.errors import AxiomError
-from axiomjit.graph import Held, Input, Token, post_order
+from axiomjit.base.errors import AxiomError
+from axiomjit.driver import programs
+from axiomjit.graph.nodes import Held, Input, Token, post_order
 from axiomjit.transformers import make_transformer
+from axiomjit.views.dense_layout import Layout
 from tests.doors.running import evaluated
 from tests.lifetimes import bytes_left_by, left_by
 
@@ -255,9 +255,9 @@ def test_memory_does_not_grow_with_the_number_of_variables(program):
 def test_programs_in_tables_hold_no_data():
     for program in (written_by_a_statement, constant, drawn):
         program(lambda thing: thing)
-    known = driver._programs._known
-    programs = [program for found in known.values() for program in found]
-    graphs = [key[0] for key in known] + [program.stages.graph for program in programs]
+    known = programs._programs._known
+    lowered = [program for found in known.values() for program in found]
+    graphs = [key[0] for key in known] + [program.stages.graph for program in lowered]
     for node in post_order(tuple(node for graph in graphs for node in graph.outputs)):
         assert not isinstance(node, Held)
         assert not isinstance(node, Input) or node.storage is None

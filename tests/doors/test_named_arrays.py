@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxesError, GraphTypeError, GraphValueError, UnsupportedError
+from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError, UnsupportedError
 
 H, W, N = aj.make_axis(3, "H"), aj.make_axis(4, "W"), aj.make_axis(2, "N")
 A = np.arange(12.0).reshape(3, 4)

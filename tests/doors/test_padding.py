@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.config import config
+from axiomjit.base.config import config
 from axiomjit.descriptions import Layout, row_major_strides
 from axiomjit.transformers import make_transformer
 from tests.structure.sources import ROOT

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError, PositionError
 from axiomjit.descriptions import (
     ComplexTensorViewDescription,
     Layout,
@@ -11,7 +12,6 @@ from axiomjit.descriptions import (
     SimpleTensorViewDescription,
     row_major_strides,
 )
-from axiomjit.errors import AxesError, GraphTypeError, GraphValueError, PositionError
 from axiomjit.transformers import make_transformer
 
 H, W = aj.make_axis(3, "H"), aj.make_axis(5, "W")
@@ -124,7 +124,7 @@ def test_a_thousand_writes_are_followed_without_recursion():
     x = aj.variable([], initial_value=0)
     for _ in range(1100):
         x[...] = x + 1
-    from axiomjit.config import config
+    from axiomjit.base.config import config
 
     config.disable, before = True, config.disable
     try:

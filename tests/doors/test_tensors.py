@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit import axis_functions as af
-from axiomjit import execution
-from axiomjit import tensors as t
-from axiomjit.axes import make_axes
-from axiomjit.axis import make_axis
-from axiomjit.errors import AxesError, GraphTypeError
-from axiomjit.graph import Graph
-from axiomjit.print_graph import print_graph
+from axiomjit.axis import functions as af
+from axiomjit.axis import tensors as t
+from axiomjit.axis.axes import make_axes
+from axiomjit.axis.axis import make_axis
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.graph import execution
+from axiomjit.graph.nodes import Graph
+from axiomjit.graph.print_graph import print_graph
 from axiomjit.transformers import make_transformer
 
 LENGTHS = {"H": 2, "W": 3, "N": 4, "C": 5, "M": 3, "C1": 2, "C2": 2}

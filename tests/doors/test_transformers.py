@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit import axis_functions as af
-from axiomjit import driver, execution
-from axiomjit import tensors as t
-from axiomjit.axis import make_axis
-from axiomjit.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.axis import functions as af
+from axiomjit.axis import tensors as t
+from axiomjit.axis.axis import make_axis
+from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.driver import programs
+from axiomjit.graph import execution
+from axiomjit.graph.print_graph import print_graph
 from axiomjit.passes.pipeline import run_pipeline as pipeline
-from axiomjit.print_graph import print_graph
 from axiomjit.transformers import make_transformer
 
 H, W = make_axis(2, "H"), make_axis(3, "W")
@@ -272,7 +273,7 @@ def test_an_installed_runner_answers():
 
 def test_other_constants_need_no_other_program(monkeypatch):
     made = []
-    monkeypatch.setattr(driver, "run_pipeline", lambda *given: made.append(1) or pipeline(*given))
+    monkeypatch.setattr(programs, "run_pipeline", lambda *given: made.append(1) or pipeline(*given))
     axis = make_axis(7, "seven")
     for k in range(3):
         x = t.constant(np.full(7, float(k)), [axis])
@@ -283,13 +284,13 @@ def test_other_constants_need_no_other_program(monkeypatch):
 def test_ready_plans_go_with_their_graph():
     x = t.placeholder([H])
     comp = run(x + 1, x)
-    before = len(driver._ready)
+    before = len(programs._ready)
     for value in (np.ones(2), np.ones(4)[::2], np.ones(2)):
         np.testing.assert_array_equal(comp(value), [2, 2])
-    assert len(driver._ready[comp.graph]) == 2
+    assert len(programs._ready[comp.graph]) == 2
     del comp
     gc.collect()
-    assert len(driver._ready) <= before
+    assert len(programs._ready) <= before
 
 
 def test_all_placeholders_in_the_order_in_which_they_were_made():

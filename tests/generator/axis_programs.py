@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import axiomjit as aj
-from axiomjit.axis_elementwise import FUNCTIONS
+from axiomjit.axis.elementwise import FUNCTIONS
 from tests.generator.draw import OFTEN, elements, is_small
 from tests.generator.draws import Draws
 from tests.generator.exact import determined, distance

@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from axiomjit.config import config
-from axiomjit.dtypes import walkable
+from axiomjit.base.config import config
+from axiomjit.base.dtypes import walkable
 from axiomjit.passes.pipeline import run_pipeline
-from axiomjit.runtime.execute import BoundPlan
+from axiomjit.runtime.launching.execute import BoundPlan
 from tests.generator.draw import distances, values_of
 from tests.generator.programs import Array, Program
 from tests.graphs import (

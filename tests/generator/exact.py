@@ -6,7 +6,7 @@ where docs/differences.md lets us differ from NumPy, the operands are such that 
 
 import numpy as np
 
-from axiomjit.primitives import PRIMITIVES
+from axiomjit.graph.primitives import PRIMITIVES
 from tests.generator.shapes import VIEWS
 from tests.runtime.kernels import same_bits
 

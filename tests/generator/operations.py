@@ -5,11 +5,11 @@ Elementwise steps come from the rows of the NumPy table, so that a new row is dr
 
 import numpy as np
 
-from axiomjit.numpy_joins import MARGINS
-from axiomjit.numpy_reductions import FUNCTIONS as REDUCTIONS
-from axiomjit.numpy_reductions import METHODS as REDUCTION_METHODS
-from axiomjit.numpy_table import UFUNCS
-from axiomjit.primitives import PRIMITIVES
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.numpy_table.joins import MARGINS
+from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
+from axiomjit.numpy_table.reductions import METHODS as REDUCTION_METHODS
+from axiomjit.numpy_table.table import UFUNCS
 from tests.generator.programs import At, Step
 
 CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")

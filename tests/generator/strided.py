@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from axiomjit.arguments import ArgumentClass
-from axiomjit.dims import evaluate
-from axiomjit.number_kinds import LENGTH, STRIDE
-from axiomjit.runtime import memory
+from axiomjit.algebra.dims import evaluate
+from axiomjit.algebra.number_kinds import LENGTH, STRIDE
+from axiomjit.driver.arguments import ArgumentClass
+from axiomjit.runtime.pool import memory
 
 LONG = (5, 6, 7, 8, 9, 10, 12)
 SHORT = (0, 1, 2, 2, 3, 3, 4, 4)

@@ -7,8 +7,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.numpy_table import FUNCTIONS, METHODS, UFUNCS
-from axiomjit.primitives import PRIMITIVES, Primitive
+from axiomjit.graph.primitives import PRIMITIVES, Primitive
+from axiomjit.numpy_table.table import FUNCTIONS, METHODS, UFUNCS
 from tests.campaign import campaign
 from tests.generator import check
 from tests.generator.draw import draw, values_of

@@ -6,9 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from axiomjit import arguments, dims, driver
-from axiomjit.dims import Symbol
-from axiomjit.number_kinds import ANY, SMALL, Kind
+from axiomjit.algebra import dims
+from axiomjit.algebra.dims import Symbol
+from axiomjit.algebra.number_kinds import ANY, SMALL, Kind
+from axiomjit.driver import arguments, programs
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid
 
@@ -53,7 +54,7 @@ def all_but_strides(array):
 PLANTED = {
     "symbols are different numbers": lambda: patch.object(dims, "_known", known_as_it_was),
     "strides are large": lambda: patch.object(arguments, "STRIDE", Kind("stride", 5)),
-    "no guard is looked at": lambda: patch.object(driver.Program, "fits", lambda *_: True),
+    "no guard is looked at": lambda: patch.object(programs.Program, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
         sys.modules["axiomjit.jit"],
         _arrays_key=lambda args: tuple(map(all_but_strides, args)),

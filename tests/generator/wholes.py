@@ -1,6 +1,6 @@
 """Steps that need entire arrays: running folds, sorting, places of extremes, taking by position."""
 
-from axiomjit.numpy_wholes import FUNCTIONS, METHODS
+from axiomjit.numpy_table.library import FUNCTIONS, METHODS
 from tests.generator.programs import Step
 
 NAMES = [function.__name__ for function in FUNCTIONS]

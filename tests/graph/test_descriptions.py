@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axiomjit.axes import make_axis
+from axiomjit.algebra.dims import symbol
+from axiomjit.algebra.index_maps import identity, permutation
+from axiomjit.axis.axes import make_axis
+from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.descriptions import (
     BasicTensorDescription,
     BroadcastTensorDescription,
@@ -24,9 +27,6 @@ from axiomjit.descriptions import (
     complex_view,
     row_major_strides,
 )
-from axiomjit.dims import symbol
-from axiomjit.errors import GraphValueError, PositionError
-from axiomjit.index_maps import identity, permutation
 
 
 def dense(*shape, sizes=None):

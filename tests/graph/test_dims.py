@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from axiomjit.dims import (
+from axiomjit.algebra.dims import (
     SIGNS,
     Guard,
     Scope,
@@ -21,8 +21,8 @@ from axiomjit.dims import (
     substitute,
     symbol,
 )
-from axiomjit.errors import TraceError
-from axiomjit.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
+from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
+from axiomjit.base.errors import TraceError
 
 N, M = symbol("n0"), symbol("n1")
 AT = {Symbol("n0"): 17, Symbol("n1"): 6, Symbol("t2", STRIDE): 6, Symbol("u2", BACKWARD): -3}
@@ -202,7 +202,7 @@ def test_pickle_gives_the_same_object():
 
 
 def test_unused_lengths_are_freed():
-    from axiomjit import dims
+    from axiomjit.algebra import dims
 
     gc.collect()
     before = len(dims._interned)

@@ -5,17 +5,25 @@ import gc
 import numpy as np
 import pytest
 
-from axiomjit import graph as graphs
-from axiomjit.builder import as_node, elementwise
-from axiomjit.dims import Symbol, dim, symbol
-from axiomjit.dtypes import FLOAT
-from axiomjit.evaluate_graph import evaluate_graph
-from axiomjit.graph import Graph, Input, Op, Scalar, post_order, rewrite, users
-from axiomjit.index_maps import affine, compose, fixed, identity, iterator, permutation, show
-from axiomjit.primitives import PRIMITIVES
-from axiomjit.print_graph import print_graph
-from axiomjit.records import Record
-from axiomjit.verify_graph import verify_graph
+from axiomjit.algebra.dims import Symbol, dim, symbol
+from axiomjit.algebra.index_maps import (
+    affine,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    permutation,
+    show,
+)
+from axiomjit.base.dtypes import FLOAT
+from axiomjit.base.records import Record
+from axiomjit.graph import nodes as graphs
+from axiomjit.graph.builder import as_node, elementwise
+from axiomjit.graph.evaluate_graph import evaluate_graph
+from axiomjit.graph.nodes import Graph, Input, Op, Scalar, post_order, rewrite, users
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.print_graph import print_graph
+from axiomjit.graph.verify_graph import verify_graph
 from tests.graphs import CONTEXT, GRAPH_PASSES, follow
 from tests.passes.examples import example
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from axiomjit.dtypes import DTYPES
-from axiomjit.errors import GraphTypeError, UnsupportedError
+from axiomjit.base.dtypes import DTYPES
+from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from tests.graph.test_primitives import VALUES, fails
 from tests.graphs import evaluated, follow, in_numpy, lowered, quiet, run_plain_case
 from tests.runtime.kernels import same_bits

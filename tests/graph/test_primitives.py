@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from axiomjit.dtypes import DTYPES
-from axiomjit.errors import GraphTypeError, UnsupportedError
-from axiomjit.primitives import ACCUMULATORS, ANY_NUMBER, PRIMITIVES, PROD
+from axiomjit.base.dtypes import DTYPES
+from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.graph.primitives import ACCUMULATORS, ANY_NUMBER, PRIMITIVES, PROD
 from tests.graphs import evaluated, follow, in_numpy, lowered, quiet, run_plain_case
 from tests.runtime.kernels import near, same_bits
 

@@ -6,14 +6,14 @@ import weakref
 import numpy as np
 import pytest
 
-from axiomjit import builder
-from axiomjit.dims import dim
-from axiomjit.dtypes import FLOAT
-from axiomjit.evaluate_graph import evaluate_graph
-from axiomjit.graph import Graph, Held, Input, Scalar, base_of, post_order
-from axiomjit.index_maps import identity
-from axiomjit.numpy_shapes import index_node
-from axiomjit.storages import Storage, update, view_map
+from axiomjit.algebra.dims import dim
+from axiomjit.algebra.index_maps import identity
+from axiomjit.base.dtypes import FLOAT
+from axiomjit.graph import builder
+from axiomjit.graph.evaluate_graph import evaluate_graph
+from axiomjit.graph.nodes import Graph, Held, Input, Scalar, base_of, post_order
+from axiomjit.graph.storages import Storage, update, view_map
+from axiomjit.numpy_table.shapes import index_node
 
 START = np.arange(24.0).reshape(4, 6)
 SHAPE = dim(4), dim(6)

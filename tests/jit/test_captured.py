@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.captured import frozen
-from axiomjit.errors import GraphTypeError
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.graph.captured import frozen
 
 X = np.arange(6.0)
 KEPT = {}

@@ -9,7 +9,7 @@ import pytest
 from numpy.exceptions import ComplexWarning
 
 import axiomjit
-from axiomjit.errors import FallbackWarning, UnsupportedError
+from axiomjit.base.errors import FallbackWarning, UnsupportedError
 from tests.jit.test_numpy_agreement import LAYOUTS, arrange, assert_alike, check, pairs
 from tests.runtime.kernels import same_bits
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import GraphValueError, TraceError
-from axiomjit.holders import traced_inside
-from axiomjit.tree import flatten, unflatten
+from axiomjit.base.errors import GraphValueError, TraceError
+from axiomjit.base.tree import flatten, unflatten
+from axiomjit.tracing.holders import traced_inside
 
 X = np.arange(42.0).reshape(6, 7)
 

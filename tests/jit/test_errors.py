@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import (
+from axiomjit.base.errors import (
     CompileError,
     FallbackWarning,
     GraphTypeError,
@@ -17,8 +17,8 @@ from axiomjit.errors import (
     UnsupportedAttributeError,
     UnsupportedError,
 )
-from axiomjit.runtime import compile_source
-from axiomjit.runtime.kernel_cache import KERNELS
+from axiomjit.runtime.compiling import compile_source
+from axiomjit.runtime.compiling.kernel_cache import KERNELS
 
 HERE = Path(__file__).name
 X = np.arange(12.0).reshape(3, 4) + 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import FallbackWarning, TraceError
+from axiomjit.base.errors import FallbackWarning, TraceError
 from tests.graphs import follow
 
 HERE = Path(__file__).name

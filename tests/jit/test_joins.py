@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import GraphValueError, UnsupportedError
+from axiomjit.base.errors import GraphValueError, UnsupportedError
 from tests.jit.test_numpy_agreement import pairs
 
 X, Y = np.arange(12.0).reshape(3, 4), np.arange(8.0).reshape(2, 4) - 3.0

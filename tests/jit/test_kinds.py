@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import FallbackWarning, GraphTypeError, NeedsValuesError, UnsupportedError
+from axiomjit.base.errors import FallbackWarning, GraphTypeError, NeedsValuesError, UnsupportedError
 from tests.graphs import follow
 
 X = np.arange(1.0, 43.0).reshape(6, 7)

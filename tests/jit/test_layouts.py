@@ -7,12 +7,12 @@ import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import axiomjit
-from axiomjit.arguments import plain_array
-from axiomjit.dims import evaluate
-from axiomjit.errors import GraphValueError
-from axiomjit.passes.plan_ir import Launch
-from axiomjit.runtime.compile_source import compile_source
-from axiomjit.runtime.plain import run_plain
+from axiomjit.algebra.dims import evaluate
+from axiomjit.base.errors import GraphValueError
+from axiomjit.driver.arguments import plain_array
+from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.runtime.compiling.compile_source import compile_source
+from axiomjit.runtime.names.plain import run_plain
 from tests.graphs import follow, lowered
 from tests.runtime.kernels import run_compiled
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.errors import AxiomError, FallbackWarning
+from axiomjit.base.errors import AxiomError, FallbackWarning
 from tests.lifetimes import bytes_left_by, left_by
 
 LENGTH = 100_000

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.config import config
-from axiomjit.errors import GraphValueError
+from axiomjit.base.config import config
+from axiomjit.base.errors import GraphValueError
 from axiomjit.passes.pipeline import PASSES
 from tests.structure.sources import ROOT
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import FallbackWarning, NeedsValuesError
+from axiomjit.base.errors import FallbackWarning, NeedsValuesError
 
 X = np.arange(5.0)
 GLOBAL = np.random.default_rng(1)
@@ -99,7 +99,7 @@ DRAWS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::axiomjit.errors.FallbackWarning")  # of functions it calls
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")  # of functions it calls
 @pytest.mark.parametrize("name", DRAWS)
 def test_drawing_is_refused(name):
     function, what = DRAWS[name]
@@ -110,7 +110,7 @@ def test_drawing_is_refused(name):
     assert caught.value.where is None or "test_random.py:" in caught.value.where
 
 
-@pytest.mark.filterwarnings("ignore::axiomjit.errors.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
 @pytest.mark.parametrize("name", [n for n in DRAWS if "seed" not in n])
 def test_in_numpy_the_numbers_are_those_of_numpy(name):
     """The states are put back, so that following draws nothing."""
@@ -184,7 +184,7 @@ axiomjit.config.disable = True
 def refused(function):
     try:
         axiomjit.jit(function, strict=True)(np.ones(5))
-    except axiomjit.errors.NeedsValuesError as error:
+    except axiomjit.base.errors.NeedsValuesError as error:
         return "global generator" in str(error)
     return False
 sys.modules.pop("random", None)

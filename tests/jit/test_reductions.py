@@ -156,5 +156,5 @@ def test_wrong_options_raise_what_numpy_raises(name):
     ],
 )
 def test_what_is_not_compiled_is_refused_by_name(function, option):
-    with pytest.raises(axiomjit.errors.UnsupportedError, match=f"the option {option} of"):
+    with pytest.raises(axiomjit.base.errors.UnsupportedError, match=f"the option {option} of"):
         axiomjit.jit(function)(X)

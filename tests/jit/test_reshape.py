@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.dims import dim, symbol
-from axiomjit.numpy_reshape import exact_quotient
+from axiomjit.algebra.dims import dim, symbol
+from axiomjit.numpy_table.reshape import exact_quotient
 from tests.jit.test_numpy_agreement import assert_alike, pairs
 from tests.jit.test_shape_functions import LAYOUTS, assert_views_alike
 
@@ -123,7 +123,7 @@ def test_other_orders_are_refused_by_name(function):
     x = LAYOUTS["C"]()
     shape = {"shape": -1} if function is np.reshape else {}
     name = function.__name__
-    with pytest.raises(axiomjit.errors.UnsupportedError, match=f"order of {name}"):
+    with pytest.raises(axiomjit.base.errors.UnsupportedError, match=f"order of {name}"):
         axiomjit.jit(
             lambda x: (
                 getattr(x, name)(order="F")

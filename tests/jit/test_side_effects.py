@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import FallbackWarning, NeedsValuesError
+from axiomjit.base.errors import FallbackWarning, NeedsValuesError
 
 X = np.arange(5.0)
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.arguments import plain_array
-from axiomjit.errors import (
+from axiomjit.base.errors import (
     AxiomError,
     FallbackWarning,
     GraphTypeError,
     TraceError,
     UnsupportedError,
 )
+from axiomjit.driver.arguments import plain_array
 from tests.jit.test_numpy_agreement import assert_alike
 
 X = np.arange(42.0).reshape(6, 7)

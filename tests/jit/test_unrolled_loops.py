@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.errors import UnrolledLoopWarning
-from axiomjit.owners import MANY
+from axiomjit.base.errors import UnrolledLoopWarning
+from axiomjit.base.owners import MANY
 from tests.graphs import follow
 
 HERE = Path(__file__).name

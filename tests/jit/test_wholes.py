@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import axiomjit
-from axiomjit.dtypes import DTYPES
-from axiomjit.errors import GraphTypeError, PositionError, UnsupportedError
+from axiomjit.base.dtypes import DTYPES
+from axiomjit.base.errors import GraphTypeError, PositionError, UnsupportedError
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case
 from tests.runtime.kernels import same_bits
 

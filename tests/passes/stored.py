@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from axiomjit.axes import make_axis
-from axiomjit.axis_reductions import sum as total
-from axiomjit.axis_state import assign, sequential, variable
-from axiomjit.dense_layout import Layout, row_major_strides
-from axiomjit.tensors import Tensor, placeholder
+from axiomjit.axis.axes import make_axis
+from axiomjit.axis.reductions import sum as total
+from axiomjit.axis.state import assign, sequential, variable
+from axiomjit.axis.tensors import Tensor, placeholder
+from axiomjit.views.dense_layout import Layout, row_major_strides
 from tests.graphs import Case, stored
 from tests.passes.examples import numbers
 

@@ -6,15 +6,15 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.config import config
-from axiomjit.dims import dim
-from axiomjit.errors import VerifyError
-from axiomjit.graph import Op, rewrite
-from axiomjit.index_maps import affine, identity
+from axiomjit.algebra.dims import dim
+from axiomjit.algebra.index_maps import affine, identity
+from axiomjit.base.config import config
+from axiomjit.base.errors import VerifyError
+from axiomjit.graph.nodes import Op, rewrite
+from axiomjit.graph.primitives import COPY, SAVE, SUM
 from axiomjit.passes import pipeline
-from axiomjit.passes.loop_ir import For, Index, Load, Nest, Store, rewrite_body
-from axiomjit.passes.plan_ir import Launch
-from axiomjit.primitives import COPY, SAVE, SUM
+from axiomjit.passes.ir.loop_ir import For, Index, Load, Nest, Store, rewrite_body
+from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.stored import given, swapped

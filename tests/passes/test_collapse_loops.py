@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.collapse_loops import collapse_loops
-from axiomjit.passes.loop_ir import For, statements
+from axiomjit.passes.ir.loop_ir import For, statements
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from axiomjit import erf
-from axiomjit.bench.recipe_times import PLACE, counted, text
-from axiomjit.operation_times import DIVISION, operation_time
-from axiomjit.passes.estimate_time import PORTS, estimate_time
-from axiomjit.passes.loop_ir import For, Let, walk
-from axiomjit.target import target
+from axiomjit.base.target import target
+from axiomjit.bench.elementary.recipe_times import PLACE, counted, text
+from axiomjit.passes.costs.estimate_time import PORTS, estimate_time
+from axiomjit.passes.costs.operation_times import DIVISION, operation_time
+from axiomjit.passes.ir.loop_ir import For, Let, walk
 from tests.graphs import follow, lower_until
 from tests.runtime.kernels import buffers, compiled
 from tests.runtime.test_kernel_library import vector_loops

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.fuse_loops import fuse_loops
-from axiomjit.passes.loop_ir import Load, Nest, statements
+from axiomjit.passes.ir.loop_ir import Load, Nest, statements
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 

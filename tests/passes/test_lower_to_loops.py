@@ -2,7 +2,7 @@
 
 import pytest
 
-from axiomjit.passes.loop_ir import Let, LibraryCall, statements
+from axiomjit.passes.ir.loop_ir import Let, LibraryCall, statements
 from axiomjit.passes.lower_to_loops import lower_to_loops
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers

@@ -2,8 +2,8 @@
 
 import pytest
 
+from axiomjit.passes.ir.plan_ir import Allocate, Launch, Release
 from axiomjit.passes.make_plan import make_plan
-from axiomjit.passes.plan_ir import Allocate, Launch, Release
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
 

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from axiomjit.passes.plan_ir import Launch
-from axiomjit.primitives import PRIMITIVES
-from axiomjit.runtime.compile_source import compile_source
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.runtime.compiling.compile_source import compile_source
 from tests.graphs import follow, lowered, plain_division
 from tests.passes.examples import NAMES, example
 from tests.passes.stored import MAKERS

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from axiomjit.passes.plan_ir import Launch
-from axiomjit.runtime.plain import plain_names
+from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.runtime.names.plain import plain_names
 from tests.graphs import follow, lowered, small_forms
 from tests.passes.examples import NAMES, example, l2, mapped, numbers
 

@@ -5,9 +5,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.graph import Op, post_order
-from axiomjit.passes.print_loops import print_loops
-from axiomjit.passes.print_views import print_views
+from axiomjit.graph.nodes import Op, post_order
+from axiomjit.passes.ir.print_loops import print_loops
+from axiomjit.passes.ir.print_views import print_views
 from axiomjit.passes.save_versions import save_versions
 from tests.graphs import (
     CONTEXT,

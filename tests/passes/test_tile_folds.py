@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.loop_ir import Fold, For, statements
+from axiomjit.passes.ir.loop_ir import Fold, For, statements
 from axiomjit.passes.tile_folds import tile_folds
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from axiomjit.dims import dim
-from axiomjit.dtypes import BOOL, FLOAT, SINGLE
-from axiomjit.errors import VerifyError
-from axiomjit.graph import Graph, Input, Op, Scalar, Update
-from axiomjit.index_maps import fixed, identity, iterator
-from axiomjit.library_rows import MATRIX_PRODUCT, SORT, TAKE
-from axiomjit.passes.loop_ir import (
+from axiomjit.algebra.dims import dim
+from axiomjit.algebra.index_maps import fixed, identity, iterator
+from axiomjit.base.dtypes import BOOL, FLOAT, SINGLE
+from axiomjit.base.errors import VerifyError
+from axiomjit.base.records import Record
+from axiomjit.graph.library_operations import MATRIX_PRODUCT, SORT, TAKE
+from axiomjit.graph.nodes import Graph, Input, Op, Scalar, Update
+from axiomjit.graph.primitives import ACCUMULATORS, COPY, JOIN, PRIMITIVES, UPDATE, VIEW, WHERE
+from axiomjit.graph.verify_graph import verify_graph
+from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Block,
     Drain,
@@ -27,13 +30,18 @@ from axiomjit.passes.loop_ir import (
     Take,
     cell,
 )
-from axiomjit.passes.verify_loops import verify_loops
-from axiomjit.passes.verify_views import verify_views
-from axiomjit.passes.view_ir import Definition, Library, Number, Storage, Value, View, ViewProgram
-from axiomjit.primitives import ACCUMULATORS, COPY, JOIN, PRIMITIVES, UPDATE, VIEW, WHERE
-from axiomjit.records import Record
-from axiomjit.verify_graph import verify_graph
-from axiomjit.view_descriptions import SimpleTensorViewDescription
+from axiomjit.passes.ir.verify_loops import verify_loops
+from axiomjit.passes.ir.verify_views import verify_views
+from axiomjit.passes.ir.view_ir import (
+    Definition,
+    Library,
+    Number,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
+from axiomjit.views.descriptions import SimpleTensorViewDescription
 
 SIX = (dim(6),)
 ONE = (dim(1),)

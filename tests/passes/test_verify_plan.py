@@ -2,12 +2,12 @@
 
 import pytest
 
-from axiomjit.dims import dim
-from axiomjit.dtypes import FLOAT
-from axiomjit.errors import VerifyError
-from axiomjit.library_rows import SORT
-from axiomjit.passes.kernel_ir import Kernel, Parameter
-from axiomjit.passes.plan_ir import (
+from axiomjit.algebra.dims import dim
+from axiomjit.base.dtypes import FLOAT
+from axiomjit.base.errors import VerifyError
+from axiomjit.graph.library_operations import SORT
+from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
+from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
     Call,
@@ -18,7 +18,7 @@ from axiomjit.passes.plan_ir import (
     Window,
     WriteBack,
 )
-from axiomjit.passes.verify_plan import verify_plan
+from axiomjit.passes.ir.verify_plan import verify_plan
 from tests.graphs import lowered
 from tests.passes.examples import example
 

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from axiomjit.axes import make_axis
-from axiomjit.axis_functions import axes_with_order, cast_axes
-from axiomjit.axis_reductions import sum as total
-from axiomjit.axis_state import assign, materialize, sequential, variable
-from axiomjit.dense_layout import Layout, row_major_strides
-from axiomjit.tensors import constant
+from axiomjit.axis.axes import make_axis
+from axiomjit.axis.functions import axes_with_order, cast_axes
+from axiomjit.axis.reductions import sum as total
+from axiomjit.axis.state import assign, materialize, sequential, variable
+from axiomjit.axis.tensors import constant
+from axiomjit.views.dense_layout import Layout, row_major_strides
 from tests.graphs import evaluated, lowered, run_plain_case, small_forms, stored
 from tests.passes.examples import numbers
 from tests.passes.stored import assert_same

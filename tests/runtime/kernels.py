@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from axiomjit.passes.kernel_ir import Traits
-from axiomjit.runtime.compile_source import compile_source
+from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.vector_math.functions import RECIPES
 
 

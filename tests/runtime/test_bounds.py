@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.config import config
-from axiomjit.counters import stats
-from axiomjit.dims import dim
-from axiomjit.errors import BoundsError
-from axiomjit.passes.kernel_ir import Kernel
-from axiomjit.passes.plan_ir import Allocate, Buffer, Plan, Window
-from axiomjit.runtime import execute
-from axiomjit.runtime.execute import BoundPlan
-from axiomjit.runtime.kernel_cache import KERNELS
-from axiomjit.runtime.memory import bounds, poison
-from axiomjit.runtime.plain import DTYPES, run_plain
+from axiomjit.algebra.dims import dim
+from axiomjit.base.config import config
+from axiomjit.base.counters import stats
+from axiomjit.base.errors import BoundsError
+from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
+from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.launching import execute
+from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.names.plain import DTYPES, run_plain
+from axiomjit.runtime.pool.memory import bounds, poison
 from tests.graphs import run_plan_plain
 from tests.planted import COPY, copying, planted
 

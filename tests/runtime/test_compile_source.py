@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import pytest
 
-from axiomjit.errors import CompileError
-from axiomjit.runtime.compile_source import compile_source
-from axiomjit.runtime.plain import run_plain
+from axiomjit.base.errors import CompileError
+from axiomjit.runtime.compiling.compile_source import compile_source
+from axiomjit.runtime.names.plain import run_plain
 from tests.runtime.kernels import (
     FOLD,
     LENGTH,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from axiomjit.bench.ulps import ulps
-from axiomjit.runtime.plain import run_plain
+from axiomjit.bench.elementary.ulps import ulps
+from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
 from tests.runtime.kernels import buffers, compiled, near, run_compiled, same_bits
 

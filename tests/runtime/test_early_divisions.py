@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.config import config
-from axiomjit.runtime.early_divisions import USERS, start_early
-from axiomjit.target import target
+from axiomjit.base.config import config
+from axiomjit.base.target import target
+from axiomjit.runtime.llvm.early_divisions import USERS, start_early
 from tests.runtime.kernels import LENGTH, buffers, compiled, run_compiled
 from tests.structure.sources import ROOT
 

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from axiomjit.dims import Symbol, dim, symbol
-from axiomjit.library_rows import MATRIX_PRODUCT
-from axiomjit.passes.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
-from axiomjit.runtime.execute import BoundPlan
+from axiomjit.algebra.dims import Symbol, dim, symbol
+from axiomjit.graph.library_operations import MATRIX_PRODUCT
+from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
+from axiomjit.runtime.launching.execute import BoundPlan
 
 F8 = np.dtype("f8")
 N, M = symbol("n"), symbol("m")

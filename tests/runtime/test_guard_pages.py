@@ -46,7 +46,7 @@ def test_guarded_arrays_lie_at_the_page(name, side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_what_the_executor_allocates_lies_at_the_page(side):
-    from axiomjit.runtime import memory
+    from axiomjit.runtime.pool import memory
 
     with guard_pages(side):
         array = memory.allocate((3, 5), np.dtype("f4"))

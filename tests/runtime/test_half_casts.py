@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from axiomjit.runtime.compile_source import compile_source
-from axiomjit.runtime.plain import cast_name
-from axiomjit.target import target
+from axiomjit.base.dtypes import cast_name
+from axiomjit.base.target import target
+from axiomjit.runtime.compiling.compile_source import compile_source
 from tests.graphs import target_with
 from tests.runtime.kernels import buffers, run_compiled, same_bits
 

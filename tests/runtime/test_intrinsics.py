@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from axiomjit.dtypes import CODES, DTYPES, cast_name, resolve
-from axiomjit.primitives import PRIMITIVES
-from axiomjit.runtime.plain import run_plain
+from axiomjit.base.dtypes import CODES, DTYPES, cast_name, resolve
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.runtime.names.plain import run_plain
 from tests.runtime.kernels import (
     LENGTH,
     Parameter,

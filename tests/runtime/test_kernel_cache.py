@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from axiomjit.counters import stats
-from axiomjit.errors import CompileError
-from axiomjit.passes.kernel_ir import Kernel
-from axiomjit.runtime.kernel_cache import KernelCache
+from axiomjit.base.counters import stats
+from axiomjit.base.errors import CompileError
+from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.runtime.compiling.kernel_cache import KernelCache
 
 
 def kernel(key):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.passes.plan_ir import Launch
-from axiomjit.runtime import kernel_library
-from axiomjit.target import target
+from axiomjit.base.target import target
+from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.runtime.compiling import kernel_library
 from tests.graphs import lowered, small_forms
 from tests.passes.examples import NAMES, example
 from tests.runtime.kernels import LENGTH, buffers, compiled, run_compiled, traits_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from axiomjit.bench.ulps import ulps
+from axiomjit.bench.elementary.ulps import ulps
 from axiomjit.runtime.vector_math import turns
 from axiomjit.runtime.vector_math.circular import REACH
 from axiomjit.runtime.vector_math.plain import NAMES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.runtime import memory
+from axiomjit.runtime.pool import memory
 
 BASE = np.arange(24.0).reshape(4, 6)
 FROZEN = np.arange(5)

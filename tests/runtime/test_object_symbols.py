@@ -8,12 +8,12 @@ from llvmlite import binding, ir
 from numba.core.compiler_lock import global_compiler_lock
 
 import axiomjit
-from axiomjit.errors import CompileError
-from axiomjit.runtime import half_casts
-from axiomjit.runtime.emission import call_library
-from axiomjit.runtime.object_symbols import undefined_symbols
-from axiomjit.runtime.target_code import PROVIDED, target_context
-from axiomjit.target import target
+from axiomjit.base.errors import CompileError
+from axiomjit.base.target import target
+from axiomjit.runtime.emission import half_casts
+from axiomjit.runtime.emission.emitters import call_library
+from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+from axiomjit.runtime.llvm.target_code import PROVIDED, target_context
 
 MODULE = """
 @where = external global i64

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from axiomjit.runtime.plain import CASTS, PlainBuffer, load, plain_words, run_plain, store, tile
+from axiomjit.runtime.names.plain import (
+    CASTS,
+    PlainBuffer,
+    load,
+    plain_words,
+    run_plain,
+    store,
+    tile,
+)
 from tests.runtime.kernels import FOLD, LENGTH, Parameter, buffers
 
 BASE = np.arange(60.0).reshape(3, 4, 5)

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from axiomjit.runtime.plain import run_plain
-from axiomjit.runtime.prefetching import AHEAD_BYTES
-from axiomjit.target import target
+from axiomjit.base.target import target
+from axiomjit.runtime.names.plain import run_plain
+from axiomjit.runtime.names.prefetching import AHEAD_BYTES
 from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
 
 

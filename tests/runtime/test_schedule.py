@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from axiomjit.runtime.schedule import (
+from axiomjit.runtime.launching.schedule import (
     available_threads,
     chunk_edges,
     granted,

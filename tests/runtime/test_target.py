@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from axiomjit import target as targets
-from axiomjit.config import config
-from axiomjit.errors import GraphValueError
-from axiomjit.target import CPUS, LEVELS, NAMES, UNUSED, find_target
+from axiomjit.base import target as targets
+from axiomjit.base.config import config
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.target import CPUS, LEVELS, NAMES, UNUSED, find_target
 from tests import target_runs
 from tests.structure.sources import ROOT
 
@@ -54,7 +54,7 @@ def python(script, **environment):
 
 RUN = """
 import numpy as np, axiomjit
-from axiomjit.target import target
+from axiomjit.base.target import target
 f = axiomjit.jit(lambda x: np.exp(np.log1p(x) * 3) // 2 + x.sum())
 x = np.arange(1.0, 40.0)
 print(f(x).sum() == (np.exp(np.log1p(x) * 3) // 2 + x.sum()).sum())
@@ -215,7 +215,7 @@ def test_native_that_is_nothing_is_refused(environment, seen, monkeypatch):
 def test_a_target_is_fixed_by_the_first_use():
     script = """
 import numpy as np, axiomjit
-from axiomjit.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError
 axiomjit.config.target = "x86-64-v2"
 axiomjit.config.target = "x86-64"
 f = axiomjit.jit(lambda x: x + 1)
@@ -258,7 +258,7 @@ def test_no_cpu_is_asked_but_the_target():
         for path in (ROOT / folder).glob("**/*.py")
         if re.search(r"\.get_host_cpu|target_context\.codegen", path.read_text("utf-8"))
     ]
-    assert sorted(set(found)) == ["axiomjit/cli.py", "axiomjit/target.py"]
+    assert sorted(set(found)) == ["axiomjit/cli/main.py", "axiomjit/base/target.py"]
 
 
 def test_names_of_cpus_are_llvms():

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from axiomjit.runtime.plain import run_plain
+from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
 from axiomjit.runtime.vector_math.functions import RECIPES
 from axiomjit.runtime.vector_math.intrinsics import INLINED

@@ -9,10 +9,10 @@ import pytest
 from mpmath import erfc, exp, log, mpf, pi, workprec
 
 import axiomjit
-from axiomjit.bench.accuracy import measure
-from axiomjit.bench.accuracy_cases import CASES, samples
-from axiomjit.bench.coefficients import MODULES, table
-from axiomjit.errors import GraphTypeError
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.bench.elementary.accuracy import measure
+from axiomjit.bench.elementary.accuracy_cases import CASES, samples
+from axiomjit.bench.elementary.coefficients import MODULES, table
 from axiomjit.runtime.vector_math import complement, constants
 from axiomjit.runtime.vector_math.exact import Exact, fma_of_integers
 from axiomjit.runtime.vector_math.functions import RECIPES

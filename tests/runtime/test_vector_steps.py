@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from axiomjit.runtime import compile_source as compiler
-from axiomjit.runtime.value_intrinsics import make_binary, make_unary
+from axiomjit.runtime.compiling import compile_source as compiler
+from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.vector_math.exact import Exact
 from axiomjit.runtime.vector_math.exponential import exp, exp2
 from axiomjit.runtime.vector_math.intrinsics import emitter

@@ -7,10 +7,10 @@ import pytest
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
-from axiomjit.runtime.target_code import target_context
+from axiomjit.base.target import target
+from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.vector_math.emitted import FLOATS, Emitted, of_lanes
 from axiomjit.runtime.vector_math.exact import Exact
-from axiomjit.target import target
 from tests.graphs import target_with
 from tests.runtime.kernels import same_bits
 

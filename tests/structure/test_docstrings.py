@@ -34,7 +34,7 @@ def documented() -> dict[str, object]:
     """Every public name, and every public attribute of public classes, by its name."""
     owners = {name: getattr(axiomjit, name) for name in axiomjit.__all__}
     owners["jitted function"] = type(axiomjit.jit(np.sqrt))
-    for module in (axiomjit.descriptions, axiomjit.errors, axiomjit.transformers):
+    for module in (axiomjit.descriptions, axiomjit.base.errors, axiomjit.transformers):
         own = {n: v for n, v in vars(module).items() if inspect.isclass(v) or inspect.isfunction(v)}
         ours = {n for n, v in own.items() if v.__module__.startswith("axiomjit") and n[0] != "_"}
         owners |= {name: own[name] for name in sorted(ours)}

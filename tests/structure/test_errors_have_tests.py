@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from axiomjit import errors
+from axiomjit.base import errors
 from tests.structure.sources import read_sources
 
 CHECKS = ("pytest.raises", "pytest.warns")

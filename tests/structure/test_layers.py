@@ -1,7 +1,8 @@
-"""Imports point one way: graph layer <- {doors, passes} <- runtime <- driver; no cycles at all."""
+"""Folders are layers: a package imports what its docstring names, all of it before it."""
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 
@@ -9,120 +10,109 @@ import pytest
 
 from tests.structure.sources import FOLDERS, ROOT, read_sources
 
-GRAPH = {
-    *(
-        "_links",
-        "records",
-        "config",
-        "errors",
-        "counters",
-        *("dims", "number_kinds"),
-        "dtypes",
-        "primitives",
-        "library_rows",
-        "operation_times",
-        "recipe_times",
-        "target",
-    ),
-    *("index_maps", "graph", "seen", "print_graph", "verify_graph", "evaluate_graph", "origins"),
-    *("execution", "axis", "axis_names", "axis_tags", "axes", "promotion", "builder", "tree"),
-    "containers",
-    *("dense_layout", "view_descriptions", "complex_views", "descriptions"),
-    *("stored_reads", "storages", "effects"),
-    *("ranges", "quotients"),
-    *("captured", "error_states"),
-}
-DRIVER = {
-    *(
-        "jit",
-        "lowered",
-        "live",
-        "explain",
-        "driver",
-        "demo",
-        "datafile",
-        "measure",
-        "cli",
-        "__main__",
-    ),
-    "commands",
-}
-
-# What each layer may import: layers, and modules by name. The driver may import everything.
-MAY_IMPORT = {
-    "graph": {"graph"},
-    "doors": {"graph", "doors"},
-    "passes": {"graph", "passes"},
-    "runtime": {
-        *("runtime", "axiomjit.records", "axiomjit.config", "axiomjit.errors"),
-        *("axiomjit.counters", "axiomjit.dims", "axiomjit.target"),
-        *("axiomjit.passes.kernel_ir", "axiomjit.passes.plan_ir"),
-    },
-    "bench": {
-        *("bench", "axiomjit", "axiomjit.records", "axiomjit.errors", "axiomjit.tree"),
-        *("axiomjit.commands", "axiomjit.runtime.schedule", "axiomjit.runtime.compile_source"),
-        "axiomjit.operation_times",
-        "axiomjit.passes.kernel_ir",
-        "axiomjit.runtime.vector_math.arithmetic",
-        "axiomjit.runtime.vector_math.complement",
-        "axiomjit.runtime.vector_math.exact",
-        "axiomjit.runtime.vector_math.functions",
-        "axiomjit.runtime.vector_math.pieces",
-    },
-}
-BARRED = {("passes", f"axiomjit.{door}") for door in ("builder", "axes", "descriptions")}
+# A package may import those before it. Seats of packages to come are named, so that their place
+# is settled; `numpy` is the drop-in.
+ORDER = (
+    *("base", "algebra", "views", "graph", "numpy_table"),
+    *("axis", "frontends", "frontends.neon", "tracing"),
+    *("accumulate", "notation", "gradients", "numpy", "scale"),
+    *("passes.ir", "passes.costs", "passes"),
+    *("runtime.pool", "runtime.llvm", "runtime.emission", "runtime.vector_math"),
+    *("runtime.names", "runtime.compiling", "runtime.launching", "runtime"),
+    *("show", "driver", "bench.suite", "bench.report", "bench.elementary", "bench", "cli"),
+)
+DOORS = {"axis", "tracing", "accumulate", "notation", "gradients", "numpy", "scale"}
+# Modules of the root: what users import, and what starts the package.
+ROOT_NAME = "axiomjit"
+ROOT_MODULES = {ROOT_NAME, "__main__", "_links"}
+CLAUSE = re.compile(r"May\s+import\s(.*)", re.DOTALL)
 
 
-def layer(module: str) -> str:
-    """The layer that a module of the project belongs to."""
-    first, *rest = module.split(".")[1:] or ["__main__"]
-    if first in ("passes", "runtime", "bench"):
-        return first
-    if not rest and first in GRAPH:
-        return "graph"
-    return "driver" if not rest and first in DRIVER else "doors"
+class Module:
+    """One source file: its dotted name below axiomjit, its package, and its text."""
+
+    def __init__(self, path: str, source: str) -> None:
+        parts = path.removesuffix(".py").removeprefix("axiomjit/").split("/")
+        self.package = ".".join(parts[:-1])
+        self.name = ".".join(parts).removesuffix(".__init__").replace("__init__", ROOT_NAME)
+        self.tree = ast.parse(source)
 
 
-def imports(source: str, modules: set[str]) -> set[tuple[str, str]]:
-    """Pairs (module named in the statement, module it reaches), late imports included."""
+def modules_of(sources: dict[str, str]) -> dict[str, Module]:
+    """The modules of a tree, by dotted name below axiomjit."""
+    found = [Module(path, source) for path, source in sources.items()]
+    return {module.name: module for module in found}
+
+
+def imports(module: Module, names: set[str]) -> set[str]:
+    """Dotted names of what a module imports of ours, late imports included."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
-            found |= {(alias.name, alias.name) for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            for alias in node.names:
-                leaf = f"{base}.{alias.name}"
-                found.add((base, leaf if leaf in modules else base))
+            leaves = {f"{base}.{alias.name}" for alias in node.names}
+            known = {leaf for leaf in leaves if leaf.removeprefix("axiomjit.") in names}
+            found |= known or {base}
+    return {name for name in found if name.split(".")[0] in ("", "axiomjit", *FOLDERS)}
+
+
+def allowed(module: Module) -> list[str] | None:
+    """The packages that the docstring of a package names, None where it has no such sentence."""
+    text = ast.get_docstring(module.tree) or ""
+    clause = CLAUSE.search(text)
+    return None if clause is None else re.findall(r"`([\w.]+)`", clause[1])
+
+
+def package_faults(name: str, module: Module | None) -> list[str]:
+    """What is wrong with a package itself."""
+    if name not in ORDER:
+        return [f"{name}: not in the order of packages"]
+    named = None if module is None else allowed(module)
+    if named is None:
+        return [f"{name}: its docstring does not say what it may import: `May import ...`"]
+    place = ORDER.index(name)
+    found = [f"{name}: names {p}, which is no package" for p in named if p not in ORDER]
+    later = [p for p in named if p in ORDER and ORDER.index(p) >= place]
+    found += [f"{name}: names {p}, which comes after it" for p in later]
+    if name in DOORS:
+        found += [f"{name}: names {p}, another door" for p in named if p in DOORS]
     return found
 
 
-def complaint(module: str, named: str, target: str) -> str | None:
-    """Why `module` may not import `target` in a statement that names `named`, if so."""
-    own, first = layer(module), named.split(".")[0]
-    if first == "":
-        return f"{module}: relative import of {named}; write it in full"
-    if first in ("passes", "runtime", "bench"):
-        return f"{module}: imports {named}; write axiomjit.{named}"
-    if first != "axiomjit" or own == "driver":
-        return None
-    if own in ("passes", "runtime") and named == "axiomjit":
-        return f"{module}: imports from axiomjit itself; import the leaf module"
-    if own == "bench" and named == "axiomjit":
-        return None
-    known = {layer(target), target} & MAY_IMPORT[own]
-    if not known or (own, target) in BARRED:
-        return f"{module} ({own}) may not import {target} ({layer(target)})"
-    return None
+def import_faults(module: Module, modules: dict[str, Module]) -> list[str]:
+    """Imports of a module that its package does not allow."""
+    found = []
+    may = set(allowed(modules[module.package]) or ()) | {module.package}
+    for target in sorted(imports(module, set(modules))):
+        inner = target.removeprefix("axiomjit.")
+        if not target.startswith("axiomjit"):
+            found.append(f"{module.name}: imports {target}; write axiomjit. in front, in full")
+        elif target == "axiomjit":
+            if module.package.split(".")[0] not in ("bench", "cli"):
+                found.append(f"{module.name}: imports from axiomjit itself; import the module")
+        elif inner not in modules:
+            found.append(f"{module.name}: imports {target}, which is no module")
+        elif modules[inner].package not in may:
+            found.append(f"{module.name}: may not import {inner}; see {module.package}/__init__.py")
+    return found
 
 
-def violations(tree: dict[str, str]) -> list[str]:
-    """What is wrong with the imports of a tree: module name -> source."""
-    found, edges = [], {}
-    for module, source in sorted(tree.items()):
-        pairs = sorted(imports(source, set(tree)))
-        found += filter(None, (complaint(module, named, target) for named, target in pairs))
-        edges[module] = {target for _, target in pairs if target in tree}
+def violations(sources: dict[str, str]) -> list[str]:
+    """What is wrong with the packages and the imports of a tree: path -> source."""
+    modules = modules_of(sources)
+    packages = sorted({m.package for m in modules.values() if m.package})
+    found = [line for name in packages for line in package_faults(name, modules.get(name))]
+    if found:
+        return found
+    for module in modules.values():
+        if module.package:
+            found += import_faults(module, modules)
+        elif module.name not in ROOT_MODULES and not is_shim(module):
+            found.append(f"{module.name}: a module of the root that is more than its imports")
+    targets = {name: imports(module, set(modules)) for name, module in modules.items()}
+    edges = {name: {t.removeprefix("axiomjit.") for t in ts} for name, ts in targets.items()}
     try:
         graphlib.TopologicalSorter(edges).prepare()
     except graphlib.CycleError as error:
@@ -130,28 +120,45 @@ def violations(tree: dict[str, str]) -> list[str]:
     return found
 
 
+def is_shim(module: Module) -> bool:
+    """Whether a module only gives public names of another one: docstring, imports, `__all__`."""
+    kinds = (ast.ImportFrom, ast.Assign, ast.Expr)
+    assigned = [n.targets[0].id for n in module.tree.body if isinstance(n, ast.Assign)]
+    return assigned == ["__all__"] and all(isinstance(n, kinds) for n in module.tree.body)
+
+
 def test_the_tree_follows_the_layers():
-    tree = {}
-    for path, source in read_sources(*FOLDERS).items():
-        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        tree[module if module.startswith("axiomjit") else f"axiomjit.{module}"] = source
-    assert violations(tree) == []
+    assert violations(read_sources(*FOLDERS)) == []
 
 
+def test_packages_are_in_the_distribution():
+    import tomllib
+
+    sources = read_sources(*FOLDERS)
+    packages = {m.package for m in modules_of(sources).values() if m.package}
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = tomllib.loads(text)["tool"]["setuptools"]["packages"]
+    assert sorted(listed) == ["axiomjit", *sorted(f"axiomjit.{name}" for name in packages)]
+
+
+BASE = '"""Records. May import nothing."""'
 RIGHT = {
-    "axiomjit": "from axiomjit.jit import jit",
-    "axiomjit.jit": "from axiomjit.passes import pipeline\nimport numpy, axiomjit.runtime.run",
-    "axiomjit.cli": "import axiomjit\nimport axiomjit.bench.cases",
-    "axiomjit.errors": "",
-    "axiomjit.graph": "from axiomjit.errors import AxiomError",
-    "axiomjit.builder": "from axiomjit import graph",
-    "axiomjit.axes": "",
-    "axiomjit.trace": "from axiomjit.builder import Builder",
-    "axiomjit.numpy.graph": "from axiomjit.trace import trace",
-    "axiomjit.passes.kernel_ir": "",
-    "axiomjit.passes.pipeline": "import axiomjit.graph\nfrom axiomjit.passes import kernel_ir",
-    "axiomjit.runtime.run": "from axiomjit.passes.kernel_ir import K\nimport axiomjit.errors",
-    "axiomjit.bench.cases": "import axiomjit\nfrom axiomjit import jit, numpy",
+    "axiomjit/__init__.py": "from axiomjit.driver.jit import jit",
+    "axiomjit/transformers.py": '"""Shim."""\nfrom axiomjit.axis.axes import Axes\n__all__ = []',
+    "axiomjit/base/__init__.py": BASE,
+    "axiomjit/base/errors.py": "import os",
+    "axiomjit/graph/__init__.py": '"""Nodes. May import `base`."""',
+    "axiomjit/graph/nodes.py": "from axiomjit.base.errors import AxiomError",
+    "axiomjit/axis/__init__.py": '"""Axes. May import `graph`\nand `base`."""',
+    "axiomjit/axis/axes.py": "from axiomjit.graph import nodes",
+    "axiomjit/tracing/__init__.py": '"""Traces. May import `graph`."""',
+    "axiomjit/tracing/trace.py": "",
+    "axiomjit/driver/__init__.py": '"""All. May import `base`, `graph`, `axis`, `passes`."""',
+    "axiomjit/driver/jit.py": "def f():\n    import axiomjit.passes.pipeline",
+    "passes/__init__.py": '"""Verbs. May import `graph`."""',
+    "passes/pipeline.py": "import axiomjit.graph.nodes",
+    "bench/__init__.py": '"""Cases. May import nothing."""',
+    "bench/cases.py": "import axiomjit",
 }
 
 
@@ -160,43 +167,31 @@ def test_a_right_tree_is_left_alone():
 
 
 WRONG = [
-    ("axiomjit.graph", "from axiomjit.trace import trace", "(graph) may not import axiomjit.trace"),
-    ("axiomjit.graph", "import axiomjit.passes.kernel_ir", "may not import axiomjit.passes.ker"),
-    ("axiomjit.trace", "import axiomjit.passes.kernel_ir", "(doors) may not import axiomjit.pa"),
-    ("axiomjit.trace", "import axiomjit.runtime.run", "(doors) may not import axiomjit.runtime"),
-    ("axiomjit.trace", "def f():\n    import axiomjit.jit", "(doors) may not import axiomjit.jit"),
-    ("axiomjit.trace", "import axiomjit as aj", "(doors) may not import axiomjit (driver)"),
-    ("axiomjit.trace", "from axiomjit import jit", "(doors) may not import axiomjit.jit"),
-    ("axiomjit.trace", "if TYPE_CHECKING:\n    import axiomjit.jit", "may not import axiomjit.jit"),
-    ("axiomjit.numpy.graph", "import axiomjit.runtime.run", "(doors) may not import"),
-    ("axiomjit.axes", "import axiomjit.numpy.graph", "(graph) may not import axiomjit.numpy.graph"),
-    ("axiomjit.passes.pipeline", "import axiomjit.runtime.run", "(passes) may not import"),
-    ("axiomjit.passes.pipeline", "import axiomjit.trace", "(passes) may not import axiomjit.trace"),
-    ("axiomjit.passes.pipeline", "import axiomjit.axes", "(passes) may not import axiomjit.axes"),
-    ("axiomjit.passes.pipeline", "import axiomjit.builder", "may not import axiomjit.builder"),
-    ("axiomjit.passes.pipeline", "from axiomjit import graph", "import the leaf module"),
-    ("axiomjit.passes.pipeline", "from . import kernel_ir", "relative import"),
-    ("axiomjit.passes.pipeline", "from .kernel_ir import K", "relative import"),
-    (
-        "axiomjit.passes.pipeline",
-        "from passes.kernel_ir import K",
-        "write axiomjit.passes.kernel_ir",
-    ),
-    ("axiomjit.jit", "import runtime.run", "write axiomjit.runtime.run"),
-    ("axiomjit.runtime.run", "import axiomjit.graph", "(runtime) may not import axiomjit.graph"),
-    ("axiomjit.runtime.run", "import axiomjit.passes.pipeline", "(runtime) may not import"),
-    ("axiomjit.runtime.run", "from axiomjit import errors", "import the leaf module"),
-    ("axiomjit.bench.cases", "import axiomjit.graph", "(bench) may not import axiomjit.graph"),
-    ("axiomjit.errors", "import axiomjit.graph", "import cycle: "),
-    ("axiomjit.passes.kernel_ir", "import axiomjit.passes.pipeline", "import cycle: "),
-    ("axiomjit.jit", "def f():\n    import axiomjit", "import cycle: "),
+    ("axiomjit/graph/nodes.py", "import axiomjit.axis.axes", "graph.nodes: may not import axis"),
+    ("axiomjit/axis/axes.py", "import axiomjit.tracing.trace", "may not import tracing"),
+    ("axiomjit/axis/axes.py", "def f():\n    import axiomjit.passes.pipeline", "may not import"),
+    ("axiomjit/axis/axes.py", "if TYPE_CHECKING:\n    import axiomjit.driver.jit", "may not"),
+    ("axiomjit/axis/axes.py", "from axiomjit import jit", "imports from axiomjit itself"),
+    ("axiomjit/axis/axes.py", "import axiomjit.axis.gone", "which is no module"),
+    ("axiomjit/axis/__init__.py", '"""Axes. May import `tracing`."""', "which comes after it"),
+    ("axiomjit/tracing/__init__.py", '"""T. May import `axis`."""', "names axis, another door"),
+    ("axiomjit/base/__init__.py", '"""Records."""', "does not say what it may import"),
+    ("axiomjit/base/__init__.py", '"""R. May import `graph`."""', "which comes after it"),
+    ("axiomjit/base/__init__.py", '"""R. May import `nowhere`."""', "which is no package"),
+    ("axiomjit/new/it.py", "", "new: not in the order of packages"),
+    ("axiomjit/views/layout.py", "", "views: its docstring does not say"),
+    ("axiomjit/loose.py", "x = 1", "loose: a module of the root"),
+    ("passes/pipeline.py", "from . import order", "write axiomjit. in front"),
+    ("passes/pipeline.py", "from passes.order import f", "write axiomjit. in front"),
+    ("axiomjit/base/errors.py", "import axiomjit.base.records", "import cycle: "),
 ]
 
 
-@pytest.mark.parametrize(("module", "source", "message"), WRONG)
-def test_each_rule_fires(module, source, message):
-    found = violations(RIGHT | {module: f"{RIGHT[module]}\n{source}"})
-    assert [line for line in found if message in line]
+@pytest.mark.parametrize(("path", "source", "message"), WRONG)
+def test_each_rule_fires(path, source, message):
+    tree = RIGHT | {"axiomjit/base/records.py": "import axiomjit.base.errors"}
+    assert violations(tree) == []
+    assert [line for line in violations(tree | {path: source}) if message in line]
 
 
 def test_linked_folders_are_loaded_under_one_name_only():

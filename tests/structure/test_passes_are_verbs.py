@@ -7,15 +7,7 @@ import pytest
 
 from tests.structure.sources import read_sources
 
-NO_PASS = (
-    "*_ir.py",
-    "pipeline.py",
-    "context.py",
-    "forms.py",
-    "print_*.py",
-    "verify_*.py",
-    "__init__.py",
-)
+NO_PASS = ("pipeline.py", "__init__.py")
 CLAUSES = ("Needs:", "Gives:", "Keeps:")
 
 
@@ -50,7 +42,7 @@ def missing_tests(passes: list[str], sources: dict[str, str]) -> list[str]:
 
 
 def test_each_file_is_one_pass():
-    sources = read_sources("passes")
+    sources = {k: v for k, v in read_sources("passes").items() if k.count("/") == 1}
     assert [fault for item in sources.items() for fault in pass_faults(*item)] == []
 
 

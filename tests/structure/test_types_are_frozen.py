@@ -10,8 +10,8 @@ import pytest
 
 from tests.structure.sources import FOLDERS, read_sources
 
-MAY_SET = ("axiomjit/records.py", "axiomjit/graph.py")
-WITHOUT_ANY = ("passes/*_ir.py", "axiomjit/graph.py")
+MAY_SET = ("axiomjit/base/records.py", "axiomjit/graph/nodes.py")
+WITHOUT_ANY = ("passes/*_ir.py", "axiomjit/graph/nodes.py")
 EXCUSE = re.compile(r"#\s*(type:\s*ignore|(?:ruff:\s*|flake8:\s*)?noqa)", re.IGNORECASE)
 CODED = re.compile(r"#\s*(type:\s*ignore\[[\w-]+|(?:ruff:\s*)?noqa:\s*[A-Z]+\d+)", re.IGNORECASE)
 
@@ -63,7 +63,7 @@ def test_the_tree_passes(check):
 
 def test_planted_mutation_is_found():
     source = "def f(node):\n    object.__setattr__(node, 'shape', ())\n"
-    assert mutations({"axiomjit/graph.py": source}) == []
+    assert mutations({"axiomjit/graph/nodes.py": source}) == []
     assert mutations({"passes/fuse.py": source}) == ["passes/fuse.py:2: object.__setattr__"]
 
 
@@ -77,8 +77,8 @@ def test_planted_mutation_is_found():
 )
 def test_planted_any_is_found(source):
     assert loose_types({"passes/rewrite.py": source}) == []
-    assert loose_types({"passes/loop_ir.py": source})
-    assert loose_types({"axiomjit/graph.py": source})
+    assert loose_types({"passes/ir/loop_ir.py": source})
+    assert loose_types({"axiomjit/graph/nodes.py": source})
 
 
 @pytest.mark.parametrize("comment", ["# type: ignore", "# noqa", "# ruff: noqa", "# NOQA :"])

@@ -1,1 +1,4 @@
-"""What neon users expect to find."""
+"""What neon users expect to find.
+
+May import `axis`.
+"""

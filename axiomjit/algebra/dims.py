@@ -1,0 +1,398 @@
+"""Symbolic lengths: a `Dim` is an interned integer polynomial over symbols.
+
+The values at hand stand in the ambient `Scope`, not in the Dim: the same polynomial is the same
+object in every trace and every process. Whoever looks at a value (a slice being clipped, an
+equality, `range`) leaves a guard in the scope, and the guard decides for which other lengths
+the program that was built is still valid.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, TypeVar
+from weakref import WeakValueDictionary
+
+from axiomjit.algebra.number_kinds import LENGTH, Kind, Limits, decided
+from axiomjit.base.errors import TraceError
+from axiomjit.base.records import Record
+
+Monomial = tuple["Atom", ...]
+
+
+class Symbol(Record):
+    """A number given from outside; its `kind` is what is known of it in every call."""
+
+    name: str
+    kind: Kind = LENGTH
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class Quotient(Record):
+    """floor(top / bottom), kept whole because it is no polynomial."""
+
+    top: Dim
+    bottom: Dim
+
+
+class Extreme(Record):
+    """The smaller (`which` "min") or larger ("max") of two lengths."""
+
+    which: str
+    left: Dim
+    right: Dim
+
+
+Atom = Symbol | Quotient | Extreme
+
+
+def _order(atom: Atom) -> tuple[int, str]:
+    text = str_atom(atom)
+    return len(text), text
+
+
+def str_atom(atom: Atom) -> str:
+    """The atom as text."""
+    match atom:
+        case Symbol(name=name):
+            return name
+        case Quotient(top=top, bottom=bottom):
+            return _str_quotient(top, bottom)
+        case Extreme(which=which, left=left, right=right):
+            return f"{which}({left}, {right})"
+
+
+def _str_quotient(top: Dim, bottom: Dim) -> str:
+    """Rounding up is written as such: floor((n0 + 1023) / 1024) is ceil(n0 / 1024)."""
+    above = top - (bottom - 1)
+    up = bottom.constant is not None and len(above.terms) < len(top.terms)
+    over, under = (str(d) if len(d.terms) < 2 else f"({d})" for d in (above if up else top, bottom))
+    return f"{'ceil' if up else 'floor'}({over} / {under})"
+
+
+class Dim:
+    """An interned integer polynomial over symbols, quotients and extremes.
+
+    Arithmetic with ints and other Dims gives Dims. Comparisons, `int()`, `range` and indexing look
+    at the value in the ambient scope and leave a guard there.
+    """
+
+    __slots__ = ("__weakref__", "terms")
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __init__(self) -> None:
+        """Refuse: a Dim is made by `dim`, `symbol` or arithmetic, so that it is interned."""
+        raise TypeError("make a Dim with dims.symbol(name) or dims.dim(int)")
+
+    @property
+    def constant(self) -> int | None:
+        """The integer this Dim always is, or None."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    def __add__(self, other: int | Dim) -> Dim:
+        return _combine(self, other, 1) if isinstance(other, int | Dim) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int | Dim) -> Dim:
+        return _combine(self, other, -1) if isinstance(other, int | Dim) else NotImplemented
+
+    def __rsub__(self, other: int | Dim) -> Dim:
+        return _combine(dim(other), self, -1) if isinstance(other, int | Dim) else NotImplemented
+
+    def __neg__(self) -> Dim:
+        return 0 - self
+
+    def __mul__(self, other: int | Dim) -> Dim:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        total: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in dim(other).terms:
+                key = tuple(sorted(left + right, key=_order))
+                total[key] = total.get(key, 0) + a * b
+        return polynomial(total)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: int | Dim) -> Dim:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        bottom = dim(other)
+        if bottom.constant == 1:
+            return self
+        if self.constant is not None and bottom.constant is not None:
+            return dim(self.constant // bottom.constant)
+        if bottom.constant and all(c % bottom.constant == 0 for _, c in self.terms):
+            return polynomial({m: c // bottom.constant for m, c in self.terms})
+        return polynomial({(Quotient(self, bottom),): 1})
+
+    def __mod__(self, other: int | Dim) -> Dim:
+        return self - self // other * other
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        return compare(self, other, "==")
+
+    def __lt__(self, other: int | Dim) -> bool:
+        return compare(self, other, "<")
+
+    def __le__(self, other: int | Dim) -> bool:
+        return compare(self, other, "<=")
+
+    def __gt__(self, other: int | Dim) -> bool:
+        return compare(self, other, ">")
+
+    def __ge__(self, other: int | Dim) -> bool:
+        return compare(self, other, ">=")
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __index__(self) -> int:
+        value = current_scope().value(self)
+        compare(self, value, "==")
+        return value
+
+    __int__ = __index__
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return "0"
+        text = ""
+        for monomial, factor in self.terms:
+            atoms = [str_atom(a) for a in monomial]
+            size = [] if abs(factor) == 1 and atoms else [str(abs(factor))]
+            sign = ("-" if factor < 0 else "") if not text else (" - " if factor < 0 else " + ")
+            text += sign + "*".join(size + atoms)
+        return text
+
+    def __reduce__(self) -> tuple[Callable[..., Dim], tuple[dict[Monomial, int]]]:
+        return polynomial, (dict(self.terms),)
+
+
+_lock: Final = threading.RLock()
+_interned: Final[WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dim]] = WeakValueDictionary()
+
+
+def polynomial(terms: Mapping[Monomial, int]) -> Dim:
+    """The one Dim with these terms."""
+    kept = ((m, c) for m, c in terms.items() if c)
+    key = tuple(sorted(kept, key=lambda t: (-len(t[0]), tuple(_order(a) for a in t[0]))))
+    with _lock:
+        found = _interned.get(key)
+        if found is None:
+            found = object.__new__(Dim)
+            found.terms = key
+            _interned[key] = found
+    return found
+
+
+def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
+    total = dict(left.terms)
+    for monomial, factor in dim(right).terms:
+        total[monomial] = total.get(monomial, 0) + sign * factor
+    return polynomial(total)
+
+
+def dim(value: int | Dim) -> Dim:
+    """The Dim of an integer; a Dim as it is."""
+    return value if isinstance(value, Dim) else polynomial({(): operator.index(value)})
+
+
+def symbol(name: str, kind: Kind = LENGTH) -> Dim:
+    """The Dim of a number called `name`, given from outside."""
+    return polynomial({(Symbol(name, kind),): 1})
+
+
+def smaller(left: int | Dim, right: int | Dim) -> Dim:
+    """min(left, right) without looking at values."""
+    return _extreme("min", dim(left), dim(right))
+
+
+def larger(left: int | Dim, right: int | Dim) -> Dim:
+    """max(left, right) without looking at values."""
+    return _extreme("max", dim(left), dim(right))
+
+
+def _extreme(which: str, left: Dim, right: Dim) -> Dim:
+    apart = (left - right).constant
+    if apart is not None:
+        return left if (apart <= 0) is (which == "min") else right
+    return polynomial({(Extreme(which, left, right),): 1})
+
+
+def product(lengths: tuple[Dim, ...]) -> Dim:
+    """The product of lengths; 1 for none."""
+    return functools.reduce(operator.mul, lengths, dim(1))
+
+
+def magnitude(length: Dim) -> int:
+    """A size that orders strides without looking at values: more symbols weigh more."""
+    return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
+
+
+def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
+    """The Dim with symbols replaced; symbols not in `values` stay."""
+    total = dim(0)
+    for monomial, factor in length.terms:
+        part = dim(factor)
+        for atom in monomial:
+            match atom:
+                case Symbol():
+                    part = part * (dim(values.get(atom, polynomial({(atom,): 1}))))
+                case Quotient(top=top, bottom=bottom):
+                    part = part * (substitute(top, values) // substitute(bottom, values))
+                case Extreme(which=which, left=left, right=right):
+                    part = part * _extreme(
+                        which, substitute(left, values), substitute(right, values)
+                    )
+        total = total + part
+    return total
+
+
+def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
+    """The integer value of a Dim.
+
+    Raises:
+        KeyError: a symbol has no value.
+    """
+    total = 0
+    for monomial, factor in length.terms:
+        part = factor
+        for atom in monomial:
+            match atom:
+                case Symbol():
+                    part *= values[atom]
+                case Quotient(top=top, bottom=bottom):
+                    part *= evaluate(top, values) // evaluate(bottom, values)
+                case Extreme(which=which, left=left, right=right):
+                    pick = min if which == "min" else max
+                    part *= pick(evaluate(left, values), evaluate(right, values))
+        total += part
+    return total
+
+
+class Guard(Record):
+    """What was looked at: `left sign right` was `outcome`."""
+
+    left: Dim
+    right: Dim
+    sign: str
+    outcome: bool
+
+    def holds(self, values: Mapping[Symbol, int]) -> bool:
+        """Whether the look would have the same outcome for other values."""
+        left, right = evaluate(self.left, values), evaluate(self.right, values)
+        return SIGNS[self.sign](left, right) == self.outcome
+
+
+_BY_SIGN = ("==", operator.eq), ("<", operator.lt), ("<=", operator.le), (">", operator.gt)
+SIGNS: Final[dict[str, Callable[[int, int], bool]]] = dict((*_BY_SIGN, (">=", operator.ge)))
+
+
+class Scope:
+    """The values at hand of the symbols of one trace, and the guards left by those who looked.
+
+    What the kinds of the symbols decide leaves no guard: it holds in every call.
+    """
+
+    def __init__(self, values: Mapping[Symbol, int]) -> None:
+        """Take the values; the guards are empty."""
+        self.values = dict(values)
+        self.guards: dict[Guard, None] = {}
+
+    def value(self, length: Dim) -> int:
+        """The value at hand, without leaving a guard."""
+        return evaluate(length, self.values)
+
+
+AnyScope = TypeVar("AnyScope", "Scope", None)
+_scope: ContextVar[Scope | None] = ContextVar("axiomjit_scope", default=None)
+
+
+def current_scope() -> Scope:
+    """The ambient scope.
+
+    Raises:
+        TraceError: nobody knows the value of a symbolic length here.
+    """
+    scope = _scope.get()
+    if scope is None:
+        raise TraceError(
+            "the value of a symbolic length is needed",
+            "no lengths are bound here",
+            "give the axis a length, or look at the length inside the traced function",
+        )
+    return scope
+
+
+@contextmanager
+def bound(scope: AnyScope) -> Iterator[AnyScope]:
+    """Make `scope` the ambient scope; None leaves no scope."""
+    token = _scope.set(scope)
+    try:
+        yield scope
+    finally:
+        _scope.reset(token)
+
+
+def compare(left: Dim, right: int | Dim, sign: str) -> bool:
+    """`left sign right`; decided without a guard where the polynomials decide it.
+
+    Without a scope, or where it has no value of a symbol, two Dims are equal when their
+    polynomials are; other signs raise.
+    """
+    right = dim(right)
+    apart = (left - right).constant
+    if apart is not None:
+        return SIGNS[sign](apart, 0)
+    if sign == "==" and _scope.get() is None:
+        return False
+    scope = current_scope()
+    try:
+        outcome = SIGNS[sign](scope.value(left), scope.value(right))
+    except KeyError:  # lengths of axes, while a function of arrays is followed
+        if sign == "==":
+            return False
+        raise
+    if not _known(left, right, sign):
+        scope.guards[Guard(left, right, sign, outcome)] = None
+    return outcome
+
+
+def _known(left: Dim, right: Dim, sign: str) -> bool:
+    """Whether the kinds of the symbols decide the comparison (see `Scope`)."""
+    one, other = _symbol_of(left), _symbol_of(right)
+    if sign == "==" and one and other and one.kind == other.kind and one.kind.distinct:
+        return True
+    return decided(_limits(left, one), _limits(right, other), sign)
+
+
+def _limits(length: Dim, alone: Symbol | None) -> Limits:
+    constant = length.constant
+    return (alone.kind.low, alone.kind.high) if alone else (constant, constant)
+
+
+def _symbol_of(length: Dim) -> Symbol | None:
+    """The symbol that the length is, where it is one."""
+    monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
+    atom = monomial[0] if factor == 1 and len(monomial) == 1 else None
+    return atom if isinstance(atom, Symbol) else None

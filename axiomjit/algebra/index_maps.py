@@ -1,0 +1,111 @@
+"""Index maps: which element of an operand an op reads at one point of its iteration space.
+
+A map has one affine function of the op's iterators per dimension of the operand. Positional
+broadcasting, transposes, diagonals, slices with steps and windows are all maps, so that no pass
+needs to know them by name (OCANNL shapes: projections; ngraph tensors: y[i] == x[f(i)]).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.records import Record
+
+
+class Affine(Record):
+    """offset + sum of coefficient * iterator; `terms` are sorted by iterator, none is zero."""
+
+    offset: Dim
+    terms: tuple[tuple[int, Dim], ...]
+
+    def __str__(self) -> str:
+        parts = [f"i{k}" if c.constant == 1 else f"{_factor(c)}*i{k}" for k, c in self.terms]
+        if self.offset.constant != 0 or not parts:
+            parts.append(str(self.offset))
+        return " + ".join(parts)
+
+    def coefficient(self, iterator: int) -> Dim:
+        """The factor of one iterator, 0 where it does not stand."""
+        return dict(self.terms).get(iterator, dim(0))
+
+
+IndexMap = tuple[Affine, ...]
+Region = tuple[tuple[Dim, Dim], ...]
+"""A box of an iteration space: for each iterator where it starts and where it stops."""
+
+
+def _factor(value: Dim) -> str:
+    return str(value) if len(value.terms) == 1 else f"({value})"
+
+
+def affine(terms: dict[int, Dim], offset: int | Dim = 0) -> Affine:
+    """The affine function with these coefficients; zero ones are dropped."""
+    kept = sorted((k, c) for k, c in terms.items() if c.constant != 0)
+    return Affine(dim(offset), tuple(kept))
+
+
+def iterator(k: int) -> Affine:
+    """The function that is iterator k."""
+    return Affine(dim(0), ((k, dim(1)),))
+
+
+def fixed(value: int | Dim) -> Affine:
+    """The function that is always `value`."""
+    return Affine(dim(value), ())
+
+
+def identity(rank: int) -> IndexMap:
+    """The map of an operand read in its own order."""
+    return tuple(iterator(k) for k in range(rank))
+
+
+def permutation(order: Sequence[int]) -> IndexMap:
+    """Dimension d of the operand is iterator `order[d]`."""
+    return tuple(iterator(k) for k in order)
+
+
+def apply(function: Affine, values: Sequence[Affine]) -> Affine:
+    """The function with iterator k replaced by `values[k]`."""
+    offset = function.offset
+    terms: dict[int, Dim] = {}
+    for k, factor in function.terms:
+        offset = offset + factor * values[k].offset
+        for inner, c in values[k].terms:
+            terms[inner] = terms.get(inner, dim(0)) + factor * c
+    return affine(terms, offset)
+
+
+def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
+    """The map from a base through a view: `inner` maps base to view, `outer` view to op."""
+    return tuple(apply(function, outer) for function in inner)
+
+
+def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:
+    """The map whose iterators count from these places on."""
+    return compose(index, [affine({k: dim(1)}, start) for k, start in enumerate(starts)])
+
+
+def iterators_of(index: IndexMap) -> frozenset[int]:
+    """The iterators that stand in a map."""
+    return frozenset(k for function in index for k, _ in function.terms)
+
+
+def is_identity(index: IndexMap, rank: int) -> bool:
+    """Whether the map reads an operand of as many dimensions in its own order."""
+    return index == identity(rank)
+
+
+def show(index: IndexMap) -> str:
+    """The map as text, e.g. `[i0, 2*i1 + 1]`."""
+    return "[" + ", ".join(str(a) for a in index) + "]"
+
+
+def show_region(region: Region, extents: Sequence[Dim]) -> str:
+    """The box as text, e.g. `i0 in [0, n0)`; iterators that it holds whole are left out."""
+    parts = [
+        f"i{k} in [{low}, {high})"
+        for k, ((low, high), extent) in enumerate(zip(region, extents, strict=True))
+        if low.constant != 0 or high is not extent
+    ]
+    return " and ".join(parts)

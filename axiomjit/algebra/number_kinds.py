@@ -1,0 +1,58 @@
+"""What is known of a number that a symbol stands for, whatever the call: its range, its equals.
+
+A comparison that this decides leaves no guard. So a kind may claim only what the class of the
+arguments (`axiomjit.driver.arguments`) makes sure of for every call that shares a program.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.base.records import Record
+
+SMALL: Final = 4
+"""Lengths up to this one are no symbols: they are part of the class."""
+
+
+class Kind(Record):
+    """Numbers from `low` to `high`; None where there is no limit.
+
+    Two symbols of one scope, both of a kind whose numbers are `distinct`, stand for different
+    numbers. Numbers of other kinds may equal each other and any number in their range.
+    """
+
+    name: str
+    low: int | None = None
+    high: int | None = None
+    distinct: bool = False
+
+
+LENGTH: Final = Kind("length", SMALL + 1, distinct=True)
+"""Lengths of arguments: equal ones share a symbol."""
+STRIDE: Final = Kind("stride", 2)
+"""Positive strides in elements: 0, 1 and -1 are part of the class, equal ones are not."""
+BACKWARD: Final = Kind("backward stride", high=-2)
+"""Negative strides in elements."""
+ANY: Final = Kind("integer")
+"""Integer arguments and lengths of axes."""
+
+Limits = tuple[int | None, int | None]
+"""The least and the largest that a number can be; None where there is no limit."""
+
+
+def decided(left: Limits, right: Limits, sign: str) -> bool:
+    """Whether the ranges of two numbers alone say how the comparison `left sign right` ends."""
+    below, above = _gap(left, right), _gap(right, left)
+    apart = below > 0 or above > 0
+    match sign:
+        case "<" | ">=":
+            return below > 0 or above >= 0
+        case ">" | "<=":
+            return above > 0 or below >= 0
+    return apart
+
+
+def _gap(lower: Limits, upper: Limits) -> int:
+    """How far the first range ends below where the second begins; -1 where that is not sure."""
+    (_, high), (low, _) = lower, upper
+    return -1 if high is None or low is None else low - high

@@ -1,0 +1,121 @@
+"""Arguments of computations: as arrays of their placeholders, and apart where they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from axiomjit.axis.declarations import layout_of_storage
+from axiomjit.axis.named_arrays import NamedArray
+from axiomjit.axis.placed_arrays import has_layout, placed
+from axiomjit.axis.tensors import Tensor
+from axiomjit.base.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.graph.effects import storage_root
+
+
+def _ordered(asked: str, tensor: Tensor, value: object) -> object:
+    """The array of an argument with axes, in the order of the placeholder's."""
+    if isinstance(value, Tensor):
+        value = value.eval()
+    if not isinstance(value, NamedArray):
+        return value
+    if value.axes.is_not_equal_set(tensor.axes):
+        remedy = "pass an array with the axes of the placeholder, or np.asarray(x)"
+        raise AxesError(asked, f"the named array {value!r}", remedy, user_location())
+    return value.values.transpose([value.axes.index(axis) for axis in tensor.axes])
+
+
+def checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray:
+    """The argument as an aligned array of the placeholder's dtype."""
+    asked = f"argument {position} for the placeholder {tensor!r}"
+    try:
+        array = np.asarray(_ordered(asked, tensor, value))
+    except ValueError as error:
+        if isinstance(error, AxiomError):
+            raise
+        raise GraphTypeError(asked, str(error), "pass an array", user_location()) from None
+    if not np.can_cast(array.dtype, tensor.dtype, "same_kind"):
+        raise GraphTypeError(
+            asked,
+            f"elements of dtype {array.dtype}",
+            f"convert with .astype(np.{tensor.dtype}), or give the placeholder another dtype",
+            user_location(),
+        )
+    shape = tuple(axis.length for axis in tensor.axes)
+    if array.shape != shape:
+        raise GraphValueError(
+            asked,
+            f"an array of shape {array.shape}",
+            f"pass an array of shape {shape}, one dimension per axis in this order",
+            user_location(),
+        )
+    layout = layout_of_storage(storage_root(tensor.node))
+    aligned = np.require(array, tensor.dtype, "A")
+    return aligned if has_layout(aligned, layout) else placed(aligned, layout)
+
+
+def check_writable(position: int, tensor: Tensor, value: object) -> None:
+    """Refuse to write into what the caller would not see written.
+
+    Raises:
+        GraphTypeError: the argument is no array of the placeholder's dtype, a read-only one, or
+            one whose elements share memory: a write into one would change others.
+    """
+    if not isinstance(value, np.ndarray):
+        seen = f"a {type(value).__name__}"
+    elif value.dtype != tensor.dtype:
+        seen = f"an array of dtype {value.dtype}"
+    elif not value.flags.writeable:
+        seen = "a read-only array"
+    elif _overlaps_itself(value):
+        seen = "an array whose elements share memory"
+    else:
+        return
+    raise GraphTypeError(
+        f"argument {position} for the placeholder {tensor!r}, which the computation assigns to",
+        seen,
+        f"pass a writable NumPy array of dtype {tensor.dtype}, or assign to a variable",
+        user_location(),
+    )
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of an array share memory, as those of windows do."""
+    if not array.size:
+        return False
+    pairs = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    reach = array.itemsize
+    for step, n in sorted(pairs):
+        if step < reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return False  # each dimension steps over all that those inside it reach
+    starts = np.zeros(1, np.int64)
+    for step, n in pairs:
+        starts = np.add.outer(starts, np.arange(n) * step).ravel()
+    return bool((np.diff(np.sort(starts)) < array.itemsize).any())
+
+
+def apart(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:
+    """The arrays, copied where they share memory with another one that is written.
+
+    Raises:
+        GraphValueError: two arrays that are both written share memory.
+    """
+    result = list(arrays)
+    for position in written:
+        for other, array in enumerate(arrays):
+            if other == position or not np.may_share_memory(array, arrays[position]):
+                continue
+            if other in written:
+                raise GraphValueError(
+                    f"arguments {position} and {other}, which the computation assigns to",
+                    "arrays that share memory",
+                    "pass arrays that do not overlap",
+                    user_location(),
+                )
+            result[other] = array.copy()
+    return result

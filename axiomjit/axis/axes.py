@@ -1,0 +1,347 @@
+"""Axes: the labels of all dimensions of a tensor, list and set at once."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, SupportsIndex, TypeVar, overload
+
+from axiomjit.axis.axis import Axis, make_axis, merged_axis
+from axiomjit.axis.names import AxisName, axis_of, joined, listed
+from axiomjit.axis.tags import AxisRole
+from axiomjit.base.errors import AxesError, GraphTypeError, PositionError
+from axiomjit.base.origins import user_location
+
+
+class Axes:
+    """The axes of a tensor: distinct axes in an order, with operators of lists and of sets.
+
+    `+`, `==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
+    (ngraph axes, "Axes operations"). A name stands for the axis that has it in `axes["H"]`,
+    `"H" in axes`, `axes.index("H")` and right of `-` and `&`. Made by `make_axes`.
+
+    Examples:
+        >>> axes = aj.make_axes({"H": 2, "W": 3})
+        >>> axes - "H"
+        Axes[W=3]
+        >>> axes["W"].length
+        3
+    """
+
+    __slots__ = ("_axes",)
+
+    def __init__(self, axes: Iterable[Axis] = ()) -> None:
+        """See `make_axes`."""
+        self._axes: Final = tuple(axes)
+        for axis in self._axes:
+            if not isinstance(axis, Axis):
+                raise _refusal(self._axes, f"{axis!r} of type {type(axis).__name__}")
+        twice = [a for k, a in enumerate(self._axes) if a in self._axes[:k]]
+        if twice:
+            raise AxesError(
+                f"axes {listed(self._axes)}",
+                f"{joined(dict.fromkeys(twice))} more than once",
+                "use each axis once; make another axis of the same length with make_axis(...)",
+                user_location(),
+            )
+
+    def __len__(self) -> int:
+        return len(self._axes)
+
+    def __iter__(self) -> Iterator[Axis]:
+        return iter(self._axes)
+
+    def __contains__(self, axis: object) -> bool:
+        return axis in (self.names if isinstance(axis, str) else self._axes)
+
+    @overload
+    def __getitem__(self, where: int | str) -> Axis: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Axes: ...
+
+    def __getitem__(self, where: int | str | slice) -> Axis | Axes:
+        """The axis at a position or of a name, or the axes of a slice."""
+        if isinstance(where, str):
+            return axis_of(self, where, f"an axis of {self}")
+        return Axes(self._axes[where]) if isinstance(where, slice) else self._axes[where]
+
+    def index(self, axis: AxisName) -> int:
+        """The position of an axis, given itself or by its name.
+
+        Raises:
+            AxesError: the axis is not there, or several have the name.
+        """
+        return self._axes.index(axis_of(self, axis, f"the position of {axis!r}"))
+
+    @property
+    def lengths(self) -> tuple[int | None, ...]:
+        """The length of each axis, None where it is unknown."""
+        return tuple(axis.length for axis in self)
+
+    @property
+    def full_lengths(self) -> tuple[object, ...]:
+        """As `lengths`, with a tuple of the lengths of its parts for a merged axis."""
+        return tuple(Axes(a.parts).full_lengths if a.parts else a.length for a in self)
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The name of each axis."""
+        return tuple(axis.name for axis in self)
+
+    @property
+    def size(self) -> int | None:
+        """The number of elements, None while a length is unknown."""
+        known = [length for length in self.lengths if length is not None]
+        return math.prod(known) if len(known) == len(self) else None
+
+    @property
+    def roots(self) -> Axes:
+        """The axes on which the lengths depend (see `Axis.roots`)."""
+        return Axes(dict.fromkeys(root for axis in self for root in axis.roots))
+
+    def find_by_name(self, name: str) -> Axes:
+        """The axes of this name."""
+        return Axes(axis for axis in self if axis.name == name)
+
+    def get_by_names(self, *names: str) -> Axes:
+        """The axes of these names, in their order.
+
+        Raises:
+            AxesError: no axis, or more than one, has such a name.
+        """
+        return Axes(axis_of(self, name, f"the axis called {name!r} of {self}") for name in names)
+
+    def role_axes(self, role: AxisRole) -> Axes:
+        """The axes that have a role."""
+        return Axes(axis for axis in self if axis.has_role(role))
+
+    def set_shape(self, shape: Iterable[int]) -> None:
+        """Assign a length to each axis, in order.
+
+        Raises:
+            AxesError: not as many lengths as axes, or an axis has another length.
+        """
+        lengths = tuple(shape)
+        if len(lengths) != len(self):
+            raise AxesError(
+                f"shape {lengths} for axes {self}",
+                f"{len(lengths)} lengths for {len(self)} axes",
+                "give one length per axis",
+                user_location(),
+            )
+        for axis, length in zip(self, lengths, strict=True):
+            axis.length = length
+
+    def flatten(self) -> Axis:
+        """The axis that these make when they are merged in this order."""
+        return merged_axis(self)
+
+    def get_dual(self, offset: int) -> Axes:
+        """Each axis at an offset from itself (see `Axis.get_dual`)."""
+        return Axes(axis.get_dual(offset) for axis in self)
+
+    @property
+    def T(self) -> Axes:
+        """The transposed axes, in the same order (see `Axis.T`)."""
+        return Axes(axis.T for axis in self)
+
+    def __add__(self, other: AxesLike) -> Axes:
+        right = make_axes(other)
+        both = self & right
+        if both:
+            raise AxesError(
+                f"{self} + {right}",
+                f"{joined(both)} on both sides",
+                "use | for the union of axes",
+                user_location(),
+            )
+        return Axes((*self, *right))
+
+    def __radd__(self, other: AxesLike) -> Axes:
+        return make_axes(other) + self
+
+    def __sub__(self, other: NewAxes) -> Axes:
+        right = new_axes(self, other, f"a difference of {self}")
+        return Axes(a for a in self if a not in right)
+
+    def __or__(self, other: AxesLike) -> Axes:
+        return Axes(dict.fromkeys((*self, *make_axes(other))))
+
+    def __and__(self, other: NewAxes) -> Axes:
+        right = new_axes(self, other, f"an intersection with {self}")
+        return Axes(a for a in self if a in right)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Axes) and self._axes == other._axes
+
+    def __hash__(self) -> int:
+        return hash(self._axes)
+
+    def is_sub_set(self, other: AxesLike) -> bool:
+        """Whether every axis of these is one of `other`; equal sets are subsets."""
+        return set(self) <= set(make_axes(other))
+
+    def is_super_set(self, other: AxesLike) -> bool:
+        """Whether every axis of `other` is one of these; equal sets are supersets."""
+        return set(self) >= set(make_axes(other))
+
+    def is_equal_set(self, other: AxesLike) -> bool:
+        """Whether these and `other` have the same axes, in any order."""
+        return set(self) == set(make_axes(other))
+
+    def is_not_equal_set(self, other: AxesLike) -> bool:
+        """Whether an axis is only in these or only in `other`."""
+        return not self.is_equal_set(other)
+
+    def __str__(self) -> str:
+        return listed(self)
+
+    def __repr__(self) -> str:
+        return f"Axes{self}"
+
+
+AxesLike = Axes | Axis | Iterable[Axis | Iterable[Axis]] | Mapping[str, int | None] | None
+AxesOf = Axes | AxisName | Iterable[AxisName | Iterable[AxisName]] | None
+"""Axes that a tensor has, themselves or by their names."""
+NewAxes = AxesLike | AxesOf
+"""Axes of a result: axes, or names of axes that the tensor has."""
+Value = TypeVar("Value")
+
+
+def _refusal(asked: object, seen: str) -> GraphTypeError:
+    return GraphTypeError(
+        f"axes from {asked!r}",
+        seen,
+        "list objects that make_axis(length, name) made; {name: length, ...} makes new ones",
+        user_location(),
+    )
+
+
+def make_axes(axes: AxesLike = None) -> Axes:
+    """An `Axes` of the axes given, in their order.
+
+    Args:
+        axes: An Axis, several in a list, tuple, generator or Axes, or nothing. Axes listed within
+            the list are merged into one. A dictionary from names to lengths makes new axes.
+
+    Returns:
+        The Axes (ngraph axes, "Axis and axes"); Axes come back as they are.
+
+    Raises:
+        AxesError: an axis is listed twice.
+        GraphTypeError: something listed is no Axis.
+
+    Examples:
+        >>> aj.make_axes({"H": 2, "W": 3})
+        Axes[H=2, W=3]
+    """
+    if isinstance(axes, Axes):
+        return axes
+    if isinstance(axes, Axis):
+        return Axes((axes,))
+    if axes is None:
+        return Axes()
+    if isinstance(axes, Mapping):
+        return Axes(k if isinstance(k, Axis) else make_axis(axes[k], k) for k in axes)
+    if isinstance(axes, str) or not isinstance(axes, Iterable):
+        raise _refusal(axes, f"a {type(axes).__name__}")
+    return Axes(_single(axis) for axis in axes)
+
+
+def _single(axis: object) -> Axis:
+    """The axis that stands for an item of a list: axes within it are merged."""
+    if isinstance(axis, Axes | list | tuple):
+        return merged_axis(make_axes(axis))
+    return axis  # type: ignore[return-value]  # Axes refuses what is no axis
+
+
+def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
+    """Axes of a tensor: one, or several in a list, each itself or by its name.
+
+    Args:
+        own: The axes of the tensor.
+        given: Those that are asked for; axes listed within the list are one merged axis.
+        asked: What the caller is doing, for the error.
+
+    Raises:
+        AxesError: an axis is not one of the tensor's or listed twice, or a name fits several.
+        GraphTypeError: neither an Axis nor a name.
+    """
+    return given if given is own else Axes(_own(own, one, asked) for one in _items(given))
+
+
+def _items(given: object) -> list[object]:
+    """What is listed; one axis or name, and what is neither, is a list of itself."""
+    if given is None:
+        return []
+    single = isinstance(given, Axis | str | bytes | Mapping) or not isinstance(given, Iterable)
+    return [given] if single else list(given)  # type: ignore[call-overload]
+
+
+def _own(own: Iterable[Axis], one: object, asked: str) -> Axis:
+    if isinstance(one, Axes | list | tuple):
+        parts = dict.fromkeys(part for axis in own for part in axis.parts)
+        one = merged_axis(p if isinstance(p, Axis) else _own(parts, p, asked) for p in one)
+    return axis_of(own, one, asked)
+
+
+def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
+    """Axes as `make_axes` gives them; names stand for axes of a tensor.
+
+    Raises:
+        AxesError: an axis is listed twice, or a name fits no axis or several.
+        GraphTypeError: neither an Axis nor a name.
+    """
+    if isinstance(given, Axes | Mapping):
+        return make_axes(given)
+    items = (axis_of(own, one, asked) if isinstance(one, str) else one for one in _items(given))
+    return make_axes(items)  # type: ignore[arg-type]  # make_axes refuses what is no axis
+
+
+def axes_at(own: Axes, given: object, asked: str) -> Axes:
+    """As `axes_of`, where axes may also be given by position, as NumPy's `axis` arguments are.
+
+    Raises:
+        PositionError: there is no such position (an IndexError, as NumPy's).
+    """
+    items: list[Any] = [_at(own, one, asked) for one in _items(given)]
+    return axes_of(own, items, asked)
+
+
+def _at(own: Axes, one: object, asked: str) -> object:
+    if isinstance(one, bool) or not isinstance(one, SupportsIndex):
+        return one
+    position, count = operator.index(one), len(own)
+    if -count <= position < count:
+        return own[position]
+    remedy = f"give a position from {-count} to {count - 1}, or a name" if count else "leave it out"
+    seen = f"position {position} among axes {own}"
+    raise PositionError(asked, seen, remedy, user_location())
+
+
+def by_axis(
+    own: Axes, given: Mapping[AxisName, Value], asked: str, others: Iterable[Axis] = ()
+) -> dict[Axis, Value]:
+    """A dictionary from axes of a tensor, in which keys may be names of axes.
+
+    Args:
+        own: The axes of the tensor.
+        given: From axes or names to anything.
+        asked: What the caller is doing, for the error.
+        others: More axes that a key may be; a name stands for one only where no own axis has it.
+
+    Raises:
+        AxesError: a key is no axis of the tensor, or two keys are the same one.
+        GraphTypeError: a key is neither an Axis nor a name.
+    """
+    found: dict[Axis, Value] = {}
+    for key, value in given.items():
+        is_own = isinstance(key, str) and key in own
+        axis = axis_of(own if is_own else dict.fromkeys((*own, *others)), key, asked)
+        if axis in found:
+            seen = f"two entries for {axis}"
+            raise AxesError(asked, seen, "give each axis one entry", user_location())
+        found[axis] = value
+    return found

@@ -1,0 +1,333 @@
+"""Axis: a label for one dimension, paired by identity, never by name or length.
+
+In graphs the length of an axis is symbolic. An axis that `make_axis` made owns one symbol, whose
+value may become known after the graph is built. Other axes follow from those: offset axes (ngraph
+tensors, "Axes"), parts and padded axes, and axes merged of several.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import threading
+from collections.abc import Iterable
+from typing import Final, SupportsIndex
+from weakref import WeakValueDictionary
+
+from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, product, symbol
+from axiomjit.algebra.number_kinds import ANY
+from axiomjit.axis.tags import AxisClass, AxisRole, checked_class, checked_roles
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+
+_numbers: Final = itertools.count()
+_lock: Final = threading.RLock()
+"""Held while the one axis of an offset, or the one merged of others, is looked up or made."""
+
+
+class Source(Record):
+    """What an axis follows from: its length over the symbols of the `roots`.
+
+    `primary` and `offset` are those of an offset axis, `parts` those of a merged one.
+    """
+
+    dim: Dim
+    roots: tuple[Axis, ...]
+    primary: Axis | None = None
+    offset: int = 0
+    parts: tuple[Axis, ...] = ()
+
+
+class Axis:
+    """The label of one dimension; two axes are the same only if they are the same object.
+
+    Made by `make_axis` (ngraph axes, "Axis and axes"). Equal names or lengths do not make two axes
+    equal: `==` compares objects.
+    """
+
+    __slots__ = (
+        *("__weakref__", "_duals", "_length", "_roles", "_source"),
+        *("axis_class", "dim", "docstring", "name", "origin"),
+    )
+
+    name: Final[str | None]
+    docstring: Final[str | None]
+    axis_class: Final[AxisClass]
+    dim: Final[Dim]
+    origin: Final[str | None]
+    """The user's "file:line" where the axis was made."""
+
+    def __init__(
+        self,
+        length: int | None = None,
+        name: str | None = None,
+        roles: AxisRole | Iterable[AxisRole] | None = None,
+        docstring: str | None = None,
+        axis_class: AxisClass | None = None,
+        source: Source | None = None,
+    ) -> None:
+        """See `make_axis`; an axis with a source has its length from there."""
+        self.name = _checked_name(name)
+        self.docstring = docstring
+        self.axis_class = checked_class(axis_class, name)
+        self.dim = symbol(f"x{next(_numbers)}", ANY) if source is None else source.dim
+        self._roles = checked_roles(roles)
+        self._source: Final = source
+        self.origin = user_location()
+        self._duals: WeakValueDictionary[int, Axis] | None = None
+        self._length: int | None = None
+        self.length = length
+
+    @property
+    def length(self) -> int | None:
+        """The number of positions along the axis; None until it is known.
+
+        A length can be assigned once, before or after the axis is used; the same value may be
+        assigned again. The length of a part, a padded, merged or offset axis follows from others.
+
+        Raises:
+            AxesError: the length is negative, follows from others, or another one is known.
+            GraphTypeError: the length is no integer.
+        """
+        if self._source is None:
+            return self._length
+        known = {root.symbol: root.length for root in self._source.roots}
+        lengths = {symbol: length for symbol, length in known.items() if length is not None}
+        return evaluate(self.dim, lengths) if len(lengths) == len(known) else None
+
+    @length.setter
+    def length(self, value: int | None) -> None:
+        known = self.length
+        if value is None and (known is None or self._source is not None):
+            return
+        checked = None if value is None else _checked_length(self, value)
+        if known is not None and checked != known:
+            raise AxesError(
+                f"length {checked} for axis {self}",
+                f"its length is {known}, and tensors may rely on it",
+                "make another axis with make_axis(...)",
+                user_location(),
+            )
+        if self._source is not None and known is None:
+            roots = ", ".join(map(str, self._source.roots))
+            remedy = "assign the lengths of those axes"
+            asked = f"length {checked} for axis {self}"
+            raise AxesError(asked, f"its length follows from {roots}", remedy, user_location())
+        self._length = checked if self._source is None else None
+
+    @property
+    def roles(self) -> tuple[AxisRole, ...]:
+        """The roles of the axis, in the order in which they were given."""
+        return self._roles
+
+    def has_role(self, role: AxisRole) -> bool:
+        """Whether the axis has this role object."""
+        return role in self._roles
+
+    def add_role(self, role: AxisRole) -> Axis:
+        """Give the axis one more role.
+
+        Returns:
+            The axis itself.
+
+        Raises:
+            GraphTypeError: it is no role.
+        """
+        self._roles = checked_roles((*self._roles, *checked_roles(role)))
+        return self
+
+    @property
+    def symbol(self) -> Symbol:
+        """The symbol of the length in graphs, for an axis that `make_axis` made."""
+        atom = self.dim.terms[0][0][0]
+        assert isinstance(atom, Symbol)
+        return atom
+
+    @property
+    def roots(self) -> tuple[Axis, ...]:
+        """The axes on whose lengths this one's depends; the axis itself if `make_axis` made it."""
+        return (self,) if self._source is None else self._source.roots
+
+    @property
+    def parts(self) -> tuple[Axis, ...]:
+        """The axes that were merged into this one, with its offset; empty for other axes."""
+        merged = self.primary._source
+        whole = () if merged is None else merged.parts
+        return tuple(part.get_dual(self.dual_offset) for part in whole)
+
+    @property
+    def primary(self) -> Axis:
+        """The axis of offset 0 from which this one is offset; itself where its offset is 0."""
+        source = self._source
+        return self if source is None or source.primary is None else source.primary
+
+    @property
+    def dual_offset(self) -> int:
+        """The offset of the axis from its primary one (ngraph tensors, "Axes")."""
+        return 0 if self._source is None else self._source.offset
+
+    def get_dual(self, offset: int) -> Axis:
+        """The axis at an offset from this one, which is `axis + offset`.
+
+        It has the length, class and roles of this axis, and is another axis everywhere but in
+        `dot`. The same offset always gives the same object: `(W - 1) + 1 is W`.
+
+        Raises:
+            GraphTypeError: the offset is no integer.
+        """
+        primary, total = self.primary, self.dual_offset + _checked_offset(self, offset)
+        if total == 0:
+            return primary
+        with _lock:
+            if primary._duals is None:
+                primary._duals = WeakValueDictionary()
+            dual = primary._duals.get(total)
+            if dual is None:
+                source = Source(primary.dim, primary.roots, primary, total)
+                name = None if primary.name is None else f"{primary.name}{total:+d}"
+                kept = primary.docstring, primary.axis_class
+                dual = Axis(None, name, primary.roles, *kept, source=source)
+                primary._duals[total] = dual
+        return dual
+
+    def __add__(self, offset: int) -> Axis:
+        return self.get_dual(offset) if _is_single(offset) else NotImplemented
+
+    def __sub__(self, offset: int) -> Axis:
+        if not _is_single(offset):
+            return NotImplemented
+        return self.get_dual(-_checked_offset(self, offset))
+
+    @property
+    def T(self) -> Axis:
+        """The transposed axis: offset k becomes -1 - k (ngraph tensors, "Axes")."""
+        return self.get_dual(-1 - 2 * self.dual_offset)
+
+    def __str__(self) -> str:
+        length = "?" if self.length is None else self.length
+        if self.name is not None:
+            return f"{self.name}={length}"
+        return f"length {length}" + (f" ({self.dual_offset:+d})" if self.dual_offset else "")
+
+    def __repr__(self) -> str:
+        return f"Axis({self})"
+
+
+def _is_single(offset: object) -> bool:
+    """Whether `axis + offset` is meant; `axis + axes` is an operator of `Axes`."""
+    return isinstance(offset, Axis | str | float) or not isinstance(offset, Iterable)
+
+
+def _checked_name(name: object) -> str | None:
+    if name is None or isinstance(name, str):
+        return name
+    remedy = "write make_axis(length, name), the name as text"
+    seen = f"a {type(name).__name__}"
+    raise GraphTypeError(f"an axis with the name {name!r}", seen, remedy, user_location())
+
+
+def _checked_length(axis: Axis, value: object) -> int:
+    shown = "an axis" if axis.name is None else f"axis {axis.name}"
+    asked = f"length {value!r} for {shown}"
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        seen = f"a {type(value).__name__}"
+        raise GraphTypeError(asked, seen, "give an integer", user_location())
+    length = operator.index(value)
+    if length < 0:
+        raise AxesError(asked, "a negative number", "give 0 or more", user_location())
+    return length
+
+
+def _checked_offset(axis: Axis, offset: object) -> int:
+    if isinstance(offset, SupportsIndex) and not isinstance(offset, bool):
+        return operator.index(offset)
+    raise GraphTypeError(
+        f"an offset of {axis!r}",
+        f"{offset!r} of type {type(offset).__name__}",
+        "add an integer, as in axis + 1; list axes with make_axes([...])",
+        user_location(),
+    )
+
+
+def make_axis(
+    length: int | None = None,
+    name: str | None = None,
+    roles: AxisRole | Iterable[AxisRole] | None = None,
+    docstring: str | None = None,
+    axis_class: AxisClass | None = None,
+) -> Axis:
+    """A new axis: a label for a dimension, different from every other axis.
+
+    Args:
+        length: Number of positions; may be assigned later as `axis.length`.
+        name: What functions of a tensor find the axis by, and messages show. Axes of equal names
+            are different axes: operations do not pair them.
+        roles: Tags made by `make_axis_role`; sharing one does not make axes match.
+        docstring: What the axis stands for.
+        axis_class: A class made by `make_axis_class`, a class of its own when omitted. Elementwise
+            operations pair axes of one class and equal length.
+
+    Returns:
+        The axis (ngraph axes, "Axis and axes").
+
+    Raises:
+        AxesError: the length is negative.
+        GraphTypeError: the length is no integer, the name no text, or a role or class was not made
+            by its own function.
+
+    Examples:
+        >>> H = aj.make_axis(2, "height")
+        >>> x = aj.constant([1.0, 2.0], [H])
+        >>> aj.sum(x, "height").eval().item()
+        3.0
+    """
+    return Axis(length, name, roles, docstring, axis_class)
+
+
+def derived_axis(
+    axis: Axis,
+    length: int | Dim,
+    roots: Iterable[Axis] = (),
+    name: str | None = None,
+    roles: Iterable[AxisRole] | None = None,
+) -> Axis:
+    """A new axis with the class, roles, offset and name of another: a part of it, or padded.
+
+    Args:
+        axis: The axis it comes from.
+        length: Its length, over the symbols of the roots of `axis` and of `roots`.
+        roots: Further axes on whose lengths it depends.
+        name: A name of its own, that of `axis` when omitted.
+        roles: Roles of its own, those of `axis` when omitted.
+    """
+    name = axis.primary.name if name is None else name
+    length = dim(length)
+    below = (axis, *roots) if length.constant is None else ()
+    every = tuple(dict.fromkeys(root for one in below for root in one.roots))
+    kept = axis.docstring, axis.axis_class
+    roles = axis.roles if roles is None else roles
+    new = Axis(None, name, roles, *kept, source=Source(length, every))
+    return new.get_dual(axis.dual_offset)
+
+
+_merged: Final[WeakValueDictionary[tuple[Axis, ...], Axis]] = WeakValueDictionary()
+
+
+def merged_axis(axes: Iterable[Axis]) -> Axis:
+    """The one axis that several make when they are flattened in this order.
+
+    The same axes in the same order give the same axis; one axis is itself. Its `parts` are those
+    axes, its length their product. It has a class of its own and no roles.
+    """
+    parts = tuple(axes)
+    if len(parts) == 1:
+        return parts[0]
+    with _lock:
+        axis = _merged.get(parts)
+        if axis is None:
+            roots = tuple(dict.fromkeys(root for part in parts for root in part.roots))
+            source = Source(product(tuple(part.dim for part in parts)), roots, parts=parts)
+            name = "*".join("?" if part.name is None else part.name for part in parts)
+            axis = _merged[parts] = Axis(None, name or None, source=source)
+    return axis

@@ -1,0 +1,300 @@
+"""The axis-graph door: convolution and pooling by axes (ngraph tensors, "Axes")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, SupportsIndex
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import iterator, permutation
+from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
+from axiomjit.axis.axis import Axis, derived_axis
+from axiomjit.axis.functions import axes_with_order, relabelled
+from axiomjit.axis.joins import related
+from axiomjit.axis.names import AxisName
+from axiomjit.axis.pairing import check_names
+from axiomjit.axis.slices import checked_integer
+from axiomjit.axis.tensors import Operand, Tensor, as_tensor, labelled, shown
+from axiomjit.axis.windows import Padding, Setting, Slide, by_sliding_axis, slide, slides_over
+from axiomjit.base.dtypes import FLOAT, HALF, SINGLE
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, Accumulator
+from axiomjit.graph.promotion import cast
+
+Pairs = dict[Axis, Axis]
+_FOLDS: Final[dict[str, Accumulator]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
+
+
+def convolution(
+    x: Operand,
+    filter: Operand,
+    strides: Setting = 1,
+    padding: Padding = 0,
+    dilation: Setting = 1,
+    axes: NewAxes = None,
+) -> Tensor:
+    """The sums of products of a filter and the parts of x that it slides over.
+
+    Each axis of the filter that x has is contracted, as in `dot`. Of the others one that shares a
+    role with an axis of x slides over it; so does one of the same class, unless the lengths are
+    equal and no setting names it: then the two are the same axis, and contracted. The filter's
+    other axes are outputs. The filter is not reversed.
+
+    Args:
+        x: The input.
+        filter: The filter.
+        strides: Steps from one place of the filter to the next, for all sliding axes or as a
+            dictionary from axes, or names of axes of x, to numbers.
+        padding: Zeros around x along sliding axes: a number for both sides, a pair (before,
+            after), or a dictionary from axes or names to these.
+        dilation: Steps in x from one element of the filter to the next; as `strides`.
+        axes: The axes of the result in their order: those of x and the outputs by identity, one
+            for each sliding axis, of its class or role or else in order; their lengths must fit.
+
+    Returns:
+        A tensor with the axes of x, in which the outputs stand in place of the first contracted
+        axis (last where none is), and new axes of the same class and roles in place of the
+        sliding ones.
+
+    Raises:
+        AxesError: an axis has several partners, no axis of the filter slides, a setting or an axis
+            does not fit, or the filter is longer than the padded input.
+        GraphTypeError: an operand is an array without axes, or a setting no integer.
+
+    Examples:
+        >>> role = aj.make_axis_role("row")
+        >>> x = aj.constant([1.0, 2, 4, 8], aj.make_axis(4, "row", roles=role))
+        >>> filter = aj.constant([1.0, 1.0], aj.make_axis(2, "window", roles=role))
+        >>> aj.convolution(x, filter, padding={"row": (1, 0)}).eval().values
+        array([ 1.,  3.,  6., 12.])
+    """
+    asked = f"convolution of {shown((x, filter))}"
+    left, right = as_tensor(x, asked), as_tensor(filter, asked)
+    steps, ends, apart = (
+        by_sliding_axis(left.axes, right.axes, setting, asked)
+        for setting in (strides, padding, dilation)
+    )
+    named = {axis for s in (steps, ends, apart) if isinstance(s, Mapping) for axis in s}
+    met, slid = _filter_pairs(left.axes, right.axes, named, asked)
+    _check_slides(right.axes, met, slid, asked)
+    windows = {axis: (own.dim, (own,)) for own, axis in slid.items()}
+    slides = slides_over(windows, steps, ends, apart, asked)
+    return _named(_convolved(left, right, met, slides, slid, asked), axes, asked)
+
+
+def _convolved(
+    left: Tensor, right: Tensor, met: Pairs, slides: list[Slide], slid: Pairs, asked: str
+) -> Tensor:
+    """The sums of products over the axes that meet and the windows that slide."""
+    zero = Scalar(left.dtype, left.dtype.type(0), False)
+    seen = slide(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
+    places = _places(slides)
+    outputs = right.axes - met - slid
+    labels = _result_labels(left.axes, met, places, outputs)
+    check_names(left.axes, right.axes, labels, asked)
+    # Iterators: the result's axes, those that both have, then those within the window.
+    where = {axis: k for k, axis in enumerate((*labels, *met, *slid))}
+    theirs = {axis: own for own, axis in met.items()} | places
+    maps = (
+        permutation([where[theirs.get(axis, axis)] for axis in (*left.axes, *slid)]),
+        permutation([where[axis] for axis in right.axes]),
+    )
+    extents = tuple(axis.dim for axis in (*labels, *met.values(), *slid))
+    node = builder.contract(seen, right.node, maps, extents, len(labels))
+    return labelled(node, labels, left, right)
+
+
+def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
+    """For the axes of a filter the ones of the input: that it contracts, over which it slides."""
+    met: Pairs = {axis: axis for axis in own if axis in inputs}
+    slid: Pairs = {}
+    free = inputs - met
+    for axis in own - met:
+        by_role = [a for a in free if any(a.has_role(role) for role in axis.roles)]
+        alike = [a for a in free if a.axis_class is axis.axis_class]
+        partners = by_role or [a for a in alike if a.dual_offset == axis.dual_offset]
+        taken = [*met.values(), *slid.values()]
+        if len(partners) > 1 or any(a in taken for a in partners):
+            raise AxesError(
+                asked,
+                f"{axis} of the filter has a role or class in common with {Axes(partners)}"
+                + (", which is paired already" if len(partners) == 1 else ""),
+                "give roles that pair each axis of the filter with one of the input",
+                user_location(),
+            )
+        for partner in partners:
+            same = not by_role and not named & {axis, partner} and _equal(axis, partner, asked)
+            (met if same else slid)[axis] = partner
+    return met, slid
+
+
+def _check_slides(own: Axes, met: Pairs, slid: Pairs, asked: str) -> None:
+    """Refuse a filter that does not move: it would be a plain product."""
+    if slid:
+        return
+    contracted = f", {Axes(met)} are contracted" if met else ""
+    outputs = f", {own - met} share no role or class with it" if own - met else ""
+    seen = f"no axis of the filter slides over the input{contracted}{outputs}"
+    raise AxesError(
+        asked,
+        seen,
+        "make the axis of the window with a role of the axis along which it slides, as "
+        "make_axis(3, 'window', roles=role), or write dot(x, filter)",
+        user_location(),
+    )
+
+
+def _equal(one: Axis, other: Axis, asked: str) -> bool:
+    if one.dim is not other.dim and None in (one.length, other.length):
+        raise AxesError(
+            asked,
+            f"axes {Axes((one, other))} of one class, of which the length of one is unknown",
+            "give them a role that they share to slide, or relabel with cast_axes(x, axes)",
+            user_location(),
+        )
+    return one.dim is other.dim or one.length == other.length
+
+
+def _places(slides: list[Slide]) -> Pairs:
+    """For each sliding axis the one of the places of its window."""
+    return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
+
+
+def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Axes:
+    labels: list[Axis] = []
+    waiting = list(outputs)
+    for axis in inputs:
+        if axis in met.values():
+            labels += waiting
+            waiting = []
+        else:
+            labels.append(places.get(axis, axis))
+    return Axes((*labels, *waiting))
+
+
+def _named(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
+    """The tensor under the axes asked for; those it does not have stand for ones it has."""
+    if axes is None:
+        return tensor
+    wanted = new_axes(tensor.axes, axes, asked)
+    if len(wanted) != len(tensor.axes):
+        return relabelled(tensor, wanted, asked)  # which refuses
+    rest = list(wanted - tensor.axes)
+    labels: list[Axis] = []
+    for axis in tensor.axes:
+        if axis not in wanted:
+            chosen = next((a for a in rest if related(axis, a)), rest[0])
+            rest.remove(chosen)
+            axis = chosen
+        labels.append(axis)
+    return axes_with_order(relabelled(tensor, Axes(labels), asked), wanted)
+
+
+def pooling(
+    x: Operand,
+    windows: Mapping[AxisName, SupportsIndex | Axis],
+    op: str = "max",
+    strides: Setting | None = None,
+    padding: Padding = 0,
+    dilation: Setting = 1,
+    axes: NewAxes = None,
+) -> Tensor:
+    """The largest or smallest element, sum or mean of each window that slides along axes.
+
+    Args:
+        x: The tensor.
+        windows: For each sliding axis, or its name, the length of the window, as a number or as an
+            axis.
+        op: "max", "min", "sum" or "mean"; padding is not counted as elements.
+        strides: As for `convolution`; the lengths of the windows when omitted.
+        padding: As for `convolution`; less than the window.
+        dilation: As for `convolution`.
+        axes: The axes of the result, as for `convolution`.
+
+    Returns:
+        A tensor with the axes of x, in which new axes of the same class and roles stand in place
+        of the sliding ones.
+
+    Raises:
+        AxesError: a foreign axis, an unknown operation, or a setting or axis that does not fit.
+        GraphTypeError: x is an array without axes, or a setting no integer.
+
+    Examples:
+        >>> x = aj.constant([1.0, 2, 4, 8], aj.make_axis(4, "row"))
+        >>> aj.pooling(x, {"row": 2}).eval().values
+        array([2., 8.])
+    """
+    asked = f"pooling of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    fold = _FOLDS.get(op)
+    if fold is None:
+        seen = f"the operation {op!r}"
+        raise AxesError(asked, seen, f"choose one of {', '.join(_FOLDS)}", user_location())
+    if not isinstance(windows, Mapping):
+        seen = f"windows of type {type(windows).__name__}"
+        raise GraphTypeError(asked, seen, "give a dictionary from axis to length", user_location())
+    sliding = by_axis(tensor.axes, windows, asked)
+    dims = [tensor.axes.index(axis) for axis in sliding]
+    lengths = {axis: _window(window, asked) for axis, window in sliding.items()}
+    own = Axes(dict.fromkeys(window for window in sliding.values() if isinstance(window, Axis)))
+    steps, ends, apart = (
+        by_sliding_axis(tensor.axes, own, setting, asked)
+        for setting in (strides, padding, dilation)
+    )
+    slides = slides_over(lengths, steps, ends, apart, asked)
+    for one in slides:
+        _check_padding(one, asked)
+    node = _folded(op, fold, tensor.node, dims, slides, asked)
+    labels = _result_labels(tensor.axes, {}, _places(slides), Axes())
+    return _named(labelled(node, labels, tensor), axes, asked)
+
+
+def _folded(
+    op: str, fold: Accumulator, node: Node, dims: list[int], slides: list[Slide], asked: str
+) -> Node:
+    """The windows of a node, each folded to one element."""
+    before, rank = node.dtype, len(node.shape)
+    if op == "mean" and node.dtype.kind not in "fc" or node.dtype == HALF:
+        node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
+    filler = Scalar(node.dtype, node.dtype.type(fold.initial(node.dtype)), False)
+    within = range(rank, rank + len(slides))
+    folded = builder.fold(fold, slide(node, dims, slides, filler, asked), within)
+    if op == "mean":
+        for d, one in zip(dims, slides, strict=True):
+            folded = _divided(folded, d, _counted(one, asked))
+    return cast(folded, HALF) if before == HALF else folded
+
+
+def _window(window: object, asked: str) -> tuple[Dim, tuple[Axis, ...]]:
+    if isinstance(window, Axis):
+        return window.dim, (window,)
+    return dim(checked_integer(window, asked, "give windows as integers or axes")), ()
+
+
+def _check_padding(one: Slide, asked: str) -> None:
+    """Refuse windows that no element of the tensor is in."""
+    span = one.span.constant
+    if span is not None and max(one.padding) >= max(span, 1):
+        seen = f"a padding of {one.padding} along {one.axis} for windows of {span}"
+        raise AxesError(asked, seen, "pad by less than the window", user_location())
+
+
+def _counted(one: Slide, asked: str) -> Node:
+    """How many elements of the tensor each window along an axis has."""
+    if not any(one.padding):
+        return builder.as_node(one.window, asked)
+    number = Scalar(FLOAT, FLOAT.type(1), False)
+    ones = builder.view(number, (), (one.axis.dim,))
+    zero = Scalar(FLOAT, FLOAT.type(0), False)
+    return builder.fold(SUM, slide(ones, [0], [one], zero, asked), [1])
+
+
+def _divided(node: Node, d: int, count: Node) -> Node:
+    divide = PRIMITIVES["divide"]
+    if not count.shape:
+        return builder.elementwise(divide, node, count)
+    maps = permutation(range(len(node.shape))), (iterator(d),)
+    return builder.map_op(divide, (node, cast(count, node.dtype)), maps, node.shape)

@@ -1,0 +1,142 @@
+"""What placeholders and variables were declared to be, kept beside the graph.
+
+A node names its storage by a token alone. What is known of the storage, the first values of a
+variable among it, lives as long as the tensors that are computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.placed_arrays import LayoutRequest, known_shape, placed
+from axiomjit.graph.nodes import Input, Node, Token
+from axiomjit.graph.storages import Storage
+
+Start = Callable[[tuple[int, ...]], np.ndarray]
+
+
+class Declaration:
+    """A placeholder or variable as declared; `start` makes a variable's first values, by shape."""
+
+    __slots__ = ("__weakref__", "axes", "layout", "start", "token")
+
+    def __init__(
+        self,
+        axes: Axes,
+        layout: LayoutRequest = None,
+        start: Start | None = None,
+        token: Token | None = None,
+    ) -> None:
+        """Declare a storage, of a token of its own unless one is given."""
+        self.axes: Final = axes
+        self.layout: Final = layout
+        self.start: Final = start
+        self.token: Final = Token() if token is None else token
+        _declared[self.token] = self
+
+    @property
+    def uses(self) -> Uses:
+        """What the values of the storage depend on."""
+        return Uses(self.axes.roots, self)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return Declaration, (self.axes, self.layout, self.start, self.token)
+
+
+_declared: Final[WeakValueDictionary[Token, Declaration]] = WeakValueDictionary()
+
+Declared: TypeAlias = "Declaration | tuple[Declared, ...] | None"
+"""Declarations in nested tuples: joining some takes the same time however many they are."""
+
+
+class Uses(NamedTuple):
+    """What a value depends on beside its node: the axes of its lengths, and declarations."""
+
+    axes: Axes
+    declared: Declared = None
+
+    def extended(self, other: Uses) -> Uses:
+        """These and others; itself where it has them already."""
+        if other is self or (
+            _includes(self.declared, other.declared) and self.axes.is_super_set(other.axes)
+        ):
+            return self
+        return joined(Axes(), self, other)
+
+
+class DeclaredStorage(Storage):
+    """A storage of the axis language, and what the values of its versions depend on."""
+
+    __slots__ = ("uses",)
+
+    def __init__(self, root: Node, uses: Uses) -> None:
+        """A storage that nothing was written to yet."""
+        super().__init__(root)
+        self.uses = uses
+
+    def write_from(self, following: Callable[[Node], Node], uses: Uses) -> None:
+        """As `write`, of a value that depends on `uses`."""
+
+        def make(version: Node) -> Node:
+            self.uses = self.uses.extended(uses)
+            return following(version)
+
+        self.write(make)
+
+
+def joined(axes: Axes, *uses: Uses) -> Uses:
+    """What a value with these axes depends on that is computed from others."""
+    held = {id(one): one for _, one in uses if one is not None}
+    if len(held) > 1:
+        inside = {id(part) for one in held.values() if isinstance(one, tuple) for part in one}
+        held = {key: one for key, one in held.items() if key not in inside}
+    declared = tuple(held.values())
+    whole = declared if len(declared) > 1 else declared[0] if declared else None
+    return Uses(joined_axes(axes, uses), whole)
+
+
+def joined_axes(axes: Axes, uses: Iterable[Uses]) -> Axes:
+    """The roots of axes, and the axes that values depend on."""
+    axes = axes.roots
+    for used, _ in uses:
+        axes = axes if used is axes or axes.is_super_set(used) else axes | used
+    return axes
+
+
+def _includes(whole: Declared, part: Declared) -> bool:
+    """Whether a part is seen to be in a whole, at its first level."""
+    if part is None or whole is part:
+        return True
+    return isinstance(whole, tuple) and any(one is part for one in whole)
+
+
+def declaration_of(root: Node | None) -> Declaration | None:
+    """What was declared of a storage; None of one that a computation makes, and of no storage."""
+    return _declared[root.storage] if isinstance(root, Input) and root.storage else None
+
+
+def layout_of_storage(root: Node | None) -> LayoutRequest:
+    """The layout that was asked for of a storage."""
+    declared = declaration_of(root)
+    return None if declared is None else declared.layout
+
+
+def starting_values(node: Input) -> np.ndarray | None:
+    """The first values of a variable, laid out as it asks for; None of a placeholder."""
+    declared = declaration_of(node)
+    if declared is None or declared.start is None:
+        return None
+    values = declared.start(known_shape(declared.axes))
+    return placed(np.asarray(values, node.dtype), declared.layout)
+
+
+def labels_of(node: Input) -> Axes:
+    """The axes of a placeholder or variable."""
+    declared = declaration_of(node)
+    assert declared is not None
+    return declared.axes

@@ -1,0 +1,75 @@
+"""Descriptions of tensors before anything is computed or allocated (ngraph tensors).
+
+By shape: `BasicTensorDescription`, its simple views, and complex views of several tensors; with
+axes: `TensorDescription`. How elements lie in memory: `Layout`.
+"""
+
+from __future__ import annotations
+
+from numpy.typing import DTypeLike
+
+from axiomjit.axis.axes import Axes, AxesLike, make_axes
+from axiomjit.views.complex_views import ComplexTensorViewDescription, complex_view
+from axiomjit.views.dense_layout import Layout, column_major_strides, row_major_strides
+from axiomjit.views.descriptions import (
+    BasicTensorDescription,
+    BroadcastTensorDescription,
+    FlattenTensorDescription,
+    PadTensorDescription,
+    PermuteTensorDescription,
+    SimpleTensorViewDescription,
+    SliceTensorDescription,
+)
+
+__all__ = [
+    "BasicTensorDescription",
+    "BroadcastTensorDescription",
+    "ComplexTensorViewDescription",
+    "FlattenTensorDescription",
+    "Layout",
+    "PadTensorDescription",
+    "PermuteTensorDescription",
+    "SimpleTensorViewDescription",
+    "SliceTensorDescription",
+    "TensorDescription",
+    "column_major_strides",
+    "complex_view",
+    "row_major_strides",
+]
+
+View = SimpleTensorViewDescription | ComplexTensorViewDescription
+
+
+class TensorDescription(BasicTensorDescription):
+    """A tensor description with axes; the shape comes from their lengths.
+
+    A length that is not known yet is the symbol that stands for it in programs. `view` says whose
+    elements the tensor shows, where it is a view (ngraph tensors, "TensorDescription").
+    """
+
+    axes: Axes
+    view: View | None
+
+    def __init__(
+        self,
+        axes: AxesLike,
+        dtype: DTypeLike,
+        read_only: bool = True,
+        layout: Layout | None = None,
+        view: View | None = None,
+    ) -> None:
+        """Describe a tensor with axes.
+
+        Raises:
+            AxesError: an axis is listed twice.
+            GraphValueError: the layout does not fit the lengths.
+        """
+        labels = make_axes(axes)
+        shape = [axis.dim if axis.length is None else axis.length for axis in labels]
+        super().__init__(shape, dtype, read_only, layout, axes=labels, view=view)
+
+    @property
+    def base_tensor(self) -> BasicTensorDescription | None:
+        """What the tensor is a simple view of, if it is one."""
+        view = self.view
+        return view.base_tensor if isinstance(view, SimpleTensorViewDescription) else None

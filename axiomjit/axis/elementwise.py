@@ -1,0 +1,212 @@
+"""Elementwise functions of tensors: one for each ufunc of the NumPy table, under NumPy's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from axiomjit.axis import operators
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.pairing import check_names, check_outer, common_order, matched
+from axiomjit.axis.tensors import (
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    labelled,
+    shown,
+)
+from axiomjit.base import dtypes
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
+from axiomjit.numpy_table import table
+
+Function = Callable[..., Tensor]
+Row = Callable[..., Node | tuple[Node, ...]]
+_PLAIN: Final[dict[np.ufunc, Primitive]] = {
+    row.ufunc: row
+    for row in PRIMITIVES.values()
+    if row.ufunc is not None and row.ufunc not in table.SPECIAL
+}
+
+
+def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
+    """The axes of an elementwise result, and those of each operand in the result's terms.
+
+    Raises:
+        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+    """
+    axes = tensors[0].axes
+    labels = [axes]
+    for tensor in tensors[1:]:
+        label = matched(axes, tensor.axes, asked)
+        check_outer(axes, tensor.axes, bool(axes & label), asked)
+        whole = common_order(axes, label)
+        check_names(axes, label, whole, asked)
+        axes = whole
+        labels.append(label)
+    return axes, labels
+
+
+def map_op(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> Tensor:
+    """A primitive of operands whose axes are paired."""
+    axes, labels = paired(tensors, asked)
+    maps = [axis_map(label, axes) for label in labels]
+    nodes = [tensor.node for tensor in tensors]
+    node = builder.map_op(primitive, nodes, maps, axis_extents(axes))
+    return labelled(node, axes, *tensors)
+
+
+def positional(row: Row, asked: str, tensors: Sequence[Tensor]) -> Tensor:
+    """A row of the NumPy table of operands laid out alike; those without axes stay numbers."""
+    axes, labels = paired(tensors, asked)
+    nodes = [
+        builder.view(tensor.node, axis_map(label, axes), axis_extents(axes))
+        if label
+        else tensor.node
+        for tensor, label in zip(tensors, labels, strict=True)
+    ]
+    node = row(*nodes)
+    assert isinstance(node, Node)
+    return labelled(node, axes, *tensors)
+
+
+def apply(ufunc: np.ufunc, *operands: object, name: str | None = None) -> Tensor:
+    """A ufunc of the table, element by element.
+
+    Raises:
+        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    asked = f"{name or ufunc.__name__} of {shown(operands)}"
+    tensors = [as_tensor(value, asked) for value in operands]
+    if ufunc in _PLAIN:
+        return map_op(_PLAIN[ufunc], asked, tensors)
+    return positional(table.UFUNCS[ufunc], asked, tensors)
+
+
+def _unary(name: str, ufunc: np.ufunc) -> Function:
+    def function(x: Operand) -> Tensor:
+        return apply(ufunc, x, name=name)
+
+    return function
+
+
+def _binary(name: str, ufunc: np.ufunc) -> Function:
+    def function(x: Operand, y: Operand, dtype: DTypeLike | None = None) -> Tensor:
+        operands = (x, y) if dtype is None else _converted(name, (x, y), dtype)
+        result = apply(ufunc, *operands, name=name)
+        return result if dtype is None else astype(result, dtype)
+
+    return function
+
+
+def _function(name: str, ufunc: np.ufunc) -> Function:
+    function = _unary(name, ufunc) if ufunc.nin == 1 else _binary(name, ufunc)
+    function.__name__ = function.__qualname__ = name
+    of = "each element of x" if ufunc.nin == 1 else "x and y, element by element, paired by axes"
+    function.__doc__ = f"""NumPy's `{name}` of {of}.
+
+    Returns:
+        A tensor with the axes of x; of two operands with those of the one that has all axes, x
+        first, else those of x and then the other ones of y (ngraph axes, "Element-wise binary
+        ops"). dtypes are NumPy's, Python numbers are weak; a given `dtype` is that of the operands
+        and of the result.
+
+    Raises:
+        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    return function
+
+
+def _converted(name: str, operands: Sequence[object], dtype: DTypeLike) -> list[Tensor]:
+    """The operands in a dtype, where NumPy's "same_kind" allows it."""
+    asked = f"{name} of {shown(tuple(operands))} with dtype {dtype}"
+    wanted = dtypes.named(dtype, asked, user_location())
+    tensors = [as_tensor(value, asked) for value in operands]
+    for tensor in tensors:
+        if not tensor.node.weak and not np.can_cast(tensor.dtype, wanted, "same_kind"):
+            remedy = "convert it before with astype(x, dtype)"
+            raise GraphTypeError(asked, f"an operand {tensor!r}", remedy, user_location())
+    return [tensor if tensor.node.weak else astype(tensor, wanted) for tensor in tensors]
+
+
+def astype(x: Operand, dtype: DTypeLike) -> Tensor:
+    """The elements converted to another dtype, as NumPy's `astype` converts.
+
+    Returns:
+        A tensor with the axes of x; x itself where it has the dtype.
+
+    Raises:
+        GraphTypeError: elements of this type cannot be compiled, or x is of the wrong kind.
+    """
+    asked = f"{shown((x,))} as {dtype}"
+    tensor = as_tensor(x, asked)
+    wanted = dtypes.named(dtype, asked, user_location())
+    node = builder.cast(tensor.node, wanted)
+    return tensor if node is tensor.node else labelled(node, tensor.axes, tensor)
+
+
+def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
+    """Elements of x where the condition holds, else of y.
+
+    Returns:
+        A tensor with the axes of `condition`, x and y, combined in this order as `add` does.
+
+    Raises:
+        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    asked = f"where of {shown((condition, x, y))}"
+    return map_op(WHERE, asked, [as_tensor(value, asked) for value in (condition, x, y)])
+
+
+def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
+    """Elements of x limited to the range from `low` to `high`; None is no limit.
+
+    Returns:
+        A tensor with the axes of x and of the limits, combined in this order as `add` does.
+
+    Raises:
+        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    given = [value for value in (x, low, high) if value is not None]
+    asked = f"clip of {shown(tuple(given))}"
+
+    def row(*nodes: Node) -> Node:
+        rest = iter(nodes[1:])
+        limits = [None if limit is None else next(rest) for limit in (low, high)]
+        clipped: Node = table.FUNCTIONS[np.clip](nodes[0], *limits)
+        return clipped
+
+    return positional(row, asked, [as_tensor(value, asked) for value in given])
+
+
+def _functions() -> dict[str, Function]:
+    """A function for each name that NumPy has for a ufunc of the table with one result."""
+    # Not dir(np): asking for each of its names loads f2py, testing and other modules (60 ms).
+    ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
+    functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
+    # The name that ngraph has for it.
+    return functions | {"floordivide": _function("floordivide", np.floor_divide)}
+
+
+UFUNCS: Final = frozenset(
+    ufunc for ufunc in table.UFUNCS if ufunc.nout == 1 and ufunc.signature is None
+)
+"""The ufuncs of the table that are elementwise, with one result."""
+
+FUNCTIONS: Final[Mapping[str, Function]] = _functions()
+"""By name."""
+
+
+operators.install(**FUNCTIONS)

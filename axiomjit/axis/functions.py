@@ -1,0 +1,166 @@
+"""The axis-graph door: contraction, relabelling and reordering along axes."""
+
+from __future__ import annotations
+
+from axiomjit.algebra.index_maps import identity, permutation
+from axiomjit.axis import operators
+from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
+from axiomjit.axis.late_checks import Parts, require
+from axiomjit.axis.names import joined
+from axiomjit.axis.pairing import check_names, check_outer, product_pairs
+from axiomjit.axis.tensors import (
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    labelled,
+    shown,
+)
+from axiomjit.base.errors import AxesError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+
+
+def dot(x: Operand, y: Operand) -> Tensor:
+    """The sum of products of x and y over the axes that both have; also written `x @ y`.
+
+    They are paired wherever they stand (ngraph axes, "Dot operation"). An axis of x that y has at
+    the next offset is paired with that one first, so that `dot(x.T, x)` is the squared norm (ngraph
+    tensors, "Axes"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
+
+    Returns:
+        A tensor with the other axes of x, then those of y; the outer product where no axes are
+        paired. dtypes promote as for `multiply`.
+
+    Raises:
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> H, W = aj.make_axes({"H": 2, "W": 3})
+        >>> x = aj.constant(np.ones((2, 3)), [H, W])
+        >>> aj.dot(x, aj.constant([1.0, 2, 3], W)).eval().values
+        array([6., 6.])
+    """
+    asked = f"dot of {shown((x, y))}"
+    left, right = as_tensor(x, asked), as_tensor(y, asked)
+    pairs = product_pairs(left.axes, right.axes)
+    check_outer(left.axes, right.axes, bool(pairs), asked)
+    axes = (left.axes - [a for a, _ in pairs]) + (right.axes - [b for _, b in pairs])
+    check_names(left.axes, right.axes, axes, asked)
+    met = [a.dim for a, _ in pairs]
+    result = {axis: k for k, axis in enumerate(axes)}
+    met_left = {a: len(axes) + k for k, (a, _) in enumerate(pairs)}
+    met_right = {b: len(axes) + k for k, (_, b) in enumerate(pairs)}
+    maps = (
+        permutation([(result | met_left)[axis] for axis in left.axes]),
+        permutation([(result | met_right)[axis] for axis in right.axes]),
+    )
+    extents = (*axis_extents(axes), *met)
+    node = builder.contract(left.node, right.node, maps, extents, len(axes))
+    return labelled(node, axes, left, right)
+
+
+operators.install(dot=dot)
+
+
+def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
+    """The tensor with other axes in place of its own, by position; no data move.
+
+    Args:
+        x: The tensor.
+        axes: One axis per dimension, of the same length; a name keeps the axis that has it.
+
+    Returns:
+        A tensor with `axes` (ngraph axes, "Axes casting"); x itself where it has them already.
+
+    Raises:
+        AxesError: not as many axes, or the lengths of a pair differ. Lengths that are not known
+            yet are compared when a computation is called.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    asked = f"cast_axes of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    return relabelled(tensor, new_axes(tensor.axes, axes, asked), asked)
+
+
+def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
+    """The tensor under other axes, paired by position; itself where it has them already.
+
+    Raises:
+        AxesError: not as many axes, or the lengths of a pair differ; at the call where one is
+            unknown.
+    """
+    before = tensor.axes
+
+    def explain() -> Parts:
+        remedy = "give one axis of the same length for each axis of the tensor"
+        seen = f"{len(labels)} axes for axes {before}"
+        if len(labels) == len(before):
+            pairs = zip(before, labels, strict=True)
+            unequal = [f"{new} for {old}" for old, new in pairs if old.length != new.length]
+            seen = f"axes {before}: {', '.join(unequal)}"
+        return f"{asked} to {labels}", seen, remedy
+
+    if len(labels) != len(before):
+        raise AxesError(*explain(), user_location())
+    if labels == before:
+        return tensor
+    node = builder.view(tensor.node, identity(len(labels)), axis_extents(labels))
+    for old, new in zip(before, labels, strict=True):
+        require(node, old.dim, "==", new.dim, (old, new), explain)
+    return labelled(node, labels, tensor)
+
+
+def broadcast(x: Operand, axes: NewAxes) -> Tensor:
+    """The tensor with more axes, along which its values repeat.
+
+    Args:
+        x: The tensor.
+        axes: All its axes, which may be given by name, and others, in any order.
+
+    Returns:
+        A tensor with `axes` (ngraph axes, "Axes broadcasting"); x itself where it has them already.
+
+    Raises:
+        AxesError: an axis of x is missing, or one is listed twice.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    asked = f"broadcast of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    wanted = new_axes(tensor.axes, axes, asked)
+    return _reread(asked, tensor, wanted, wanted.is_super_set(tensor.axes), "list every axis of it")
+
+
+def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
+    """The tensor with its axes in another order, a view.
+
+    Args:
+        x: The tensor.
+        axes: Each of its axes once, itself or by its name.
+
+    Returns:
+        A tensor with `axes` (ngraph axes, "Axes reordering"); x itself where the order is that
+        already.
+
+    Raises:
+        AxesError: not the same set of axes, or one is listed twice.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    asked = f"axes_with_order of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    wanted = axes_of(tensor.axes, axes, asked)
+    return _reread(asked, tensor, wanted, len(wanted) == len(tensor.axes), "list each of its axes")
+
+
+operators.install(axes_with_order=axes_with_order)
+
+
+def _reread(asked: str, tensor: Tensor, axes: Axes, fits: bool, remedy: str) -> Tensor:
+    if not fits:
+        seen = f"axes {tensor.axes}, of which {joined(tensor.axes - axes)} would be lost"
+        raise AxesError(f"{asked} to {axes}", seen, remedy, user_location())
+    if axes == tensor.axes:
+        return tensor
+    node = builder.view(tensor.node, axis_map(tensor.axes, axes), axis_extents(axes))
+    return labelled(node, axes, tensor)

@@ -1,0 +1,244 @@
+"""The axis-graph door: tensors side by side - padded, stacked, concatenated, one-hot.
+
+The results are complex views (ngraph tensors): what stands side by side is read where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import SupportsIndex
+
+from axiomjit.algebra.dims import dim
+from axiomjit.algebra.index_maps import identity, permutation
+from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
+from axiomjit.axis.axis import Axis, derived_axis
+from axiomjit.axis.functions import relabelled
+from axiomjit.axis.late_checks import Parts, require
+from axiomjit.axis.names import AxisName, axis_of
+from axiomjit.axis.pairing import matched
+from axiomjit.axis.slices import checked_integer
+from axiomjit.axis.tensors import (
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    labelled,
+    shown,
+)
+from axiomjit.axis.views import added_axis, place_of
+from axiomjit.base import dtypes
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder, library_nodes
+from axiomjit.graph.joins import concatenate, filled
+from axiomjit.graph.library_operations import CUMSUM
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.promotion import cast, promotable
+from axiomjit.numpy_table.shapes import insert_dimensions
+
+Padding = SupportsIndex | Sequence[SupportsIndex]
+
+
+def pad(
+    x: Operand, paddings: Sequence[Padding] | Mapping[AxisName, Padding], axes: NewAxes = None
+) -> Tensor:
+    """The tensor with zeros before and after it along its axes.
+
+    Args:
+        x: The tensor.
+        paddings: For each axis how many zeros stand before and after it, as a pair, or as one
+            number for both sides; or a dictionary from axes or their names to these.
+        axes: The axes of the result, whose lengths must fit; when omitted an axis that is not
+            padded is kept, and any other one becomes a new axis of the same class and roles.
+
+    Returns:
+        A view of several tensors (ngraph tensors, "PadTensorDescription"): elementwise operations
+        and reductions read it in place, nothing is copied.
+
+    Raises:
+        AxesError: not one padding per axis, a negative one, or axes that do not fit.
+        GraphTypeError: a padding is no integer.
+
+    Examples:
+        >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
+        >>> aj.pad(x, {"W": (1, 0)}).eval().values
+        array([[0., 1., 1., 1.],
+               [0., 1., 1., 1.]])
+    """
+    asked = f"pad of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    if isinstance(paddings, Mapping):
+        named = by_axis(tensor.axes, paddings, asked)
+        paddings = [named.get(axis, 0) for axis in tensor.axes]
+    given = paddings if isinstance(paddings, Iterable) else [paddings]
+    pairs = [padding_pair(padding, asked) for padding in given]
+    if len(pairs) != len(tensor.axes):
+        raise AxesError(
+            asked,
+            f"{len(pairs)} paddings for axes {tensor.axes}",
+            "give one padding per axis: a number, or (before, after); or {axis: padding}",
+            user_location(),
+        )
+    node, labels = tensor.node, list(tensor.axes)
+    zero = Scalar(tensor.dtype, tensor.dtype.type(0), False)
+    for d, (axis, (before, after)) in enumerate(zip(tensor.axes, pairs, strict=True)):
+        if before or after:
+            ends = [filled(zero, node.shape, d, dim(width)) for width in (before, after)]
+            node = concatenate([ends[0], node, ends[1]], d)
+            labels[d] = derived_axis(axis, axis.dim + (before + after))
+    seen = tensor if node is tensor.node else labelled(node, Axes(labels), tensor)
+    return seen if axes is None else relabelled(seen, new_axes(seen.axes, axes, asked), asked)
+
+
+def padding_pair(padding: object, asked: str) -> tuple[int, int]:
+    """How many fillers stand before and after an axis: given so, or as one number for both.
+
+    Raises:
+        AxesError: neither, or a negative one.
+        GraphTypeError: they are no integers.
+    """
+    ends = tuple(padding) if isinstance(padding, Iterable) else (padding, padding)
+    numbers = tuple(checked_integer(end, asked, "give integers") for end in ends)
+    if len(numbers) != 2 or min(numbers) < 0:
+        raise AxesError(
+            asked,
+            f"the padding {padding!r}",
+            "give a number that is not negative, or a pair (before, after) of them",
+            user_location(),
+        )
+    return numbers[0], numbers[1]
+
+
+def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
+    """Tensors of the same axes joined along a new axis, one at each of its positions.
+
+    Args:
+        xs: The tensors; their axes are brought to the order of the first one's.
+        axis: The new axis; its length is the number of tensors.
+        pos: Where it stands among the axes of the result; negative positions count from the end.
+
+    Returns:
+        A tensor of the dtype that holds all of them; each is read where it lies.
+
+    Raises:
+        AxesError: no tensors, other axes, or an axis of another length.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    tensors, asked = _listed("stack", xs)
+    first, new = tensors[0].axes, added_axis(axis, asked)
+    at = place_of(pos, len(first) + 1, asked)
+    nodes = []
+    for tensor, node in zip(tensors, _in_common_dtype(tensors), strict=True):
+        labels = matched(first, tensor.axes, asked)
+        if labels.is_not_equal_set(first) or new in labels:
+            seen = f"axes {tensor.axes} beside {first}"
+            remedy = f"give tensors of the same axes, and an axis that none of them has, not {new}"
+            raise AxesError(asked, seen, remedy, user_location())
+        ordered = builder.view(node, axis_map(labels, first), axis_extents(first))
+        nodes.append(insert_dimensions(ordered, (at,)))
+    result = Axes((*first[:at], new, *first[at:]))
+    node = builder.view(concatenate(nodes, at), identity(len(result)), axis_extents(result))
+
+    def explain() -> Parts:
+        return f"{asked} along {new}", f"{len(nodes)} tensors", "give an axis of that length"
+
+    require(node, new.dim, "==", dim(len(nodes)), [new], explain)
+    return labelled(node, result, *tensors)
+
+
+def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
+    """Tensors joined one after the other along an axis.
+
+    Args:
+        xs: The tensors; their axes are brought to the order of the first one's.
+        axis: An axis of the first one, or its name. The others have it too, or instead of it
+            another one of its class or with one of its roles.
+
+    Returns:
+        A tensor of the dtype that holds all of them; each is read where it lies. Its axis is a new
+        one with the class and roles of `axis`; a single tensor comes back as it is.
+
+    Raises:
+        AxesError: no tensors, or axes that do not fit.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    tensors, asked = _listed("concat_along_axis", xs)
+    first = tensors[0].axes
+    axis = axis_of(first, axis, asked)
+    at, rest = first.index(axis), first - axis
+    if len(tensors) == 1:
+        return tensors[0]
+    nodes: list[Node] = []
+    along: list[Axis] = []
+    for tensor, node in zip(tensors, _in_common_dtype(tensors), strict=True):
+        labels = matched(rest, tensor.axes, asked)
+        own = labels - rest
+        if len(own) != 1 or rest.is_not_equal_set(labels - own) or not related(axis, own[0]):
+            raise AxesError(
+                f"{asked} along {axis}",
+                f"axes {tensor.axes} beside {first}",
+                "give tensors with the same other axes, and this one or one of its class or role; "
+                "relabel an axis with cast_axes(x, axes)",
+                user_location(),
+            )
+        order = [at if label is own[0] else first.index(label) for label in labels]
+        extents = axis_extents(Axes((*first[:at], own[0], *first[at + 1 :])))
+        nodes.append(builder.view(node, permutation(order), extents))
+        along.append(own[0])
+    whole = dim(0)
+    for one in along:
+        whole = whole + one.dim
+    new = derived_axis(axis, whole, along)
+    result = Axes((*first[:at], new, *first[at + 1 :]))
+    return labelled(concatenate(nodes, at), result, *tensors)
+
+
+def related(one: Axis, other: Axis) -> bool:
+    """Whether two axes are the same, of one class, or share a role."""
+    same_class = one.axis_class is other.axis_class
+    return one is other or same_class or any(other.has_role(role) for role in one.roles)
+
+
+def _listed(name: str, xs: Iterable[Operand]) -> tuple[list[Tensor], str]:
+    operands = tuple(xs) if isinstance(xs, Iterable) else (xs,)
+    asked = f"{name} of {shown(operands)}"
+    if not operands:
+        remedy = "give at least one tensor"
+        raise AxesError(f"{name} of nothing", "no tensors", remedy, user_location())
+    return [as_tensor(x, asked) for x in operands], asked
+
+
+def _in_common_dtype(tensors: Sequence[Tensor]) -> list[Node]:
+    common = dtypes.common(tuple(promotable(tensor.node) for tensor in tensors))
+    return [cast(tensor.node, common) for tensor in tensors]
+
+
+def one_hot(x: Operand, axis: Axis) -> Tensor:
+    """True where the position along a new axis, which comes first, is the element of x.
+
+    Returns:
+        A tensor of bools with `axis` and then the axes of x. An element that is no position of
+        the axis, also a negative one, is False along all of it.
+
+    Raises:
+        AxesError: x has the axis already.
+        GraphTypeError: the elements of x are no integers.
+    """
+    asked = f"one_hot of {shown((x,))}"
+    tensor, new = as_tensor(x, asked), added_axis(axis, asked)
+    if new in tensor.axes:
+        seen = f"axes {tensor.axes}"
+        raise AxesError(f"{asked} along {new}", seen, "give another axis", user_location())
+    if tensor.dtype.kind not in "iu":
+        seen = f"elements of dtype {tensor.dtype}"
+        raise GraphTypeError(asked, seen, "convert with astype(x, np.int64)", user_location())
+    labels = Axes((new, *tensor.axes))
+    one = builder.view(Scalar(dtypes.INT, dtypes.INT.type(1), False), (), (new.dim,))
+    count = library_nodes.running(CUMSUM, one, dtypes.INT, 0)
+    places = builder.elementwise(PRIMITIVES["subtract"], count, builder.as_node(1, asked))
+    maps = permutation([0]), axis_map(tensor.axes, labels)
+    nodes = places, tensor.node
+    node = builder.map_op(PRIMITIVES["equal"], nodes, maps, axis_extents(labels))
+    return labelled(node, labels, tensor)

@@ -1,0 +1,113 @@
+"""What must hold between lengths of axes: checked at once where they are known, else at a call.
+
+A requirement stands beside the node it belongs to, as its origin does, never in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from axiomjit.algebra.dims import SIGNS, Dim, Symbol, evaluate
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.axis import Axis
+from axiomjit.base.errors import AxesError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import Node, is_view, post_order
+
+Parts = tuple[str, str, str]
+"""What was asked, what was seen, and what to do instead."""
+
+
+class Requirement(Record):
+    """`left sign right`; `explain` words the complaint when it is made, with the lengths then."""
+
+    left: Dim
+    sign: str
+    right: Dim
+    explain: Callable[[], Parts]
+    where: str | None
+
+    def check(self, lengths: Mapping[Symbol, int]) -> None:
+        """Compare.
+
+        Raises:
+            AxesError: it does not hold.
+        """
+        if not SIGNS[self.sign](evaluate(self.left - self.right, lengths), 0):
+            raise AxesError(*self.explain(), self.where)
+
+
+_required: Final[WeakKeyDictionary[Node, tuple[Requirement, ...]]] = WeakKeyDictionary()
+
+
+def require(
+    node: Node,
+    left: Dim,
+    sign: str,
+    right: Dim,
+    axes: Iterable[Axis],
+    explain: Callable[[], Parts],
+) -> None:
+    """Let the value of a node need `left sign right`.
+
+    Args:
+        node: What is computed.
+        left: A length.
+        sign: One of `== < <= > >=`.
+        right: A length.
+        axes: Those on whose lengths the two depend.
+        explain: The three parts of the error; it may hold axes, but not the node.
+
+    Raises:
+        AxesError: the lengths are known and it does not hold.
+    """
+    requirement = Requirement(left, sign, right, explain, user_location())
+    known = known_lengths(axes)
+    roots = {root for axis in axes for root in axis.roots}
+    decided = (left - right).constant is not None
+    if decided or len(known) == len(roots):
+        requirement.check(known)
+        return
+    before = _required.get(node, ())
+    if all((r.left, r.sign, r.right) != (left, sign, right) for r in before):
+        _required[node] = (*before, requirement)
+
+
+def inherit(node: Node, source: Node) -> None:
+    """Let the value of a node need what that of another one, and what that is a view of, needs."""
+    found = list(_required.get(source, ()))
+    while is_view(source):
+        (source,) = source.children
+        found += _required.get(source, ())
+    if found:
+        _required[node] = tuple(dict.fromkeys((*_required.get(node, ()), *found)))
+
+
+def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
+    """The length of each root of axes that is known."""
+    lengths = {root.symbol: root.length for axis in axes for root in axis.roots}
+    return {symbol: length for symbol, length in lengths.items() if length is not None}
+
+
+def bound_lengths(outputs: Iterable[Node], axes: Axes, asked: str) -> dict[Symbol, int]:
+    """The length of every root of axes, checked for what the nodes below the outputs require.
+
+    Raises:
+        AxesError: a length is unknown, or something required does not hold.
+    """
+    unknown = [root for root in axes.roots if root.length is None]
+    if unknown:
+        raise AxesError(
+            f"values of {asked}",
+            f"no length for {', '.join(map(repr, unknown))}",
+            "assign axis.length before the call",
+            user_location(),
+        )
+    lengths = known_lengths(axes)
+    for node in post_order(tuple(outputs)):
+        for requirement in _required.get(node, ()):
+            requirement.check(lengths)
+    return lengths

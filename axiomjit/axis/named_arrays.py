@@ -1,0 +1,105 @@
+"""Arrays with axes that one can hold: what evaluating a tensor gives."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
+from axiomjit.axis.methods import AxisMethods
+from axiomjit.base.dtypes import CODES, DType
+from axiomjit.base.errors import AxesError
+from axiomjit.base.origins import user_location
+
+
+class NamedArray(AxisMethods[Any]):
+    """An array, and one Axis for each of its dimensions.
+
+    It can stand wherever an expression takes a tensor, as a constant. Operators give tensors;
+    methods and NumPy's functions give named arrays. `np.asarray` gives the array.
+
+    Examples:
+        >>> x = aj.NamedArray([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
+        >>> np.mean(x, axis="H").values
+        array([2.5, 3.5, 4.5])
+        >>> aj.jit(lambda x: x - x.max("W"))(x).values
+        array([[-2., -1.,  0.],
+               [-2., -1.,  0.]])
+    """
+
+    __slots__ = ("axes", "values")
+
+    def __init__(self, values: ArrayLike, axes: AxesLike = None) -> None:
+        """Label the dimensions of an array, which is kept and not copied.
+
+        Raises:
+            AxesError: the shape is not the lengths of the axes, or a length is unknown.
+        """
+        self.values: Final[np.ndarray] = np.asarray(values)
+        self.axes: Final[Axes] = make_axes(axes)
+        if self.values.shape != self.axes.lengths:
+            raise AxesError(
+                f"a named array with axes {self.axes}",
+                f"an array of shape {self.values.shape}",
+                "list one axis per dimension, each with the length of its dimension set",
+                user_location(),
+            )
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.values.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
+        return self.values.shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.values.size
+
+    @property
+    def T(self) -> NamedArray:
+        """The same array under transposed axes (see `Axis.T`)."""
+        return NamedArray(self.values, self.axes.T)
+
+    def transpose(self, *axes: object) -> NamedArray:
+        """The array with its axes in another order, a view; without arguments `x.T`.
+
+        Args:
+            axes: Every axis once, as an Axis, a name or a position; or one list of them.
+        """
+        if not axes:
+            return self.T
+        given = axes[0] if len(axes) == 1 else axes
+        order = axes_at(self.axes, given, f"transpose of {self!r}")
+        return NamedArray(self.values.transpose([self.axes.index(a) for a in order]), order)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype, copy=copy)
+
+    def item(self) -> Any:
+        """The one element as a Python number."""
+        return self.values.item()
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def __int__(self) -> int:
+        return int(self.values)
+
+    def __float__(self) -> float:
+        return float(self.values)
+
+    def __complex__(self) -> complex:
+        return complex(self.values)
+
+    def __repr__(self) -> str:
+        return f"{CODES.get(self.dtype, str(self.dtype))}{self.axes}"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.values}"

@@ -1,0 +1,125 @@
+"""The axis-graph door: what networks are made of, in terms of elementwise functions and sums."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from axiomjit.axis import reductions
+from axiomjit.axis.axes import AxesOf
+from axiomjit.axis.elementwise import apply
+from axiomjit.axis.tensors import Operand, Tensor, as_tensor, shown
+from axiomjit.base.errors import AxesError
+from axiomjit.base.origins import user_location
+
+
+def sigmoid(x: Operand) -> Tensor:
+    """1 / (1 + exp(-x)) of each element.
+
+    Returns:
+        A tensor with the axes of x.
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return apply(np.divide, 1, apply(np.exp, apply(np.negative, x)) + 1)
+
+
+def relu(x: Operand) -> Tensor:
+    """The larger of each element of x and 0.
+
+    Returns:
+        A tensor with the axes and the dtype of x; NaN stays NaN.
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return apply(np.maximum, x, 0, name="relu")
+
+
+def safelog(x: Operand, limit: float = -50.0) -> Tensor:
+    """log(x) of each element, but at least `limit`, also where x is zero or negative.
+
+    Returns:
+        A tensor with the axes of x.
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return apply(np.log, apply(np.maximum, x, math.exp(limit)))
+
+
+def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
+    """exp(x) divided by its sum over axes, computed without overflow.
+
+    Args:
+        x: The tensor.
+        normalization_axes: Axes, or their names, over which the result sums to 1; all when omitted.
+
+    Returns:
+        A tensor with the axes of x.
+
+    Raises:
+        AxesError: an axis is foreign or repeated, or has length 0.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> x = aj.constant([[0.0, 0.0], [0.0, 9.0]], aj.make_axes({"batch": 2, "class": 2}))
+        >>> aj.softmax(x, "class").sum("class").eval().values
+        array([1., 1.])
+    """
+    tensor = as_tensor(x, f"softmax of {shown((x,))}")
+    axes, _ = reductions.split_axes("softmax", tensor, normalization_axes, None)
+    powers = apply(np.exp, tensor - reductions.max(tensor, axes))
+    return powers / reductions.sum(powers, axes)
+
+
+def cross_entropy_multi(
+    y: Operand, t: Operand, usebits: bool = False, out_axes: AxesOf = None
+) -> Tensor:
+    """The cross entropy of distributions y with targets t, -sum(t * log(y)).
+
+    Args:
+        y: Probabilities, limited as in `safelog`.
+        t: Targets.
+        usebits: Whether logarithms are to base 2.
+        out_axes: The axes of the result; the sum goes over the others, all when omitted.
+
+    Raises:
+        AxesError: neither operand has all axes, or an axis of the result is foreign.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    left, right = _contained("cross_entropy_multi", y, t)
+    total = reductions.sum(safelog(left) * right, out_axes=out_axes)
+    return total * (-1.0 / math.log(2.0) if usebits else -1.0)
+
+
+def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
+    """-(t * log(y) + (1 - t) * log(1 - y)) of each element, logarithms as in `safelog`.
+
+    Raises:
+        AxesError: neither operand has all axes.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    left, right = _contained("cross_entropy_binary", y, t)
+    return -(safelog(left) * right + safelog(1 - left) * (1 - right))
+
+
+def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Tensor:
+    """The sum of `cross_entropy_binary_inner` over all axes but `out_axes`; errors as there."""
+    return reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)
+
+
+def _contained(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
+    """Both operands, of which one has all axes."""
+    asked = f"{name} of {shown((y, t))}"
+    left, right = as_tensor(y, asked), as_tensor(t, asked)
+    if left.axes.is_sub_set(right.axes) or left.axes.is_super_set(right.axes):
+        return left, right
+    raise AxesError(
+        asked,
+        f"axes {left.axes} and {right.axes}, neither of which has all of the other's",
+        "broadcast(x, axes) one of them, or relabel axes with cast_axes(x, axes)",
+        user_location(),
+    )

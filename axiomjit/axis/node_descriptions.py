@@ -1,0 +1,132 @@
+"""What the tensor of a node is: its description, computed from those of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from axiomjit.algebra.dims import Dim, Symbol, dim, substitute
+from axiomjit.algebra.index_maps import Affine, IndexMap
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.declarations import layout_of_storage
+from axiomjit.axis.descriptions import TensorDescription, View
+from axiomjit.axis.placed_arrays import layout_of
+from axiomjit.graph.effects import place_of, storage_root
+from axiomjit.graph.nodes import Held, Node, Op, is_view
+from axiomjit.graph.primitives import JOIN, VIEW
+from axiomjit.views.complex_views import ComplexTensorViewDescription
+from axiomjit.views.dense_layout import Layout, Length
+from axiomjit.views.descriptions import (
+    BasicTensorDescription,
+    PermuteTensorDescription,
+    SimpleTensorViewDescription,
+    known,
+)
+
+
+def describe(node: Node, axes: Axes, lengths: Mapping[Symbol, int]) -> TensorDescription:
+    """The description of a node whose dimensions have these axes; `lengths` are known ones."""
+    plain = _Known(lengths).by_shape(node)
+    view: View | None = None
+    if isinstance(plain, SimpleTensorViewDescription | ComplexTensorViewDescription):
+        view = plain
+    return TensorDescription(axes, node.dtype, plain.read_only, plain.layout, view)
+
+
+class _Known:
+    """Descriptions of nodes by shape, where the lengths of some symbols are known."""
+
+    def __init__(self, lengths: Mapping[Symbol, int]) -> None:
+        self.symbols = lengths
+
+    def by_shape(self, node: Node) -> BasicTensorDescription:
+        """The description of a node: of a view with its `base_tensor`, of a join with its parts."""
+        views: list[Op] = []
+        while is_view(node):
+            assert isinstance(node, Op)
+            views.append(node)
+            node = node.operands[0]
+        tensor = self.of_base(node)
+        for view in reversed(views):
+            tensor = self.seen(view, tensor)
+        return tensor
+
+    def length(self, length: Dim) -> Length:
+        """A length as an integer, where that is known."""
+        now = substitute(length, self.symbols)
+        return now if now.constant is None else now.constant
+
+    def lengths(self, node: Node) -> tuple[Length, ...]:
+        """The shape of a node."""
+        return tuple(map(self.length, node.shape))
+
+    def of_base(self, node: Node) -> BasicTensorDescription:
+        """The description of what is no view."""
+        lengths = self.lengths(node)
+        root = storage_root(node)
+        if root is not None:
+            layout = layout_of(layout_of_storage(root), lengths)
+            return BasicTensorDescription(lengths, node.dtype, False, layout)
+        if isinstance(node, Held):
+            strides = [step // node.array.itemsize for step in node.array.strides]
+            return BasicTensorDescription(lengths, node.dtype, True, Layout(strides))
+        if isinstance(node, Op) and node.primitive is JOIN:
+            parts = [BasicTensorDescription(self.lengths(n), n.dtype) for n in node.operands]
+            regions = [
+                [(self.length(low), self.length(high)) for low, high in region]
+                for region in node.regions
+            ]
+            return ComplexTensorViewDescription(parts, regions, map(self.index, node.maps))
+        return BasicTensorDescription(lengths, node.dtype)
+
+    def index(self, index: IndexMap) -> IndexMap:
+        """A map over known lengths."""
+        return tuple(
+            Affine(
+                substitute(function.offset, self.symbols),
+                tuple((k, substitute(factor, self.symbols)) for k, factor in function.terms),
+            )
+            for function in index
+        )
+
+    def seen(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
+        """A view of a tensor; one may assign to it where it shows each element once."""
+        index = self.index(view.maps[0])
+        lengths = self.lengths(view)
+        if view.primitive is VIEW and _is_permutation(index, lengths, base):
+            order = [0] * view.rank
+            for d, function in enumerate(index):
+                order[function.terms[0][0]] = d
+            return PermuteTensorDescription(base, order)
+        layout = None
+        if base.layout is not None and view.dtype == base.dtype:
+            layout = _layout(index, view.rank, base.layout)
+        return SimpleTensorViewDescription(
+            base, lengths, layout, place_of(view) is None, view.dtype
+        )
+
+
+def _is_permutation(
+    index: IndexMap, lengths: tuple[Length, ...], base: BasicTensorDescription
+) -> bool:
+    """Whether each dimension of the base is one of the view, whole."""
+    own = [f.terms[0][0] for f in index if len(f.terms) == 1 and f.terms[0][1].constant == 1]
+    if sorted(own) != list(range(len(lengths))) or len(own) != base.rank:
+        return False
+    starts = all(function.offset.constant == 0 for function in index)
+    pairs = zip(own, base.lengths, strict=True)
+    return starts and all(known(lengths[k] - n) == 0 for k, n in pairs)
+
+
+def _layout(index: IndexMap, rank: int, base: Layout) -> Layout:
+    """How a view lies, given how its base does."""
+    offset = dim(base.offset)
+    strides = [dim(0)] * rank
+    for function, stride in zip(index, base.strides, strict=True):
+        offset = offset + function.offset * stride
+        for k, factor in function.terms:
+            strides[k] = strides[k] + factor * stride
+    return Layout(map(_plain, strides), _plain(offset))
+
+
+def _plain(length: Dim) -> Length:
+    return length if length.constant is None else length.constant

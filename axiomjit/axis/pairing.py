@@ -1,0 +1,114 @@
+"""Which axes of two operands meet: in elementwise operations, and in products over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.axis import Axis
+from axiomjit.axis.names import with_origin
+from axiomjit.base.config import config
+from axiomjit.base.errors import AxesError, OuterProductWarning, SameNameWarning
+from axiomjit.base.origins import user_location, warn
+
+_warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
+"""Places, and places where two axes of one name were made, of which there was a warning."""
+
+
+def common_order(left: Axes, right: Axes) -> Axes:
+    """Axes of an elementwise result: the three rules of ngraph axes."""
+    if left.is_super_set(right):
+        return left
+    return right if right.is_super_set(left) else left + (right - left)
+
+
+def matched(left: Axes, right: Axes, asked: str) -> Axes:
+    """`right` with the axis of `left` in place of each one that is paired by class.
+
+    Identity pairs first. Of the axes left, two are paired that have one class, one offset and equal
+    lengths (ngraph tensors, "Axes").
+
+    Raises:
+        AxesError: an axis has two candidates, or the length of one is unknown.
+    """
+    mine, theirs = left - right, right - left
+    pairs: dict[Axis, Axis] = {}
+    for axis in theirs:
+        for candidate in mine:
+            if not _of_one_kind(axis, candidate) or not _equal_lengths(candidate, axis, asked):
+                continue
+            if axis in pairs or candidate in pairs.values():
+                twins = [a for a in (*mine, *theirs) if _of_one_kind(a, axis)]
+                raise _refusal(asked, twins, "of which more than one pair could meet")
+            pairs[axis] = candidate
+    return Axes(pairs.get(axis, axis) for axis in right) if pairs else right
+
+
+def _of_one_kind(one: Axis, other: Axis) -> bool:
+    return one.axis_class is other.axis_class and one.dual_offset == other.dual_offset
+
+
+def _equal_lengths(one: Axis, other: Axis, asked: str) -> bool:
+    if one.dim is other.dim:
+        return True
+    if one.length is None or other.length is None:
+        raise _refusal(asked, [one, other], "of which the length of one is unknown")
+    return one.length == other.length
+
+
+def _refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
+    return AxesError(
+        asked,
+        f"axes {Axes(axes)} of one class, {why}",
+        "say which axes meet with cast_axes(x, axes), or assign their lengths before",
+        user_location(),
+    )
+
+
+def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
+    """The axes that meet in `dot`, in the order of the left ones.
+
+    First each left axis with the right one at the next offset (ngraph tensors, "Axes"), then, of
+    those that are left, equal axes (ngraph axes, "Dot operation").
+    """
+    pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
+    rest = right - pairs.values()
+    pairs |= {axis: axis for axis in left if axis not in pairs and axis in rest}
+    return [(axis, pairs[axis]) for axis in left if axis in pairs]
+
+
+def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
+    """Apply `config.outer` to operands with axes of which none meet.
+
+    Raises:
+        AxesError: outer products are refused.
+    """
+    if met or not left or not right or config.outer == "allow":
+        return
+    seen = f"an outer product: {left} and {right} have no axis in common"
+    remedy = "broadcast(x, axes) one of them to all axes; relabel an axis with cast_axes(x, axes)"
+    if config.outer == "error":
+        raise AxesError(asked, seen, remedy, user_location())
+    warn(f"{asked}: {seen}; {remedy}", OuterProductWarning)
+
+
+def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
+    """Warn, once per place and pair, of a result with two axes of one name.
+
+    They are different axes, so they were not paired, and the result has an element for each pair
+    of their positions. Axes that one operand has both of are meant.
+    """
+    mine, theirs = (left - right) & result, (right - left) & result
+    for axis in theirs:
+        twins = [a for a in mine if a.name is not None and a.name == axis.name]
+        for twin in twins:
+            key = user_location(), twin.origin, axis.origin
+            if key not in _warned:
+                warn(
+                    f"{asked}: the result has two different axes called {axis.name!r}: "
+                    f"{with_origin(twin)} and {with_origin(axis)}. If they are the same, use one "
+                    "Axis for both, or cast_axes(x, axes); if not, rename(x, names) one of them",
+                    SameNameWarning,
+                )
+                _warned.add(key)

@@ -1,0 +1,65 @@
+"""The axis-graph door: random tensors, drawn anew each time that a computation runs.
+
+They come from one generator; `axiomjit.config.seed = n` starts it at a known place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
+from axiomjit.base.dtypes import FLOAT
+from axiomjit.graph.library_operations import NORMAL, UNIFORM, LibraryOperation
+from axiomjit.graph.nodes import Held, Op
+from axiomjit.graph.origins import note
+from axiomjit.graph.promotion import cast
+
+
+def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
+    """Random numbers, uniform in [low, high), in a tensor like x.
+
+    Args:
+        x: The tensor whose axes and dtype the result has; float64 where it has no floats.
+        low: The smallest number, or a tensor of them.
+        high: The end of the range, or a tensor of them.
+
+    Returns:
+        A tensor whose values are drawn anew in every run, once per run.
+
+    Raises:
+        AxesError: axes could be paired in several ways.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    asked = f"uniform of {shown((x,))}"
+    start = as_tensor(low, asked)
+    return _drawn(UNIFORM, x, asked) * (as_tensor(high, asked) - start) + start
+
+
+def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
+    """Random numbers of a normal distribution, in a tensor like x.
+
+    Args:
+        x: The tensor whose axes and dtype the result has; float64 where it has no floats.
+        loc: The mean, or a tensor of them.
+        scale: The standard deviation, or a tensor of them.
+
+    Returns:
+        A tensor whose values are drawn anew in every run, once per run.
+
+    Raises:
+        AxesError: axes could be paired in several ways.
+        GraphTypeError: an operand is an array without axes, or of the wrong kind.
+    """
+    asked = f"normal of {shown((x,))}"
+    mean, deviation = as_tensor(loc, asked), as_tensor(scale, asked)
+    return _drawn(NORMAL, x, asked) * deviation + mean
+
+
+def _drawn(operation: LibraryOperation, x: Operand, asked: str) -> Tensor:
+    tensor = as_tensor(x, asked)
+    # An array of its own, so that two draws are never the same node.
+    token = Held(FLOAT, np.zeros(()), ())
+    extents = axis_extents(tensor.axes)
+    node = note(Op(FLOAT, operation, None, (token,), ((),), extents, len(extents)))
+    dtype = tensor.dtype if tensor.dtype.kind == "f" else FLOAT
+    return labelled(cast(node, dtype), tensor.axes, tensor)

@@ -1,0 +1,251 @@
+"""The axis-graph door: reductions over named axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import dim, product
+from axiomjit.axis.axes import Axes, AxesOf, axes_of
+from axiomjit.axis.elementwise import apply
+from axiomjit.axis.functions import axes_with_order
+from axiomjit.axis.late_checks import Parts, require
+from axiomjit.axis.names import joined
+from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
+from axiomjit.base.errors import AxesError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder, library_nodes
+from axiomjit.graph.library_operations import ARGMAX, ARGMIN, LibraryOperation
+from axiomjit.graph.nodes import Node
+from axiomjit.numpy_table import table
+
+Fold = Callable[[Node, Sequence[int]], Node]
+
+
+def _numpys(function: Callable[..., Any]) -> Fold:
+    """The row of the NumPy table, given the dimensions to fold in the tensor's own order.
+
+    So that the order of the request changes no bit of the result.
+    """
+
+    def fold(node: Node, positions: Sequence[int]) -> Node:
+        folded: Node = table.FUNCTIONS[function](node, tuple(sorted(positions)))
+        return folded
+
+    return fold
+
+
+def _choosing(operation: LibraryOperation) -> Fold:
+    return lambda node, positions: library_nodes.choose(operation, node, positions)
+
+
+_FOLDS: Final[dict[str, Fold]] = {
+    "sum": _numpys(np.sum),
+    "prod": _numpys(np.prod),
+    "max": _numpys(np.max),
+    "min": _numpys(np.min),
+    "any": _numpys(np.any),
+    "all": _numpys(np.all),
+    "mean": _numpys(np.mean),
+    "variance": _numpys(np.var),
+    "std": _numpys(np.std),
+    "argmax": _choosing(ARGMAX),
+    "argmin": _choosing(ARGMIN),
+    "squared_L2": _numpys(np.sum),
+    "L1_norm": _numpys(np.sum),
+}
+_NEED_ELEMENTS: Final = ("max", "min", "argmax", "argmin")
+
+
+def sum(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The sum over axes.
+
+    Args:
+        x: The tensor.
+        reduction_axes: The axes to reduce, themselves or by their names, in any order: none for
+            `[]`, all when omitted, those not in `out_axes` when that is given.
+        out_axes: The axes of the result, in their order; when omitted those that are left, in
+            the order of x.
+
+    Returns:
+        A tensor with the axes that are left (ngraph axes, "Axes reduction"). Integers are summed in
+        64 bits, bools are counted.
+
+    Raises:
+        AxesError: an axis is foreign or repeated, or neither reduced nor left.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+
+    Examples:
+        >>> x = aj.constant(np.ones((2, 3)), aj.make_axes({"batch": 2, "channel": 3}))
+        >>> aj.sum(x, "batch")
+        f8[channel=3]
+        >>> aj.sum(x, "batch").eval().values
+        array([2., 2., 2.])
+    """
+    return _reduce("sum", x, reduction_axes, out_axes)
+
+
+def prod(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The product over axes; arguments, dtypes and errors as for `sum`."""
+    return _reduce("prod", x, reduction_axes, out_axes)
+
+
+def max(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The largest element over axes, NaN if there is one; arguments and errors as for `sum`.
+
+    Returns:
+        A tensor with the axes that are left and the dtype of x.
+
+    Raises:
+        AxesError: as for `sum`; also where a reduced axis has length 0.
+    """
+    return _reduce("max", x, reduction_axes, out_axes)
+
+
+def min(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The smallest element over axes, NaN if there is one; arguments and errors as for `max`."""
+    return _reduce("min", x, reduction_axes, out_axes)
+
+
+def any(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """True where any element over axes is not 0; arguments and errors as for `sum`."""
+    return _reduce("any", x, reduction_axes, out_axes)
+
+
+def all(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """True where all elements over axes are not 0; arguments and errors as for `sum`."""
+    return _reduce("all", x, reduction_axes, out_axes)
+
+
+def mean(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The mean over axes; arguments and errors as for `sum`.
+
+    Returns:
+        A tensor with the axes that are left and the dtype of x, float64 for ints and bools.
+    """
+    return _reduce("mean", x, reduction_axes, out_axes)
+
+
+def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The mean squared distance from the mean over axes; arguments and errors as for `sum`.
+
+    Returns:
+        A tensor with the axes that are left and the dtype of `mean`, real for complex numbers.
+    """
+    return _reduce("variance", x, reduction_axes, out_axes)
+
+
+def var(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The mean squared distance from the mean over axes: NumPy's name for `variance`."""
+    return variance(x, reduction_axes, out_axes)
+
+
+def std(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The square root of the variance over axes; arguments, dtype and errors as `variance`."""
+    return _reduce("std", x, reduction_axes, out_axes)
+
+
+def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The position of the first largest element over axes, of the first NaN if there is one.
+
+    Args:
+        x: The tensor.
+        reduction_axes: The axes to search, all in the order of x when omitted. Over several ones
+            the position counts their elements in the order listed, the last axis fastest.
+        out_axes: As for `sum`.
+
+    Returns:
+        An int64 tensor with the axes that are left.
+
+    Raises:
+        AxesError: as for `max`.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    return _reduce("argmax", x, reduction_axes, out_axes)
+
+
+def argmin(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The position of the first smallest element over axes; otherwise as `argmax`."""
+    return _reduce("argmin", x, reduction_axes, out_axes)
+
+
+def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The sum of squares over axes; arguments and errors as for `sum`."""
+    tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
+    squares = apply(np.square, tensor.real)
+    if tensor.dtype.kind == "c":
+        squares = squares + apply(np.square, tensor.imag)
+    return _reduce("squared_L2", squares, reduction_axes, out_axes)
+
+
+def L2_norm(
+    x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None, eps: float = 0.0
+) -> Tensor:
+    """The square root of the sum of squares and `eps`; arguments and errors as for `sum`."""
+    squared = squared_L2(x, reduction_axes, out_axes)
+    return apply(np.sqrt, squared + eps if eps else squared)
+
+
+def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The sum of absolute values over axes; arguments and errors as for `sum`."""
+    return _reduce("L1_norm", apply(np.absolute, x), reduction_axes, out_axes)
+
+
+def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The number of elements that a reduction over these axes folds; arguments as for `sum`.
+
+    Returns:
+        A tensor without axes; in promotion it behaves as a Python int.
+    """
+    tensor = as_tensor(x, f"tensor_size of {shown((x,))}")
+    reduced, _ = split_axes("tensor_size", tensor, reduction_axes, out_axes)
+    count = builder.as_node(product(axis_extents(reduced)), "tensor_size")
+    return labelled(count, Axes(), tensor)
+
+
+def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> Tensor:
+    tensor = as_tensor(x, f"{name} of {shown((x,))}")
+    whole = tensor.axes
+    reduced, out = split_axes(name, tensor, reduction_axes, out_axes)
+    node = _FOLDS[name](tensor.node, [whole.index(axis) for axis in reduced])
+    if name in _NEED_ELEMENTS:
+        _require_elements(name, node, reduced)
+    return axes_with_order(labelled(node, whole - reduced, tensor), out)
+
+
+def _require_elements(name: str, node: Node, reduced: Axes) -> None:
+    """Refuse the largest or smallest element of nothing, at the latest at a call."""
+
+    def explain() -> Parts:
+        seen = f"a length of 0, and {name} of nothing has no value"
+        return f"{name} over {reduced}", seen, "reduce axes that have a position"
+
+    for axis in reduced:
+        require(node, axis.dim, ">", dim(0), [axis], explain)
+
+
+def split_axes(
+    name: str, tensor: Tensor, reduction_axes: AxesOf, out_axes: AxesOf
+) -> tuple[Axes, Axes]:
+    """The axes to reduce, and the axes of the result, for a reduction of this name.
+
+    Raises:
+        AxesError: an axis is foreign or repeated, or neither reduced nor left.
+    """
+    whole, asked = tensor.axes, f"{name} of {tensor!r}"
+    reduced = whole if reduction_axes is None else axes_of(whole, reduction_axes, asked)
+    out = whole - reduced if out_axes is None else axes_of(whole, out_axes, asked)
+    if reduction_axes is None:
+        reduced = whole - out
+    both, neither = reduced & out, whole - (reduced | out)
+    if both or neither:
+        listed = joined(both or neither)
+        raise AxesError(
+            f"{asked} over {reduced}, leaving {out}",
+            f"{listed} {'both reduced and left' if both else 'neither reduced nor left'}",
+            "give only reduction_axes or only out_axes, or each axis in one of them",
+            user_location(),
+        )
+    return reduced, out

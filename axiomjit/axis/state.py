@@ -1,0 +1,325 @@
+"""The axis-graph door: variables, writes into tensors with storage, and operations in an order.
+
+Placeholders and variables are l-tensors: they name a storage that can be assigned to. What is
+computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tensor again (ngraph
+tensors, "Tensors").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import IndexMap
+from axiomjit.axis import operators
+from axiomjit.axis.axes import Axes, AxesLike
+from axiomjit.axis.declarations import DeclaredStorage, joined
+from axiomjit.axis.late_checks import inherit
+from axiomjit.axis.pairing import matched
+from axiomjit.axis.slices import Key
+from axiomjit.axis.tensors import (
+    Number,
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    constant,
+    declared,
+    labelled,
+    shown,
+)
+from axiomjit.base.dtypes import FLOAT, DType, code
+from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.effects import Materialized, Sequential, assignment, place_of, statement
+from axiomjit.graph.nodes import Node, Token
+from axiomjit.graph.origins import note
+from axiomjit.graph.promotion import cast
+from axiomjit.views.dense_layout import Layout
+
+InitialValue = ArrayLike | Callable[[Axes], ArrayLike]
+
+
+def variable(
+    axes: AxesLike,
+    dtype: DTypeLike | None = None,
+    initial_value: InitialValue = 0,
+    layout: Layout | str | None = None,
+) -> Tensor:
+    """A tensor with storage that keeps its values between calls of computations.
+
+    All computations of one transformer share them; `assign` and `x[...] = y` write them.
+
+    Args:
+        axes: Its axes; lengths may be assigned until it is first used.
+        dtype: Element type, float64 when omitted.
+        initial_value: An array of its shape or a number, or a function that makes one of the
+            axes; converted once, by 'same_kind'.
+        layout: How it lies: "C" (when omitted), "F" or a Layout, its sizes at least the lengths.
+            What is between is never read or written.
+
+    Returns:
+        A tensor with these axes (ngraph tensors, "Tensors").
+
+    Raises:
+        AxesError: an axis is listed twice.
+        GraphTypeError: elements of this type cannot be compiled, or not converted.
+        GraphValueError: the layout does not fit the axes, or the initial value has another shape;
+            what depends on unknown lengths, or a function makes, is checked at its first use.
+    """
+    where = user_location()
+
+    def start(labels: Axes, element: DType) -> FirstValues:
+        asked = f"the initial value of the variable {code(element)}{labels}"
+        if callable(initial_value):
+            return FirstValues(initial_value, labels, element, asked, where)
+        values = _values(initial_value, element, asked)
+        _check_shape(values, labels, asked, where)
+        return FirstValues(values, labels, element, asked, where)
+
+    return declared(axes, dtype, "a variable", layout, start)
+
+
+class FirstValues:
+    """Makes the first values of a variable: what was given is an array, or a function of axes."""
+
+    __slots__ = ("_asked", "_axes", "_dtype", "_given", "_where")
+
+    def __init__(
+        self,
+        given: np.ndarray | Callable[[Axes], Any],
+        axes: Axes,
+        dtype: DType,
+        asked: str,
+        where: str | None,
+    ) -> None:
+        """Keep what was given; `asked` and `where` are for errors."""
+        self._given, self._axes, self._dtype = given, axes, dtype
+        self._asked, self._where = asked, where
+
+    def __call__(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The values as an array of a shape, which may show one number everywhere.
+
+        Raises:
+            GraphTypeError: the function gave what cannot be converted.
+            GraphValueError: the array has another shape.
+        """
+        given, asked = self._given, self._asked
+        array = _values(given(self._axes), self._dtype, asked) if callable(given) else given
+        _check_shape(array, self._axes, asked, self._where)
+        return np.broadcast_to(array, shape)
+
+
+def _check_shape(array: np.ndarray, axes: Axes, asked: str, where: str | None) -> None:
+    """Refuse an initial value that does not fit, as far as lengths are known."""
+    pairs = zip(array.shape, axes.lengths, strict=False)
+    fits = array.ndim == len(axes) and all(length in (None, n) for n, length in pairs)
+    if fits or array.ndim == 0:
+        return
+    shape = ", ".join("any" if n is None else str(n) for n in axes.lengths)
+    seen = f"an array of shape {array.shape} for axes {axes}"
+    remedy = f"give an array of shape ({shape}), one dimension per axis in this order, or a number"
+    raise GraphValueError(asked, seen, remedy, where)
+
+
+def persistent_tensor(
+    axes: AxesLike, dtype: DTypeLike | None = None, initial_value: InitialValue = 0
+) -> Tensor:
+    """`variable(axes, dtype, initial_value)`."""
+    return variable(axes, dtype, initial_value)
+
+
+def temporary(axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Number = 0) -> Tensor:
+    """A tensor with storage of its own in every run of a computation, filled with a number.
+
+    Returns:
+        A tensor with these axes.
+
+    Raises:
+        AxesError: an axis is listed twice.
+        GraphTypeError: elements of this type cannot be compiled.
+    """
+    return materialize(constant(initial_value, axes, FLOAT if dtype is None else dtype))
+
+
+def value_of(x: Operand) -> Tensor:
+    """A copy of x as it is when a run first reads it; later writes do not change it."""
+    return materialize(x)
+
+
+def as_op(x: Operand) -> Tensor:
+    """The operand as a tensor; a number has no axes, a tensor is itself.
+
+    Raises:
+        GraphTypeError: an array without axes, or of the wrong kind.
+    """
+    return as_tensor(x, f"as_op of {shown((x,))}")
+
+
+def _values(value: ArrayLike, dtype: DType, asked: str) -> np.ndarray:
+    """A copy of a value as an array of a variable's dtype."""
+    try:
+        array = np.array(value)
+    except ValueError as error:
+        raise GraphTypeError(asked, str(error), "pass an array", user_location()) from None
+    _check_kind(array.dtype, dtype, asked)
+    return array.astype(dtype)
+
+
+def _check_kind(given: np.dtype[np.generic], dtype: DType, asked: str) -> None:
+    if not np.can_cast(given, dtype, "same_kind"):
+        raise GraphTypeError(
+            asked,
+            f"elements of dtype {given}",
+            f"give values that are {dtype}, or the storage another dtype",
+            user_location(),
+        )
+
+
+def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
+    """An operation that writes a value into a placeholder, a variable or a part of one.
+
+    Args:
+        lvalue: A placeholder or variable, or a view of one that shows each element once. The
+            array passed for a placeholder is written to.
+        rvalue: What to write, broadcast to the axes of `lvalue`; read before anything is written.
+
+    Returns:
+        A tensor with the axes and the new values of `lvalue`. A computation writes once however
+        often it uses this tensor (ngraph tensors, "Tensors").
+
+    Raises:
+        AxesError: the value has axes that `lvalue` has not.
+        GraphTypeError: `lvalue` has no storage (it is computed), or the value cannot be converted
+            by 'same_kind'.
+    """
+    write = _checked_write(lvalue, rvalue, f"assign of {shown((lvalue, rvalue))}")
+    effect = note(assignment(write.storage.version, *write.parts))
+    inherit(effect, write.written)
+    return labelled(effect, write.target.axes, write.target, write.value)
+
+
+class Write(NamedTuple):
+    """A write that fits: `parts` are place, value, how the value is read, and extents.
+
+    `written` is the node of the target.
+    """
+
+    storage: DeclaredStorage
+    target: Tensor
+    written: Node
+    value: Tensor
+    parts: tuple[IndexMap, Node, IndexMap, tuple[Dim, ...]]
+
+
+def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
+    """What is written where.
+
+    Raises:
+        AxesError: the value has axes that the target has not.
+        GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'.
+    """
+    target = as_tensor(lvalue, asked)
+    node = target.node
+    place = place_of(node)
+    if place is None or target.storage is None:
+        raise GraphTypeError(
+            asked,
+            f"{target!r} is an r-tensor: it has values but no storage of its own",
+            "assign to a placeholder, a variable, materialize(x), or parts of these",
+            user_location(),
+        )
+    value = as_tensor(rvalue, asked)
+    axes = matched(target.axes, value.axes, asked)
+    if not target.axes.is_super_set(axes):
+        raise AxesError(
+            asked,
+            f"axes {target.axes}, and {Axes(axes - target.axes)} only in the value",
+            "reduce or slice the value to axes of what is assigned to, or relabel with cast_axes",
+            user_location(),
+        )
+    if not value.node.weak or value.dtype.kind > target.dtype.kind:
+        _check_kind(value.dtype, target.dtype, asked)
+    source, extents = axis_map(axes, target.axes), axis_extents(target.axes)
+    parts = place[1], cast(value.node, target.dtype), source, extents
+    return Write(target.storage, target, node, value, parts)
+
+
+def _set(target: Tensor, key: Key, value: Operand) -> None:
+    """What `target[key] = value` does."""
+    asked = f"a write of {shown((value,))} into {shown((target,))}"
+    write = _checked_write(target if key is Ellipsis else target[key], value, asked)
+
+    def following(version: Node) -> Node:
+        made = statement(version, *write.parts)
+        inherit(note(made.effect), write.written)
+        return made
+
+    write.storage.write_from(following, write.target.uses.extended(write.value.uses))
+
+
+operators.install(set_part=_set)
+
+
+def set_item(x: Tensor, item: Key, value: Operand) -> Tensor:
+    """`assign(x[item], value)`."""
+    return assign(x[item], value)
+
+
+def fill(x: Tensor, scalar: Number) -> Tensor:
+    """`assign(x, scalar)`."""
+    return assign(x, scalar)
+
+
+def sequential(ops: Iterable[Tensor]) -> Tensor:
+    """Run operations one after the other; each reads what those before it have written.
+
+    Returns:
+        A tensor with the axes and the value of the last one.
+
+    Raises:
+        GraphTypeError: something listed is no tensor.
+        GraphValueError: nothing is listed.
+    """
+    return _in_order("sequential", ops)
+
+
+def doall(ops: Iterable[Tensor]) -> Tensor:
+    """Run all of the operations, in the order listed; the same as `sequential`."""
+    return _in_order("doall", ops)
+
+
+def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
+    tensors = tuple(ops)
+    if not tensors:
+        remedy = "list the operations to run"
+        raise GraphValueError(f"{name} of nothing", "an empty list", remedy, user_location())
+    steps = tuple(as_tensor(tensor, f"an operation of {name}") for tensor in tensors)
+    last = steps[-1]
+    node = note(Sequential(last.dtype, tuple(step.node for step in steps)))
+    return labelled(node, last.axes, *steps)
+
+
+def materialize(x: Operand) -> Tensor:
+    """A copy of x in memory of its own, which one can assign to.
+
+    It lies in the order of the loops that compute it. What reads it loads it instead of computing
+    it again.
+
+    Returns:
+        A tensor with the axes of x (ngraph tensors, "We can convert an r-tensor").
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    tensor = as_tensor(x, f"materialize of {shown((x,))}")
+    node = builder.strong(tensor.node)
+    made = note(Materialized(node.dtype, node, Token()))
+    uses = joined(tensor.axes, tensor.uses)
+    return Tensor(made, tensor.axes, uses, DeclaredStorage(made, uses))

@@ -1,0 +1,379 @@
+"""The axis-graph door: tensors whose dimensions are axes, and their elementwise functions.
+
+A Tensor is a node of the graph with one Axis per dimension. Which dimensions meet is decided here,
+by the identity of axes (ngraph axes); the nodes below get explicit index maps, nothing is broadcast
+by position and a length of 1 never stretches.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import IndexMap, permutation
+from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
+from axiomjit.axis.declarations import (
+    Declaration,
+    DeclaredStorage,
+    Start,
+    Uses,
+    joined,
+    joined_axes,
+    labels_of,
+    starting_values,
+)
+from axiomjit.axis.descriptions import TensorDescription
+from axiomjit.axis.late_checks import bound_lengths, inherit, known_lengths
+from axiomjit.axis.methods import AxisMethods
+from axiomjit.axis.named_arrays import NamedArray
+from axiomjit.axis.node_descriptions import describe
+from axiomjit.axis.operators import operation
+from axiomjit.axis.placed_arrays import check_layout
+from axiomjit.base import dtypes
+from axiomjit.base.dtypes import DType, code
+from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.base.owners import refused
+from axiomjit.graph import builder, execution
+from axiomjit.graph.effects import storage_root, with_versions
+from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order
+from axiomjit.graph.origins import note
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.views.dense_layout import Layout
+
+Number = bool | int | float | complex | np.number | np.bool_
+_positions: Final = itertools.count()
+_serials: Final = itertools.count()
+
+
+class Tensor(AxisMethods["Tensor"]):
+    """An array expression with one Axis for each dimension; it has values once it is evaluated.
+
+    Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is
+    `dot(x, y)`, and `x[{"H": 0, W: slice(2)}]` is a part; an axis is given itself or by its name.
+    A tensor that one can assign to is a handle: a storage and a view of it.
+
+    Examples:
+        >>> x = aj.constant([[1.0, 2, 3], [4, 5, 6]], aj.make_axes({"H": 2, "W": 3}))
+        >>> x
+        f8[H=2, W=3]
+        >>> (x - x.mean("W"))[{"H": 1}].eval().values
+        array([-1.,  0.,  1.])
+    """
+
+    __slots__ = ("__weakref__", "_node", "_uses", "axes", "serial", "storage")
+
+    def __init__(
+        self,
+        node: Node,
+        axes: Axes,
+        uses: Uses | None = None,
+        storage: DeclaredStorage | None = None,
+    ) -> None:
+        """Label the dimensions of `node`.
+
+        Args:
+            node: What is computed; of an l-tensor, a version of its storage or a view of one.
+            axes: One Axis per dimension.
+            uses: What the value depends on beside the node; it lives as long as the tensor.
+            storage: That of an l-tensor.
+        """
+        self._node: Final = node
+        self._uses: Final = joined(axes) if uses is None else uses
+        self.axes: Final = axes
+        self.serial: Final = next(_serials)  # orders the tensors of a set in every process alike
+        self.storage: Final = storage
+
+    @property
+    def node(self) -> Node:
+        """What is computed; of an l-tensor, what its storage holds after `x[...] = y`."""
+        if self.storage is None:
+            return self._node
+        now = self.storage.current(self._node)
+        if now is not self._node:
+            inherit(now, self._node)
+        return now
+
+    @property
+    def uses(self) -> Uses:
+        """What the value depends on beside the node."""
+        if self.storage is None or self.storage.uses is self._uses:
+            return self._uses
+        return self._uses.extended(self.storage.uses)
+
+    @property
+    def used_axes(self) -> Axes:
+        """The roots of every axis that the value depends on."""
+        return self.uses.axes
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self._node.dtype
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The length of each axis, None where it is unknown."""
+        return self.axes.lengths
+
+    @property
+    def size(self) -> int | None:
+        """The number of elements, None while a length is unknown."""
+        return self.axes.size
+
+    @property
+    def tensor_description(self) -> TensorDescription:
+        """The axes, dtype and known layout, and whether one may assign to the tensor.
+
+        See (ngraph tensors, "Basic Tensor Descriptions").
+        """
+        return describe(self.node, self.axes, known_lengths(self.used_axes))
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor under transposed axes: offset k becomes -1 - k, the order stays.
+
+        A view (ngraph tensors, "Axes").
+        """
+        return labelled(self.node, self.axes.T, self)
+
+    def transpose(self, *axes: object) -> Tensor:
+        """The tensor with its axes in another order; without arguments `x.T`.
+
+        Args:
+            axes: Every axis once, as an Axis, a name or a position; or one list of them.
+        """
+        if not axes:
+            return self.T
+        given = axes[0] if len(axes) == 1 else axes
+        order = axes_at(self.axes, given, f"transpose of {self!r}")
+        result: Tensor = operation("axes_with_order")(self, order)
+        return result
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts; a tensor of real numbers itself."""
+        return labelled(builder.part(self.node, "real"), self.axes, self)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts; zeros for real numbers."""
+        return labelled(builder.part(self.node, "imag"), self.axes, self)
+
+    def conj(self) -> Tensor:
+        """The complex conjugates; a tensor of real numbers itself."""
+        conjugate: Tensor = operation("conjugate")(self)
+        return conjugate if self.dtype.kind == "c" else self
+
+    def eval(self) -> NamedArray:
+        """The values as a named array; the tensor may not depend on placeholders.
+
+        Variables have their initial values.
+
+        Raises:
+            AxesError: the length of an axis is unknown, or lengths do not fit.
+            GraphValueError: it depends on placeholders.
+        """
+        graph, variables = with_versions((self.node,), ())
+        given = [node for node in variables if starting_values(node) is None]
+        if given:
+            listed = ", ".join(f"{code(node.dtype)}{labels_of(node)}" for node in given)
+            raise GraphValueError(
+                f"the values of {self!r}",
+                f"it depends on the placeholders {listed}",
+                "make_transformer().computation(x, *placeholders), called with their values",
+                user_location(),
+            )
+        lengths = bound_lengths((self.node,), self.used_axes, repr(self))
+        arrays = [starting_values(node) for node in variables]
+        *_, values = execution.run(graph, arrays, lengths)
+        return NamedArray(values, self.axes)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.eval().values, dtype)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        operation("set_part")(self, key, value)
+
+    def __repr__(self) -> str:
+        return f"{code(self.dtype)}{self.axes}"
+
+    def __str__(self) -> str:
+        given = any(isinstance(node, Input) for node in post_order((self.node,)))
+        unknown = None in self.used_axes.lengths
+        return repr(self) if given or unknown else str(self.eval())
+
+    def __bool__(self) -> bool:
+        raise GraphTypeError(
+            f"the truth of {self!r}",
+            "a tensor has values only when it is evaluated",
+            "choose with where(condition, x, y), or look at x.eval()",
+            user_location(),
+        )
+
+
+Operand = Tensor | NamedArray | Number
+
+
+def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = None) -> Tensor:
+    """A tensor of given values, which are copied.
+
+    Args:
+        value: An array with one dimension per axis, or a number, which fills the axes.
+        axes: Its axes, those of a named array when omitted; their lengths must be known unless a
+            number fills them.
+        dtype: Element type; the value's own when omitted.
+
+    Returns:
+        A tensor with these axes (ngraph axes, "Properties").
+
+    Raises:
+        AxesError: an axis is listed twice, or the shape is not the lengths of the axes.
+        GraphTypeError: the elements are nothing one can compute with.
+
+    Examples:
+        >>> aj.constant(np.ones((2, 3)), aj.make_axes({"H": 2, "W": 3}))
+        f8[H=2, W=3]
+    """
+    if axes is None and isinstance(value, Tensor | NamedArray):
+        axes = value.axes
+    labels = make_axes(axes)
+    array = _frozen_copy(value, dtype)
+    if array.ndim == 0:
+        scalar = Scalar(array.dtype, array[()], False)
+        return Tensor(builder.view(scalar, (), axis_extents(labels)), labels)
+    if array.shape != tuple(axis.length for axis in labels):
+        raise AxesError(
+            f"a constant with axes {labels}",
+            f"an array of shape {array.shape}",
+            "list one axis per dimension, each with the length of its dimension set",
+            user_location(),
+        )
+    return Tensor(Held(array.dtype, array, axis_extents(labels)), labels)
+
+
+def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
+    asked = "a constant"
+    wanted = None if dtype is None else dtypes.named(dtype, asked, user_location())
+    try:
+        array = np.array(value, wanted, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        remedy = "pass numbers of one kind, in rows of equal length"
+        raise GraphTypeError(asked, str(error), remedy, user_location()) from None
+    native = dtypes.supported(array.dtype, asked, user_location())
+    array = array.astype(native, copy=False)
+    array.flags.writeable = False
+    return array
+
+
+def placeholder(
+    axes: AxesLike, dtype: DTypeLike | None = None, layout: Layout | str | None = None
+) -> Tensor:
+    """A tensor whose values are the argument of a computation; one can assign to it.
+
+    Args:
+        axes: Its axes; lengths may be assigned until the call.
+        dtype: Element type, float64 when omitted.
+        layout: How arguments are to lie: "C", "F" or a Layout, its sizes at least the lengths;
+            others are copied. Omitted, each argument is read as it lies.
+
+    Returns:
+        A tensor with these axes (ngraph axes, "Axis and axes").
+
+    Raises:
+        AxesError: an axis is listed twice.
+        GraphTypeError: elements of this type cannot be compiled.
+        GraphValueError: the layout does not fit the axes.
+
+    Examples:
+        >>> x = aj.placeholder(aj.make_axes({"H": 3}))
+        >>> total = aj.transformers.make_transformer().computation(x.sum(), x)
+        >>> float(total([1.0, 2, 3]))
+        6.0
+    """
+    return declared(axes, dtype, "a placeholder", layout)
+
+
+def declared(
+    axes: AxesLike,
+    dtype: DTypeLike | None,
+    what: str,
+    layout: Layout | str | None,
+    start: Callable[[Axes, DType], Start] | None = None,
+) -> Tensor:
+    """A placeholder or variable, as `what` says.
+
+    `start` gives for axes and dtype what makes the first values of a variable.
+    """
+    labels = make_axes(axes)
+    asked = f"{what} of dtype {dtype}"
+    native = dtypes.named(dtypes.FLOAT if dtype is None else dtype, asked, user_location())
+    check_layout(layout, labels, f"{what} with axes {labels}")
+    declaration = Declaration(labels, layout, None if start is None else start(labels, native))
+    position = next(_positions)
+    node = note(Input(native, position, axis_extents(labels), storage=declaration.token))
+    uses = declaration.uses
+    return Tensor(node, labels, uses, DeclaredStorage(node, uses))
+
+
+def as_tensor(value: object, asked: str) -> Tensor:
+    """The operand as a tensor; a number has no axes.
+
+    Raises:
+        GraphTypeError: neither a tensor nor a number.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, NamedArray):
+        return constant(value.values, value.axes)
+    if isinstance(value, TracedValue):  # says that it is an array or a number
+        kind = "an array that the compiled function was called with, which has no axes"
+        remedy = "call the function with NamedArray(value, axes)"
+        raise refused(GraphTypeError(asked, kind, remedy, user_location()))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | int | float | complex | np.generic):
+        return Tensor(builder.as_node(value, asked), Axes())
+    kind = f"a {type(value).__name__}"
+    if isinstance(value, np.ndarray):
+        kind = f"an array of shape {value.shape}, whose dimensions have no axes"
+    remedy = "say which axes they are with constant(value, axes)"
+    raise GraphTypeError(asked, kind, remedy, user_location())
+
+
+def axis_extents(axes: Axes) -> tuple[Dim, ...]:
+    """The lengths of axes as the graph writes them."""
+    return tuple(axis.dim for axis in axes)
+
+
+def axis_map(axes: Axes, result: Axes) -> IndexMap:
+    """How an operand with `axes` is read where the op iterates over `result`."""
+    return permutation([result.index(axis) for axis in axes])
+
+
+def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
+    """The roots of `axes`, and every axis on whose length a tensor depends."""
+    return joined_axes(axes, [tensor.uses for tensor in tensors])
+
+
+def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
+    """The tensor of a node with these axes, computed of other tensors.
+
+    A view of an l-tensor is another handle of its storage.
+    """
+    root = storage_root(base_of(node))
+    storage = None
+    for tensor in sources if root is not None else ():
+        if tensor.storage is not None and tensor.storage.root is root:
+            storage = tensor.storage
+    return Tensor(node, axes, joined(axes, *[tensor.uses for tensor in sources]), storage)
+
+
+def shown(values: tuple[object, ...]) -> str:
+    """Operands for a message: tensors and numbers as they are, other values by their type."""
+    return " and ".join(repr(v) if isinstance(v, Operand) else v.__class__.__name__ for v in values)

@@ -1,0 +1,283 @@
+"""Running axis graphs: `make_transformer().computation(outputs, *placeholders)(*arguments)`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from axiomjit.algebra.dims import Symbol
+from axiomjit.axis.arguments import apart, check_writable, checked_argument
+from axiomjit.axis.axes import Axes
+from axiomjit.axis.declarations import declaration_of, starting_values
+from axiomjit.axis.late_checks import bound_lengths
+from axiomjit.axis.named_arrays import NamedArray
+from axiomjit.axis.tensors import Tensor, shown, used_axes
+from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import execution
+from axiomjit.graph.effects import storage_root, with_versions
+from axiomjit.graph.nodes import Graph, Input, Node, post_order
+from axiomjit.graph.origins import origin
+
+Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
+
+
+class Transformer:
+    """Makes computations, which share the values of variables; made by `make_transformer`."""
+
+    def __init__(self) -> None:
+        """No variable has values yet."""
+        self._variables: Final = VariableValues()
+
+    def close(self) -> None:
+        """Forget the values of variables; their computations start again with the first ones."""
+        self._variables.clear()
+
+    def __enter__(self) -> Transformer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def computation(
+        self, outputs: Outputs, *placeholders: Tensor | str, named: bool = False
+    ) -> Computation:
+        """A function of arrays that computes tensors.
+
+        Args:
+            outputs: What to compute; its form is the form of the results.
+            placeholders: Whose values the arguments of a call are, in this order; every
+                placeholder that the outputs depend on. The one word "all" lists those in the
+                order in which they were made.
+            named: Whether results are named arrays.
+
+        Raises:
+            GraphTypeError: an output is no tensor.
+            GraphValueError: a placeholder is missing, listed twice, or no placeholder.
+        """
+        return Computation(outputs, placeholders, named, self._variables)
+
+
+def make_transformer() -> Transformer:
+    """A new transformer (ngraph axes, "Properties")."""
+    return Transformer()
+
+
+class VariableValues:
+    """The values of variables, made when they are first used."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.lock: Final = threading.RLock()
+        self._arrays: Final[WeakKeyDictionary[Input, np.ndarray]] = WeakKeyDictionary()
+
+    def clear(self) -> None:
+        """Forget all values."""
+        with self.lock:
+            self._arrays.clear()
+
+    def array(self, node: Input) -> np.ndarray:
+        """The memory of a variable."""
+        with self.lock:
+            found = self._arrays.get(node)
+            if found is None:
+                found = starting_values(node)
+                assert found is not None, "placeholders get their values at each call"
+                self._arrays[node] = found
+        return found
+
+
+class Computation:
+    """A function of arrays, one per placeholder; made by `Transformer.computation`."""
+
+    def __init__(
+        self,
+        outputs: Outputs,
+        placeholders: tuple[Tensor | str, ...],
+        named: bool = False,
+        variables: VariableValues | None = None,
+    ) -> None:
+        """See `Transformer.computation`."""
+        self._outputs: Final = outputs
+        self._named: Final = named
+        self._tensors: Final = _tensors(outputs)
+        self._nodes: Final = tuple(tensor.node for tensor in self._tensors)
+        if placeholders == ("all",):
+            placeholders = _all_placeholders(self._nodes)
+        inputs = _listed_inputs(placeholders)
+        self._placeholders: Final = tuple(p for p in placeholders if isinstance(p, Tensor))
+        self._axes: Final = used_axes((*self._tensors, *self._placeholders), Axes())
+        self.graph, self._variable_nodes = _program(self._nodes, inputs)
+        self._variables: Final = variables or VariableValues()
+        self._lengths: dict[Symbol, int] | None = None
+
+    def __call__(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
+        """Compute the outputs.
+
+        Args:
+            arguments: One array per placeholder, with exactly its shape; a named array with its
+                axes in any order.
+            feed_dict: The same by placeholder, in place of all arguments.
+
+        Returns:
+            Fresh arrays, or named ones: one for a single output, a tuple for a list or tuple, a
+            dictionary from tensor to array for a set, None for None.
+
+        Raises:
+            AxesError: the length of an axis is unknown, or lengths do not fit.
+            GraphTypeError: the elements of an argument cannot be cast.
+            GraphValueError: the number of arguments, or the shape of one, is another.
+        """
+        if feed_dict is not None:
+            arguments = self._fed(arguments, feed_dict)
+        arrays, lengths = self._bound(arguments)
+        shared = self._variables.lock if self._variable_nodes else nullcontext()
+        with shared:
+            found = execution.run(self.graph, arrays, lengths)
+        self._write_back(arguments, arrays)
+        values: tuple[np.ndarray | NamedArray, ...] = found[len(found) - len(self._tensors) :]
+        if self._named:
+            pairs = zip(values, self._tensors, strict=True)
+            values = tuple(NamedArray(value, tensor.axes) for value, tensor in pairs)
+        if self._outputs is None:
+            return None
+        if isinstance(self._outputs, Tensor):
+            return values[0]
+        if isinstance(self._outputs, list | tuple):
+            return values
+        return dict(zip(self._tensors, values, strict=True))
+
+    def lower(self, *arguments: object) -> Any:
+        """Every stage of the program for these arguments; nothing is run.
+
+        The result has .graph .views .loops .source .llvm .asm and .cost.
+        """
+        return execution.lower(self.graph, *self._bound(arguments))
+
+    def _fed(
+        self, arguments: tuple[object, ...], feed_dict: Mapping[Tensor, object]
+    ) -> tuple[object, ...]:
+        """The arguments in order."""
+        fed = {storage_root(tensor.node): value for tensor, value in feed_dict.items()}
+        wanted = [storage_root(tensor.node) for tensor in self._placeholders]
+        if arguments or fed.keys() != set(wanted):
+            given = f"{len(arguments)} arguments and " if arguments else ""
+            raise GraphValueError(
+                f"a call with {given}values for {_listed(feed_dict)}",
+                f"placeholders {_listed(self._placeholders)}",
+                "give each placeholder a value, all of them in feed_dict or none",
+                user_location(),
+            )
+        return tuple(fed[node] for node in wanted)
+
+    def _bound(self, arguments: tuple[object, ...]) -> tuple[list[np.ndarray], dict[Symbol, int]]:
+        """The arguments as arrays of the placeholders, and the length of each symbol."""
+        if len(arguments) != len(self._placeholders):
+            raise GraphValueError(
+                f"a call with {len(arguments)} arguments",
+                f"placeholders {_listed(self._placeholders)}",
+                "pass one array per placeholder, in this order",
+                user_location(),
+            )
+        if self._lengths is None:
+            # Once: a length that is known never changes.
+            self._lengths = bound_lengths(self._nodes, self._axes, _listed(self._tensors))
+        lengths = self._lengths
+        arrays = [
+            checked_argument(k, tensor, value)
+            for k, (tensor, value) in enumerate(zip(self._placeholders, arguments, strict=True))
+        ]
+        written = [position for position in self.graph.writes if position < len(arrays)]
+        for position in written:
+            check_writable(position, self._placeholders[position], arguments[position])
+        arrays = apart(arrays, written)
+        return arrays + [self._variables.array(node) for node in self._variable_nodes], lengths
+
+    def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
+        """Copy what was written into the caller's arrays, where others were passed on."""
+        for position in self.graph.writes:
+            if position < len(arguments):
+                given = arguments[position]
+                if isinstance(given, np.ndarray) and arrays[position] is not given:
+                    given[...] = arrays[position]
+
+
+def _listed(items: Iterable[object]) -> str:
+    return ", ".join(map(_shown, items)) or "none"
+
+
+def _tensors(outputs: object) -> tuple[Tensor, ...]:
+    """The outputs in a row; those of a set in the order in which they were made."""
+    if isinstance(outputs, set | frozenset):
+        outputs = sorted(outputs, key=lambda x: x.serial if isinstance(x, Tensor) else -1)
+    if isinstance(outputs, list | tuple):
+        tensors = tuple(outputs)
+    else:
+        tensors = () if outputs is None else (outputs,)
+    wrong = [type(x).__name__ for x in tensors if not isinstance(x, Tensor)]
+    if wrong:
+        raise GraphTypeError(
+            "a computation",
+            f"outputs of type {_listed(wrong)}",
+            "list tensors; make one of an array or number with constant(value, axes)",
+            user_location(),
+        )
+    return tensors
+
+
+def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, tuple[Input, ...]]:
+    """The program with inputs in the order of the placeholders, and the variables after them."""
+    graph, variables = with_versions(nodes, inputs)
+    for node in variables:
+        if not _is_variable(node):
+            missing = _declared(node)
+            raise GraphValueError(
+                f"a computation with {len(inputs)} placeholders",
+                f"outputs that also depend on {missing!r}, made at {origin(node)}",
+                "list every placeholder that the outputs depend on",
+                user_location(),
+            )
+    return graph, variables
+
+
+def _is_variable(node: Input) -> bool:
+    declaration = declaration_of(node)
+    return declaration is not None and declaration.start is not None
+
+
+def _declared(node: Input) -> Tensor:
+    """The tensor of a placeholder, apart from what statements have written into it."""
+    declaration = declaration_of(node)
+    assert declaration is not None
+    return Tensor(node, declaration.axes, declaration.uses)
+
+
+def _all_placeholders(nodes: tuple[Node, ...]) -> tuple[Tensor, ...]:
+    """The placeholders below these nodes, in the order in which they were made."""
+    found = [n for n in post_order(nodes) if isinstance(n, Input) and not _is_variable(n)]
+    return tuple(_declared(n) for n in sorted(found, key=lambda n: n.position))
+
+
+def _listed_inputs(placeholders: Sequence[object]) -> list[Input]:
+    found: list[Input] = []
+    for tensor in placeholders:
+        node = storage_root(tensor.node) if isinstance(tensor, Tensor) else None
+        if not isinstance(node, Input) or _is_variable(node) or node in found:
+            again = "listed twice" if node in found else "made otherwise"
+            raise GraphValueError(
+                f"a computation with {shown((tensor,))} as a placeholder",
+                f"a {type(tensor).__name__} {again}",
+                "list tensors that placeholder(axes) made, each once",
+                user_location(),
+            )
+        found.append(node)
+    return found
+
+
+def _shown(value: object) -> str:
+    return repr(value) if isinstance(value, Tensor) else str(value)

@@ -1,0 +1,231 @@
+"""The axis-graph door: views along axes - parts, merged and split axes, new axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import SupportsIndex
+
+from axiomjit.axis import operators
+from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
+from axiomjit.axis.axis import Axis
+from axiomjit.axis.functions import relabelled
+from axiomjit.axis.names import AxisName
+from axiomjit.axis.slices import Item, Key, items_of, part
+from axiomjit.axis.tensors import (
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    labelled,
+    shown,
+)
+from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.merging import merge, split
+from axiomjit.graph.nodes import Node
+
+
+def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:
+    """A part of a tensor, as a view; `x[...]` takes fewer items, and axes by name.
+
+    Args:
+        x: The tensor.
+        slices: Exactly one item per axis: an integer, which drops the axis, or a slice.
+        axes: The axes of the result, whose lengths must fit; when omitted a whole slice keeps
+            its axis and any other one makes a new axis of the same class and roles.
+
+    Returns:
+        The part (ngraph tensors, "SliceTensorDescription"); x itself where it is the whole.
+
+    Raises:
+        AxesError: not one item per axis, an integer out of range, or axes that do not fit. What
+            depends on unknown lengths is checked when a computation is called.
+        GraphTypeError: an item is neither an integer nor a slice.
+    """
+    asked = f"tensor_slice of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    items = list(slices) if isinstance(slices, Iterable) else [slices]
+    if len(items) != len(tensor.axes):
+        raise AxesError(
+            asked,
+            f"{len(items)} items for axes {tensor.axes}",
+            "give exactly one item per axis; x[...] leaves axes out",
+            user_location(),
+        )
+    node, labels = part(tensor.node, tensor.axes, items, asked)
+    seen = tensor if node is tensor.node else labelled(node, labels, tensor)
+    return seen if axes is None else relabelled(seen, new_axes(seen.axes, axes, asked), asked)
+
+
+def _part(x: Operand, key: Key) -> Tensor:
+    """What `x[key]` gives."""
+    asked = f"a part of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    node, axes = part(tensor.node, tensor.axes, items_of(key, tensor.axes, asked), asked)
+    return tensor if node is tensor.node else labelled(node, axes, tensor)
+
+
+operators.install(part=_part)
+
+
+def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
+    """The part of x at an integer or slice along one axis: `x[{axis: item}]`.
+
+    Returns:
+        The part, a view.
+
+    Raises:
+        AxesError: a foreign axis, or an integer out of range.
+        GraphTypeError: the item is neither an integer nor a slice.
+    """
+    return _part(x, {axis: item})
+
+
+def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
+    """The tensor with one more axis at a position, along which its values repeat.
+
+    Args:
+        x: The tensor.
+        axis: The new axis, of any length; x itself comes back where it has it already, or an
+            axis of this name.
+        pos: Where it stands among the axes of the result; negative positions count from the end.
+
+    Returns:
+        A view.
+
+    Raises:
+        AxesError: the position is out of range.
+        GraphTypeError: it is no axis.
+    """
+    asked = f"expand_dims of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    if axis in tensor.axes:
+        return tensor
+    new = added_axis(axis, asked)
+    at = place_of(pos, len(tensor.axes) + 1, asked)
+    labels = Axes((*tensor.axes[:at], new, *tensor.axes[at:]))
+    node = builder.view(tensor.node, axis_map(tensor.axes, labels), axis_extents(labels))
+    return labelled(node, labels, tensor)
+
+
+def added_axis(axis: object, asked: str) -> Axis:
+    """The axis that an operation adds, an Axis: a name is not enough, it has no length.
+
+    Raises:
+        GraphTypeError: it is no axis.
+    """
+    if isinstance(axis, Axis):
+        return axis
+    name = f", {axis!r}" if isinstance(axis, str) else ", name"
+    raise GraphTypeError(
+        asked,
+        f"{axis!r} of type {type(axis).__name__} as the axis that is added",
+        f"make the new axis first: make_axis(length{name})",
+        user_location(),
+    )
+
+
+def place_of(pos: SupportsIndex, count: int, asked: str) -> int:
+    """A position among `count`, counted from the front.
+
+    Raises:
+        AxesError: it is out of range.
+        GraphTypeError: it is no integer.
+    """
+    if isinstance(pos, bool) or not isinstance(pos, SupportsIndex):
+        seen = f"a position of type {type(pos).__name__}"
+        raise GraphTypeError(asked, seen, "give an integer", user_location())
+    at = operator.index(pos)
+    if -count <= at < count:
+        return at % count
+    raise AxesError(
+        asked,
+        f"position {at} among {count}",
+        f"give a position from {-count} to {count - 1}",
+        user_location(),
+    )
+
+
+def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
+    """The tensor with axes merged into one, whose positions count through them in C order.
+
+    Args:
+        x: The tensor.
+        axes: Axes that stand next to each other in x, in the order given; all when omitted.
+
+    Returns:
+        A tensor whose new axis stands where the merged ones stood (ngraph tensors,
+        "FlattenTensorDescription"). The same axes in the same order make the same axis; one axis
+        stays itself.
+
+    Raises:
+        AxesError: an axis is foreign or repeated, or they do not stand next to each other.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    asked = f"flatten of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    merged = tensor.axes if axes is None else axes_of(tensor.axes, axes, asked)
+    first = tensor.axes.index(merged[0]) if merged else 0
+    if tensor.axes[first : first + len(merged)] != merged:
+        raise AxesError(
+            f"{asked} over {merged}",
+            f"axes {tensor.axes}",
+            "name axes that follow each other in it, or bring them together with axes_with_order",
+            user_location(),
+        )
+    groups = [len(merged)] if axes is None else _around(first, len(merged), len(tensor.axes))
+    return _merged(tensor, groups)
+
+
+def _around(first: int, count: int, rank: int) -> list[int]:
+    return [*[1] * first, count, *[1] * (rank - first - count)]
+
+
+def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
+    """The tensor with its first i axes merged into one, and the others into another.
+
+    Returns:
+        A tensor with two axes; with one where i is 0 or the number of axes.
+
+    Raises:
+        AxesError: i is out of range.
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    asked = f"flatten_at of {shown((x,))}"
+    tensor = as_tensor(x, asked)
+    rank = len(tensor.axes)
+    at = place_of(i, rank + 1, asked)
+    return _merged(tensor, [at, rank - at] if 0 < at < rank else [rank])
+
+
+def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
+    """The tensor with runs of so many axes merged."""
+    rest = list(tensor.axes)
+    runs = [Axes(rest.pop(0) for _ in range(count)) for count in groups]
+    labels = Axes(run.flatten() for run in runs)
+    if labels == tensor.axes:
+        return tensor
+    return labelled(merge(tensor.node, groups), labels, tensor)
+
+
+def unflatten(x: Operand) -> Tensor:
+    """The tensor with merged axes split into those they were made of: the reverse of `flatten`.
+
+    Returns:
+        A view; x itself where no axis is a merged one.
+
+    Raises:
+        GraphTypeError: x is an array without axes, or of the wrong kind.
+    """
+    tensor = as_tensor(x, f"unflatten of {shown((x,))}")
+    node: Node = tensor.node
+    labels: list[Axis] = []
+    for axis in tensor.axes:
+        parts = axis.parts or (axis,)
+        if axis.parts:
+            node = split(node, len(labels), tuple(part.dim for part in parts))
+        labels += parts
+    return tensor if node is tensor.node else unflatten(labelled(node, Axes(labels), tensor))

@@ -1,0 +1,135 @@
+"""What commands have in common: exit codes, errors on one line, functions named by the user."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from axiomjit.base.errors import AxiomError, CompileError, GraphValueError, VerifyError
+
+OK, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
+SPEC: Final = "CODE.py:NAME"
+"""How a function in a file is named."""
+
+
+def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
+    """Parse, and call `run(arguments)` of the command chosen; it may return an exit code.
+
+    Args:
+        parser: of a program whose commands set `run`.
+        argv: the arguments after the program's name; those of the process by default.
+
+    Returns:
+        0 when done, 2 for wrong usage or a file that cannot be used, 1 for a defect of axiomjit
+        or when nobody reads the output any more, 130 when interrupted.
+    """
+    for stream in (sys.stdout, sys.stderr):  # names from files print in any locale
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as end:  # argparse has printed help or what is wrong
+        return end.code if isinstance(end.code, int) else USAGE
+    program = f"{parser.prog} {arguments.command}"
+    try:
+        code = arguments.run(arguments)
+        sys.stdout.flush()
+        return code or OK
+    except (CompileError, VerifyError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return BROKEN
+    except AxiomError as error:
+        message = on_one_line(error)
+    except MemoryError as error:
+        message = f"out of memory ({error or 'no details'}); use fewer rows or smaller shapes"
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed again at exit
+        return BROKEN
+    except KeyboardInterrupt:
+        print(f"\n{program}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    sys.stdout.flush()
+    print(f"{program}: {message}", file=sys.stderr)
+    return USAGE
+
+
+def whole_from(least: int) -> Callable[[str], int]:
+    """What argparse reads a whole number with that is not below `least`."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+        return number
+
+    return read
+
+
+def on_one_line(error: AxiomError) -> str:
+    """The three parts of an error, and where the user wrote it, on one line."""
+    place = f"{error.where}: " if error.where else ""
+    text = f"{place}{error.asked}; seen: {error.seen}; instead: {error.remedy}"
+    return " ".join(text.split())
+
+
+def package_version(package: str, absent: str = "not installed") -> str:
+    """The version of an installed package, or what to say where it is none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return absent
+
+
+def load_function(spec: str) -> Callable[..., Any]:
+    """The function that `FILE.py:FUNCTION` names; the file is run as a module.
+
+    Raises:
+        GraphValueError: no such file or function, or the file raises.
+    """
+    file, colon, name = spec.rpartition(":")
+    path = Path(file)
+    asked = f"the function {spec}"
+    if not colon or not name or path.suffix != ".py":
+        raise GraphValueError(asked, f"not of the form {SPEC}", "write for example work.py:norm")
+    if not path.is_file():
+        raise GraphValueError(asked, f"no file {file}", "name a Python file")
+    module_spec = importlib.util.spec_from_file_location(f"_axiomjit_{path.stem}", path)
+    assert module_spec is not None
+    assert module_spec.loader is not None
+    module = importlib.util.module_from_spec(module_spec)
+    sys.path.insert(0, str(path.parent.resolve()))  # as for a script
+    sys.modules[module_spec.name] = module
+    try:
+        module_spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        where = _line_in(path, error)
+        seen = f"{type(error).__name__}: {error}"
+        raise GraphValueError(asked, seen, "correct the file", where) from error
+    finally:
+        sys.path.pop(0)
+    found = getattr(module, name, None)
+    if not callable(found) or isinstance(found, type):
+        functions = [k for k, v in vars(module).items() if inspect.isfunction(v)]
+        known = ", ".join(functions) or "none"
+        raise GraphValueError(asked, f"no function {name} in {file}", f"functions there: {known}")
+    return found  # type: ignore[no-any-return]
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """The file, with the last of its lines that the error passed through."""
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if Path(f.filename) == path.absolute()]
+    return f"{path}:{lines[-1]}" if lines else str(path)

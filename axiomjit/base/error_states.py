@@ -1,0 +1,37 @@
+"""What np.errstate and np.seterr ask for, where that is more than warnings."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from typing import Final
+
+import numpy as np
+
+from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.origins import user_location
+
+_PASSED_OVER: Final = frozenset({"warn", "ignore"})
+
+
+def user_traps_errors() -> bool:
+    """Whether np.errstate asks for more than warnings, which only NumPy itself can give.
+
+    NumPy keeps that in a context variable: where none is set there is nothing to ask for.
+    """
+    return bool(copy_context()) and not _PASSED_OVER.issuperset(np.geterr().values())
+
+
+def refuse_traps() -> None:
+    """Refuse a followed function that asks for it itself.
+
+    Raises:
+        NeedsValuesError: an error state is "raise", "call", "print" or "log".
+    """
+    trapped = [f"{k}={how!r}" for k, how in np.geterr().items() if how not in _PASSED_OVER]
+    if trapped:
+        raise NeedsValuesError(
+            "np.errstate or np.seterr inside the function",
+            ", ".join(trapped) + ", which only NumPy's own loops answer",
+            "set it around the call instead, or ask for 'ignore' or 'warn'",
+            user_location(),
+        )

@@ -1,0 +1,37 @@
+"""The line of the user's program that is being run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_PACKAGE: Final = Path(__file__).parents[1]
+_PARTS: Final = tuple((_PACKAGE / part).resolve() for part in ("passes", "runtime"))
+_OURS: Final = tuple(
+    f"{folder}{os.sep}" for folder in (_PACKAGE, *_PARTS, Path(np.__file__).parent)
+)
+
+
+def user_location() -> str | None:
+    """`file:line` of the innermost frame that is neither ours nor NumPy's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_OURS) and not name.startswith("<frozen"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn at the user's line."""
+    file, _, line = (user_location() or "unknown:0").rpartition(":")
+    warnings.warn_explicit(text, category, file, int(line))

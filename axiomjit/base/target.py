@@ -1,0 +1,253 @@
+"""The CPU that kernels are compiled for: its name, and what it does well.
+
+`config.target` names it, and numba's environment variables say what "native" means. Whatever is
+written in one way or another by what the CPU can do asks `target()`, never the CPU at hand; so the
+same target gives the same code everywhere. It stays as it is from the first question on.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+import re
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from typing import Any, Final
+
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.records import Record
+
+NATIVE: Final = "native"
+LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+NAMES: Final = """
+alderlake amdfam10 arrowlake arrowlake-s athlon-fx athlon64 athlon64-sse3 atom barcelona
+bdver1 bdver2 bdver3 bdver4 bonnell broadwell btver1 btver2 cannonlake cascadelake
+clearwaterforest cooperlake core-avx-i core-avx2 core2 corei7 corei7-avx diamondrapids
+emeraldrapids goldmont goldmont-plus gracemont grandridge graniterapids graniterapids-d
+haswell icelake-client icelake-server ivybridge k8 k8-sse3 knl knm lunarlake meteorlake
+nehalem nocona novalake opteron opteron-sse3 pantherlake penryn raptorlake rocketlake
+sandybridge sapphirerapids sierraforest silvermont skx skylake skylake-avx512 slm tigerlake
+tremont westmere wildcatlake znver1 znver2 znver3 znver4 znver5
+"""
+CPUS: Final = frozenset(NAMES.split())
+"""What LLVM calls CPUs that run 64-bit code; it ends the process that asks for another one."""
+GENERIC: Final = "generic"
+"""LLVM's name for no CPU in particular, which is the first level."""
+UNUSED: Final = re.compile(
+    r"aes|amx-.*|cl.*|cmpccxadd|enqcmd|fsgsbase|fxsr|hreset|invpcid|kl|lwp|mov(?:dir.*|rs)|mwaitx"
+    r"|pclmul|pconfig|pku|prefetchi|prfchw|ptwrite|raoint|rdp.*|rdrnd|rdseed|rtm|serialize|sgx"
+    r"|sha|sha512|shstk|sm[34]|tsxldtrk|u(?:intr|sermsr)|vaes|vpclmulqdq|waitpkg|wbnoinvd|widekl"
+    r"|xsave.*"
+)
+"""Features whose instructions LLVM writes only where a program asks for them by name."""
+NEEDS_AVX: Final = frozenset({"f16c", "fma", "fma4", "sm3", "sm4", "sha512", "vaes", "vpclmulqdq"})
+ASKED: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
+"""The features that decide something."""
+
+
+class Target(Record):
+    """A CPU to compile for; the same `cpu` and `features` give the same code on every CPU."""
+
+    name: str
+    """As `config.target` has it."""
+    cpu: str = ""
+    """LLVM's name, by which it orders instructions."""
+    features: str = ""
+    """What LLVM may use beside what the CPU of that name has, or may not: +avx2,-avx512f."""
+    vector_bytes: int = 16
+    """The length of the vectors that elementary functions are computed in.
+
+    With AVX-512 the long ones, also where LLVM prefers half of them: a polynomial is done in little
+    more than half the time."""
+    divides_long_vectors: bool = False
+    """Whether 64-bit integers are best divided as vectors, by way of float64.
+
+    That takes packed conversions between the two, which AVX-512DQ has. Elsewhere the instruction
+    for single numbers is faster, and makes scalar code of the loop around it."""
+    converts_halves: bool = False
+    """Whether instructions convert float16 from and to float32."""
+    computes_halves: bool = False
+    """Whether instructions compute in float16."""
+    fuses: bool = False
+    """Whether an instruction multiplies and adds with one rounding."""
+
+
+class _Choice:
+    """What was asked for, and what came of it once somebody wanted to know."""
+
+    name = NATIVE
+    target: Target | None = None
+    lock = Lock()
+
+
+def target() -> Target:
+    """The target of this process; asked for the first time, it stays.
+
+    Raises:
+        GraphValueError: this CPU cannot run its code; what numba's variables name is no CPU.
+    """
+    if _Choice.target is None:
+        with _Choice.lock:
+            if _Choice.target is None:
+                _Choice.target = find_target(_Choice.name)
+    return _Choice.target
+
+
+def target_name() -> str:
+    """What was asked for."""
+    return _Choice.name
+
+
+def name_target(name: str) -> None:
+    """Ask for a target, at the start of the process: whether this CPU can run it is seen later.
+
+    Raises:
+        GraphValueError: there is none of this name.
+    """
+    if name not in (NATIVE, GENERIC, *LEVELS, *CPUS):
+        raise GraphValueError(f"config.target = {name!r}", "no such target", _known(name))
+    _Choice.name = name
+
+
+def choose_target(name: str) -> None:
+    """Ask for a target that this CPU can run, before anything is compiled for another one.
+
+    Raises:
+        GraphValueError: there is none of this name, this CPU cannot run it, or it is too late.
+    """
+    with _Choice.lock:
+        before = _Choice.name
+        name_target(name)
+        if name == before:
+            return
+        try:
+            if _Choice.target is not None:
+                seen = f"functions are compiled for {before!r} already"
+                remedy = "set it before the first call, or start Python with AXIOMJIT_TARGET set"
+                raise GraphValueError(f"config.target = {name!r}", seen, remedy)
+            find_target(name)
+        except GraphValueError:
+            _Choice.name = before
+            raise
+
+
+def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Target:
+    """The target of a name that is known.
+
+    Args:
+        name: "native", a level or LLVM's name of a CPU.
+        environment: where numba's variables are looked up.
+
+    Raises:
+        GraphValueError: as `target`.
+    """
+    try:
+        from llvmlite import binding
+    except ImportError:  # nothing is compiled here
+        return Target(name)
+    binding.initialize_native_target()
+    here = binding.get_host_cpu_name()
+    try:
+        host = dict(binding.get_host_cpu_features())
+    except RuntimeError:  # LLVM does not know this CPU
+        host = {}
+    if platform.machine() not in ("x86_64", "AMD64"):
+        if name == NATIVE:
+            return Target(name, here, _written(host))
+        seen = f"this is {platform.machine()}"
+        raise GraphValueError(f"config.target = {name!r}", seen, "leave it at 'native'")
+    cpu, features = (name, "") if name != NATIVE else _native(here, host, environment)
+    if (cpu, features) == (here, _written(host)):
+        return _described(name, cpu, features, {f for f in ASKED if host.get(f)})
+    asked = f"config.target = {name!r}" + _overrides(environment) * (name == NATIVE)
+    if cpu not in (GENERIC, *LEVELS, *CPUS, here) or not re.fullmatch(r"[-+.,\w]*", features):
+        raise GraphValueError(asked, "no such CPU or features", _known(cpu))
+    cpu = LEVELS[0] if cpu == GENERIC else cpu
+    maybe = [f for f, on in host.items() if not on and not UNUSED.fullmatch(f)]
+    found = _features(binding, cpu, features, [*ASKED, *maybe])
+    missing = [feature for feature in maybe if feature in found]
+    if missing:
+        seen = f"this CPU, {here}, has no {', '.join(missing)}"
+        fitting = "'native', or a lower level of 'x86-64', 'x86-64-v2', 'x86-64-v3'"
+        raise GraphValueError(asked, seen, fitting)
+    return _described(name, cpu, features, found)
+
+
+def _known(name: str) -> str:
+    levels = ", ".join(map(repr, LEVELS))
+    close = difflib.get_close_matches(str(name), (*LEVELS, *sorted(CPUS)), 1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{NATIVE!r}, {levels}, or a CPU as LLVM names it, such as 'znver4'{meant}"
+
+
+def _written(features: Mapping[str, bool]) -> str:
+    """In LLVM's form."""
+    return ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+
+
+def _native(here: str, host: dict[str, bool], environment: Mapping[str, str]) -> tuple[str, str]:
+    """The CPU and its features, as numba understands its environment variables."""
+    cpu = environment.get("NUMBA_CPU_NAME") or here
+    given = environment.get("NUMBA_CPU_FEATURES", "" if cpu == GENERIC else None)
+    if given is not None:
+        return cpu, given
+    if environment.get("NUMBA_ENABLE_AVX", "1") == "0":
+        host = {f: on and not f.startswith("avx") and f not in NEEDS_AVX for f, on in host.items()}
+    return cpu, _written(host)
+
+
+def _overrides(environment: Mapping[str, str]) -> str:
+    """Those of numba's variables that are set."""
+    variables = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")
+    return "".join(f", {name}={environment[name]}" for name in variables if name in environment)
+
+
+def _described(name: str, cpu: str, features: str, found: Iterable[str]) -> Target:
+    has = {feature: feature in found for feature in ASKED}
+    long = has["avx512dq"] and has["avx512vl"]
+    return Target(
+        name,
+        cpu,
+        features,
+        vector_bytes=64 if long else 32 if has["avx2"] else 16,
+        divides_long_vectors=has["avx512dq"],
+        converts_halves=has["f16c"],
+        computes_halves=has["avx512fp16"],
+        fuses=has["fma"],
+    )
+
+
+_PAIR: Final = """
+define internal i32 @used{k}(i32 %x) "target-cpu"="x86-64" "target-features"="+{wanted}" {{
+  %y = mul i32 %x, {k}
+  ret i32 %y
+}}
+define i32 @user{k}(i32 %x) "target-cpu"="{cpu}" "target-features"="{features}" {{
+  %y = call i32 @used{k}(i32 %x)
+  ret i32 %y
+}}
+"""
+INLINES: Final = 225
+"""LLVM's own limit."""
+
+
+def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
+    """Those of the wanted features that a CPU has with these features.
+
+    LLVM says so by its inliner: only a function that needs no more than its caller has becomes part
+    of it.
+    """
+    names = dict(enumerate(dict.fromkeys(wanted), 3))
+    triple = binding.get_process_triple()
+    machine = binding.Target.from_triple(triple).create_target_machine(cpu=LEVELS[0])
+    pairs = (
+        _PAIR.format(k=k, wanted=name, cpu=cpu, features=features) for k, name in names.items()
+    )
+    module = binding.parse_assembly(f'target triple = "{triple}"\n' + "".join(pairs))
+    options = binding.create_pipeline_tuning_options(speed_level=1)
+    options.inlining_threshold = INLINES
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    users = {k: str(module.get_function(f"user{k}")) for k in names}
+    return {name for k, name in names.items() if f"@used{k}(" not in users[k]}

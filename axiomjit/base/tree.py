@@ -1,0 +1,80 @@
+"""Nested containers of what a function takes or gives, as a list of leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from axiomjit.base.containers import Form, form_of
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+
+
+class Leaf(Record):
+    """A place for one value."""
+
+
+class Branch(Record):
+    """A container: its type, what it keeps (keys of a dict), and what stands in it."""
+
+    kind: type
+    keys: tuple[object, ...]
+    parts: tuple[Structure, ...]
+
+
+Structure = Leaf | Branch
+LEAF = Leaf()
+
+
+def cannot_be_hashed(value: object) -> bool:
+    """Whether an object cannot be told apart by its hash; a dataclass with lists in it cannot."""
+    try:
+        hash(value)
+    except TypeError:
+        return True
+    return False
+
+
+def flatten(
+    value: object, opens: Callable[[object], bool] = cannot_be_hashed
+) -> tuple[list[object], Structure]:
+    """The leaves of nested containers, and the structure without them.
+
+    Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and
+    those dataclass instances that `opens` says yes to.
+
+    Raises:
+        GraphValueError: a container holds itself.
+    """
+    leaves: list[object] = []
+    try:
+        return leaves, _structure(value, leaves, opens)
+    except RecursionError:
+        pass
+    raise GraphValueError(
+        f"the values inside a {type(value).__name__}",
+        "a container that holds itself, or hundreds inside each other",
+        "pass and return containers that end, such as a list of arrays",
+        user_location(),
+    )
+
+
+def _structure(value: object, leaves: list[object], opens: Callable[[object], bool]) -> Structure:
+    kind: Any = type(value)
+    form: Form | None = form_of(kind)
+    if form is None or (form.is_object and not opens(value)):
+        leaves.append(value)
+        return LEAF
+    keys, parts = form.apart(value)
+    return Branch(kind, keys, tuple(_structure(part, leaves, opens) for part in parts))
+
+
+def unflatten(structure: Structure, leaves: Iterator[object]) -> object:
+    """The containers again, with other leaves."""
+    if isinstance(structure, Leaf):
+        return next(leaves)
+    parts = [unflatten(part, leaves) for part in structure.parts]
+    form = form_of(structure.kind)
+    assert form is not None, structure.kind
+    return form.build(structure.kind, structure.keys, parts)

@@ -1,0 +1,161 @@
+"""The command line: `axiomjit demo | info | explain | bench`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.commands import SPEC, load_function, package_version, run_command, whole_from
+from axiomjit.base.config import config
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.target import target
+from axiomjit.cli.datafile import read_data
+from axiomjit.cli.demo import SOURCE, evaluator_reason, parameters, run_demo
+from axiomjit.driver.jit import Jitted, jit
+from axiomjit.runtime.launching.schedule import available_threads
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; see `commands.run_command` for the exit codes.
+
+    Args:
+        argv: the arguments after the program's name; those of the process by default.
+    """
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["bench"]:  # a program of its own, imported when it is asked for
+        from axiomjit.bench.cli import main as run_bench
+
+        return run_bench(words[1:], "axiomjit bench")
+    return run_command(_parser(), words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="axiomjit", description="NumPy functions as fused loops, compiled for this CPU."
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"axiomjit {package_version('axiomjit', SOURCE)}"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    demo = commands.add_parser(
+        "demo",
+        help="compile a function and compare it with NumPy",
+        description="Compile a NumPy function, show its loop, and compare it with NumPy.",
+    )
+    demo.add_argument("file", nargs="?", type=Path, help="a .npy, .npz or .csv file with columns")
+    demo.add_argument("--rows", type=whole_from(1), help="how many rows to generate or to take")
+    demo.add_argument("--function", metavar=SPEC, help="your own function of arrays")
+    demo.set_defaults(run=_demo)
+    info = commands.add_parser(
+        "info", help="versions, CPU, and which path runs", description="What runs here, and how."
+    )
+    info.set_defaults(run=_info)
+    explain = commands.add_parser(
+        "explain",
+        help="show every stage of a function of yours",
+        description="Show the graph, the loops, the source and the cost of a function.",
+    )
+    explain.add_argument("function", metavar=SPEC, help="a function of arrays")
+    explain.add_argument(
+        "--shape",
+        action="append",
+        type=_shape,
+        default=[],
+        metavar="N,M",
+        help="shape of a float64 argument, once per argument; () for a number",
+    )
+    explain.set_defaults(run=_explain)
+    commands.add_parser("bench", help="measure against NumPy and other libraries", add_help=False)
+    return parser
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    parts = [part for part in text.strip().strip("()[]").split(",") if part.strip()]
+    try:
+        shape = tuple(map(int, parts))
+    except ValueError:
+        shape = (-1,)
+    if any(n < 0 for n in shape):
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape such as 1000,1000")
+    return shape
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    function = load_function(arguments.function) if arguments.function else None
+    data = read_data(arguments.file, arguments.rows) if arguments.file else None
+    run_demo(data, arguments.rows, function)
+
+
+def _explain(arguments: argparse.Namespace) -> None:
+    function = load_function(arguments.function)
+    names, shapes = parameters(function), arguments.shape
+    if len(names) != len(shapes):
+        raise GraphValueError(
+            f"explain {arguments.function} of {len(names)} arrays ({', '.join(names)})",
+            f"{len(shapes)} shapes",
+            "give --shape once per array, for example " + " ".join(["--shape 1000"] * len(names)),
+        )
+    jitted: Any = function if isinstance(function, Jitted) else jit(function, strict=True)
+    try:
+        arrays = [np.zeros(shape) for shape in shapes]
+    except ValueError as error:
+        asked = f"arrays of shapes {', '.join(map(str, shapes))}"
+        raise GraphValueError(asked, str(error), "name shapes that fit in memory") from error
+    print(jitted.explain(*arrays))
+
+
+def _info(arguments: argparse.Namespace) -> None:
+    cores = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    reason = evaluator_reason()
+    cpu, features, llvm = _host()
+    rows = [
+        ("axiomjit", package_version("axiomjit", SOURCE)),
+        ("python", f"{platform.python_version()}, {platform.python_implementation()}"),
+        ("numpy", np.__version__),
+        ("numba", package_version("numba")),
+        ("llvmlite", package_version("llvmlite") + llvm),
+        ("platform", f"{platform.system()} {platform.machine()}"),
+        ("cpu", f"{cpu}, {cores} cores, {usable} usable"),
+        ("threads", str(available_threads())),
+        ("vectors", features),
+        ("target", _target()),
+        ("runs", f"evaluator ({reason})" if reason else "compiled"),
+        ("fallback", config.fallback),
+        ("checks", "on (AXIOMJIT_CHECK)" if config.bounds else "off"),
+        ("cache", "memory only"),
+    ]
+    for label, text in rows:
+        print(f"{label:10}{text}")
+
+
+def _target() -> str:
+    """What kernels are compiled for, and in vectors of which length."""
+    found = target()
+    cpu = f" ({found.cpu})" if found.cpu not in ("", found.name) else ""
+    halves = "instructions" if found.computes_halves else "float32"
+    fused = "" if found.fuses else ", no fused multiply-add"
+    return f"{found.name}{cpu}, vectors of {found.vector_bytes} bytes, float16 by {halves}{fused}"
+
+
+def _host() -> tuple[str, str, str]:
+    """The CPU's name, its vector extensions, and LLVM's version; numba is not imported."""
+    try:
+        from llvmlite import binding
+    except ImportError:
+        return platform.processor() or "unknown", "unknown without llvmlite", ""
+    families = ("sse4.2", "avx", "fma", "f16c", "neon", "sve", "rvv", "vsx")
+    try:
+        features = binding.get_host_cpu_features()
+    except RuntimeError:  # LLVM does not know this CPU
+        features = {}
+    found = sorted(f for f, on in features.items() if on and f.startswith(families))
+    llvm = ".".join(map(str, binding.llvm_version_info))
+    return binding.get_host_cpu_name(), " ".join(found) or "unknown", f", LLVM {llvm}"

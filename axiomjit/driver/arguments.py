@@ -1,0 +1,225 @@
+"""A call's arguments taken apart: what is traced, what is static, and which class it is of."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, Symbol, dim, symbol
+from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, SMALL, STRIDE, Kind
+from axiomjit.base.config import config
+from axiomjit.base.dtypes import COMPLEX, FLOAT, supported, walkable
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.base.tree import Structure, flatten
+from axiomjit.driver.static_keys import Forget, static_key, structure_key
+from axiomjit.graph.nodes import Input
+
+Array = np.ndarray
+Layouts = dict[int, tuple[Dim, ...]]
+
+
+class Call(Record):
+    """Leaves of the arguments in order of parameters; a static leaf has its place and value.
+
+    `names` gives for each dynamic leaf the parameter it belongs to.
+    """
+
+    structure: Structure
+    dynamic: tuple[object, ...]
+    static: tuple[tuple[int, object], ...]
+    names: tuple[str, ...]
+
+    def leaves(self, dynamic: Sequence[object]) -> list[object]:
+        """All leaves in order, with other values for the dynamic ones."""
+        total: list[object] = list(dynamic)
+        for place, value in self.static:
+            total.insert(place, value)
+        return total
+
+
+def take_apart(
+    signature: inspect.Signature,
+    static: frozenset[str],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> Call:
+    """Sort the leaves of a call's arguments.
+
+    Raises:
+        TypeError: the call does not fit the signature (Python's own message).
+    """
+    bound = signature.bind(*args, **kwargs)
+    leaves, structure = flatten((bound.args, bound.kwargs))
+    owners = [name for name, value in bound.arguments.items() for _ in flatten(value)[0]]
+    dynamic: list[object] = []
+    names: list[str] = []
+    fixed: list[tuple[int, object]] = []
+    for place, (leaf, name) in enumerate(zip(leaves, owners, strict=True)):
+        if name in static or _is_static(leaf):
+            fixed.append((place, leaf))
+        else:
+            dynamic.append(leaf)
+            names.append(name)
+    return Call(structure, tuple(dynamic), tuple(fixed), tuple(names))
+
+
+def _is_static(leaf: object) -> bool:
+    """Whether an argument is no array or number: so is an enum that is an int, by what it adds."""
+    if isinstance(leaf, Array | np.generic):
+        return False
+    if isinstance(leaf, int | float | complex):
+        return type(leaf) not in (int, float, complex)
+    return not hasattr(type(leaf), "__array__")
+
+
+def exact_key(call: Call, forget: Forget | None = None) -> object:
+    """Equal for calls that one bound plan can answer.
+
+    `forget` is called when an object that the key refers to has died.
+    """
+    layouts = tuple(map(_layout, call.dynamic))
+    return config.bounds, structure_key(call.structure), layouts, statics_key(call, forget)
+
+
+def _layout(leaf: Any) -> object:
+    """What decides how a dynamic argument is read, its value where that is an int."""
+    if isinstance(leaf, Array):
+        return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
+    return (int, leaf) if isinstance(leaf, int) else type(leaf)
+
+
+def statics_key(call: Call, forget: Forget | None = None) -> tuple[object, ...]:
+    """The places of the static arguments, and what their values are told apart by."""
+    return tuple((place, static_key(value, forget)) for place, value in call.static)
+
+
+class ArgumentClass:
+    """What the call guard looks at in array arguments.
+
+    Extents up to 4 are baked; larger ones are symbols, equal ones the same symbol. Strides of -1,
+    0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower than scalar loads);
+    another is the stride of the next dimension in memory times its length where that is so, else
+    a symbol of its own, whose kind tells the sign: it may equal a length or another stride.
+    """
+
+    def __init__(self) -> None:
+        """Start without arguments."""
+        self.values: dict[Symbol, int] = {}
+        self._by_length: dict[int, Dim] = {}
+
+    def shape(self, shape: Sequence[int]) -> tuple[Dim, ...]:
+        """The symbolic shape of an argument."""
+        return tuple(self._length(n) for n in shape)
+
+    def _length(self, n: int) -> Dim:
+        if n <= SMALL:
+            return dim(n)
+        if n not in self._by_length:
+            self._by_length[n] = self._symbol(f"n{len(self._by_length)}", LENGTH, n)
+        return self._by_length[n]
+
+    def _symbol(self, name: str, kind: Kind, value: int) -> Dim:
+        self.values[Symbol(name, kind)] = value
+        return symbol(name, kind)
+
+    def integer(self, position: int, value: int) -> Dim:
+        """The symbol of an integer argument, about which nothing is known."""
+        return self._symbol(f"k{position}", ANY, value)
+
+    def strides(self, array: Array, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        """The symbolic strides (elements) of an array of this symbolic shape."""
+        strides = [dim(0)] * array.ndim
+        by_step = sorted(range(array.ndim), key=lambda d: (abs(array.strides[d]), -d))
+        dense, inner = 1, dim(1)
+        for d in by_step:
+            step = array.strides[d] // array.itemsize
+            if shape[d].constant == 1 or step == dense:
+                strides[d] = inner
+            elif step in (-1, 0, 1):
+                strides[d] = dim(step)
+            else:
+                letter, kind = ("t", STRIDE) if step > 0 else ("u", BACKWARD)
+                strides[d] = self._symbol(f"{letter}{len(self.values)}", kind, step)
+            if shape[d].constant != 1 and step:
+                dense, inner = step * array.shape[d], strides[d] * shape[d]
+        return tuple(strides)
+
+
+class Signature(Record):
+    """The class of a call.
+
+    `given` has an input for each array, float and complex number, a symbol for each integer;
+    `values` are those of the symbols, `layouts` the strides of arrays, `key` the call guard;
+    `scalars` are the positions of NumPy scalars, which become arrays without dimensions.
+    """
+
+    given: tuple[Input | Dim, ...]
+    layouts: Layouts
+    values: dict[Symbol, int]
+    key: object
+    scalars: frozenset[int]
+
+
+def classify(call: Call, arguments: Sequence[object], forget: Forget | None = None) -> Signature:
+    """The class of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
+
+    Raises:
+        GraphTypeError: an argument's elements or its type cannot be compiled.
+    """
+    classes = ArgumentClass()
+    given: list[Input | Dim] = []
+    layouts: Layouts = {}
+    for position, (argument, name) in enumerate(zip(arguments, call.names, strict=True)):
+        asked = f"argument {name}"
+        if isinstance(argument, Array | np.generic):
+            dtype = supported(argument.dtype, asked, user_location())
+            shape = classes.shape(argument.shape)
+            given.append(Input(dtype, position, shape))
+            if isinstance(argument, Array):
+                layouts[position] = classes.strides(argument, shape)
+        elif isinstance(argument, int):
+            given.append(classes.integer(position, argument))
+        else:
+            dtype = COMPLEX if isinstance(argument, complex) else FLOAT
+            given.append(Input(dtype, position, (), True))
+    scalars = frozenset(k for k, v in enumerate(call.dynamic) if isinstance(v, np.generic))
+    structure, statics = structure_key(call.structure), statics_key(call, forget)
+    key = (structure, tuple(given), tuple(layouts.items()), statics, scalars)
+    return Signature(tuple(given), layouts, classes.values, key, scalars)
+
+
+def plain_array(array: Array) -> Array:
+    """The array in a layout a kernel can walk: native, aligned, strides of whole elements.
+
+    A copy keeps the order of the dimensions in memory, and holds repeated elements once.
+    """
+    if walkable(array):
+        return array
+    once = tuple(slice(1) if step == 0 else slice(None) for step in array.strides)
+    copy = np.array(array[once], dtype=array.dtype.newbyteorder("="), order="K")
+    return copy if copy.shape == array.shape else np.broadcast_to(copy, array.shape)
+
+
+def plain_argument(value: Any, name: str) -> object:
+    """An argument as an array or number of a kind that is compiled.
+
+    Raises:
+        GraphTypeError: an array-like that NumPy functions treat in ways of their own.
+    """
+    if type(value) is Array or type(value) is np.memmap:
+        return plain_array(np.asarray(value))
+    if isinstance(value, np.generic):
+        return plain_array(np.asarray(value))
+    if isinstance(value, int | float | complex):
+        return value
+    raise GraphTypeError(
+        f"argument {name}",
+        f"a {type(value).__module__}.{type(value).__name__}",
+        "pass a numpy.ndarray, for example numpy.asarray(x), or a number",
+        user_location(),
+    )

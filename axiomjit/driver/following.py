@@ -1,0 +1,149 @@
+"""Following the function of a call so that nothing outside it changes, or refusing it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from axiomjit.algebra.dims import Scope
+from axiomjit.base.error_states import refuse_traps
+from axiomjit.base.errors import NeedsValuesError, TraceError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.base.owners import Following
+from axiomjit.base.records import Record
+from axiomjit.base.tree import Structure, flatten, unflatten
+from axiomjit.driver.arguments import Call, Signature
+from axiomjit.driver.fresh import Returned
+from axiomjit.driver.printed import kept_back
+from axiomjit.driver.random_states import none_drawn
+from axiomjit.driver.surroundings import Surroundings
+from axiomjit.graph.captured import Captured, Watch, capturing, written_outside
+from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.trace import Trace, trace
+from axiomjit.tracing.tracer import Tracer
+
+_Parts = tuple[list[object], Structure]
+
+
+class Followed(Record):
+    """A followed function, and the arrays outside that its program reads where they lie."""
+
+    trace: Trace
+    watch: Watch
+
+
+def follow(
+    function: Callable[..., Any], call: Call, signature: Signature, scope: Scope
+) -> Followed:
+    """Follow the function of a call, once more where the first time has changed something.
+
+    What only the first run changes is kept from then on (a value that is computed once); a
+    function that changes something each time is refused, and what it has changed is undone.
+
+    Raises:
+        NeedsValuesError: also where the function changes a list or dict that it was given.
+    """
+    statics = [value for _, value in call.static]
+    first = before = Surroundings(function, statics)
+    with kept_back() as printed:
+        try:
+            followed = _follow_once(function, call, signature, scope, before)
+            changes = before.changes()
+            if changes is not None:
+                before = Surroundings(function, statics)
+                scope.guards.clear()
+                followed = _follow_again(function, call, signature, scope, before, changes)
+                changes = before.changes()
+            if changes is not None:
+                raise written_outside(changes)
+            if printed:
+                raise written_outside("standard output")
+            return followed
+        except TraceError:
+            first.restore()
+            printed.clear()
+            raise
+        finally:
+            _print(printed)
+
+
+def _print(printed: list[str]) -> None:
+    """What was printed before an error of the user's own."""
+    stream = getattr(sys.stdout, "real", sys.stdout)
+    for text in printed if stream is not None else ():
+        stream.write(text)
+
+
+def _follow_again(
+    function: Callable[..., Any],
+    call: Call,
+    signature: Signature,
+    scope: Scope,
+    before: Surroundings,
+    changed: str,
+) -> Followed:
+    """As `_follow_once`, for a function whose first run has changed something outside.
+
+    Raises:
+        NeedsValuesError: also where it finds traced values that its first run has kept there.
+    """
+    try:
+        return _follow_once(function, call, signature, scope, before)
+    except (NeedsValuesError, UnsupportedError):
+        raise
+    except TraceError:
+        raise written_outside(changed) from None
+
+
+def _follow_once(
+    function: Callable[..., Any],
+    call: Call,
+    signature: Signature,
+    scope: Scope,
+    surroundings: Surroundings,
+) -> Followed:
+    captured = Captured(surroundings.arrays)
+
+    def run(tracers: Sequence[Tracer | Length]) -> object:
+        whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
+        arguments = (*whole[0], *whole[1].values())
+        given = tuple(map(flatten, arguments))
+        returned = function(*whole[0], **whole[1])
+        _check_containers(function, given, tuple(map(flatten, arguments)))
+        refuse_traps()
+        return returned
+
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    following = Following(name, signature.scalars)
+    with capturing(captured), none_drawn(name, function, [value for _, value in call.static]):
+        made = trace(run, signature.given, scope, signature.layouts, following)
+    returned = Returned(captured, call.static, surroundings.known)
+    loose = [(n, returned.loosen(v) if n is None else None) for n, v in made.leaves]
+    graph, structure = made.graph, made.structure
+    del made  # and with it the last reference to what the function made
+    graph = captured.settle(graph)
+    leaves = tuple((n, returned.settle(v) if n is None else None) for n, v in loose)
+    return Followed(Trace(graph, structure, leaves), Watch(captured.used, captured.shown))
+
+
+def _check_containers(
+    function: Callable[..., Any], given: Sequence[_Parts], now: Sequence[_Parts]
+) -> None:
+    """Refuse a function that has changed a list or dict among its arguments.
+
+    Raises:
+        NeedsValuesError: one has other entries than before the call.
+    """
+    for k, (before, after) in enumerate(zip(given, now, strict=True)):
+        same = before[1] == after[1] and len(before[0]) == len(after[0])
+        if same and all(a is b for a, b in zip(before[0], after[0], strict=True)):
+            continue
+        names = list(inspect.signature(function).parameters)
+        raise NeedsValuesError(
+            "follow a function once for all calls",
+            f"that it changes a list or dict in its argument {names[min(k, len(names) - 1)]}",
+            "change a copy, for example list(values), and return it",
+            user_location(),
+        )

@@ -1,0 +1,171 @@
+"""What a call returns beside computed arrays: fresh where the function makes it, else the very one.
+
+Following runs the function once for many calls. What it makes meanwhile and returns would be one
+object for all callers; here it becomes a recipe, from which each call gets its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.base.errors import TraceError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_of
+
+Statics = Sequence[tuple[int, object]]
+Memo = dict[int, Any]
+
+
+class Given(Record):
+    """A static argument, by its number among them."""
+
+    number: int
+
+    def now(self, statics: Statics, made: Memo) -> object:
+        """That of this call."""
+        return statics[self.number][1]
+
+
+class Copied(Record):
+    """A copy of an object; what lives outside the function is not copied with it."""
+
+    master: Any
+    outside: Mapping[int, object]
+
+    def now(self, statics: Statics, made: Memo) -> object:
+        """The copy of this call."""
+        for number, value in self.outside.items():
+            made.setdefault(number, value)
+        return copy.deepcopy(self.master, made)
+
+
+class CopiedArray(Record):
+    """A copy of an array; or a view of one, by its place in it."""
+
+    master: Array
+    place: Place | None
+
+    def now(self, statics: Statics, made: Memo) -> object:
+        """The array of this call: views of one array share the memory of its copy."""
+        owner = made.get(id(self.master))
+        if owner is None:
+            owner = made[id(self.master)] = self.master.copy(order="K")
+            owner.flags.writeable = self.master.flags.writeable
+        return owner if self.place is None else self.place.of(owner)
+
+
+class ViewOf(Record):
+    """A view of an array that lives outside the function."""
+
+    owner: Array
+    place: Place
+
+    def now(self, statics: Statics, made: Memo) -> object:
+        """A new view."""
+        return self.place.of(self.owner)
+
+
+Recipe = Given | Copied | CopiedArray | ViewOf
+_SIMPLE: Final = (
+    *(int, float, complex, bool, str, bytes, type(None), type(Ellipsis), slice, range),
+    *(type, ModuleType, FunctionType, np.generic, np.dtype, np.ufunc, Dim),
+)
+
+
+def _references(box: list[object]) -> int:
+    return sys.getrefcount(box[0])
+
+
+_ALONE: Final = _references([object()])
+"""The count of references to an object that nobody but one list has."""
+
+
+class _Loose(Record):
+    """An array that was returned, by weak references, and a copy of its owner."""
+
+    array: Reference
+    owner: Reference
+    place: Place | None
+    copy: Array
+
+
+class Returned:
+    """The static leaves of what a function returned, to be told apart when it is gone."""
+
+    def __init__(self, captured: Captured, statics: Statics, known: Mapping[int, object]) -> None:
+        """`known` are objects that live outside the function, by id."""
+        self._captured, self._known = captured, known
+        self._given = {id(value): k for k, (_, value) in enumerate(statics)}
+        self._copies: dict[int, Array] = {}
+
+    def loosen(self, value: object) -> object:
+        """The leaf, in a form that keeps nothing alive that the function made."""
+        if isinstance(value, _SIMPLE):
+            return value
+        if id(value) in self._given:
+            return Given(self._given[id(value)])
+        if id(value) in self._known:
+            return value
+        if type(value) is np.ndarray:
+            return self._loosen_array(value)
+        return [value]
+
+    def _loosen_array(self, array: Array) -> object:
+        owner = owner_of(array)
+        if id(array) in self._captured.outside:
+            self._captured.used.append(array)
+            return array
+        place = None if array is owner else place_of(array, owner)
+        if id(owner) in self._captured.outside:
+            self._captured.used.append(owner)
+            return _view(owner, place)
+        master = self._copies.setdefault(id(owner), owner)
+        if master is owner:
+            master = self._copies[id(owner)] = owner.copy(order="K")
+            master.flags.writeable = owner.flags.writeable
+        return _Loose(weakref.ref(array), weakref.ref(owner), place, master)
+
+    def settle(self, loose: object) -> object:
+        """The leaf or its recipe, when nothing of the call is left.
+
+        Raises:
+            TraceError: an object that was made inside and cannot be copied.
+        """
+        if isinstance(loose, _Loose):
+            array, owner = loose.array(), loose.owner()
+            if owner is None:
+                return CopiedArray(loose.copy, loose.place)
+            self._captured.used += [owner] if array is None else [array]
+            return _view(owner, loose.place) if array is None else array
+        if type(loose) is list:
+            return self._object(loose)
+        return loose
+
+    def _object(self, box: list[object]) -> object:
+        if _references(box) > _ALONE:
+            return box[0]
+        recipe = Copied(box[0], self._known)
+        try:
+            recipe.now((), {})
+        except Exception as error:  # whatever an object says that cannot be copied
+            kind = type(box[0]).__name__
+            raise TraceError(
+                f"return a {kind} that the function made",
+                f"that it cannot be copied for each call: {type(error).__name__}: {error}",
+                "make it outside the compiled function",
+                user_location(),
+            ) from None
+        return recipe
+
+
+def _view(owner: Array, place: Place | None) -> object:
+    return owner if place is None else ViewOf(owner, place)

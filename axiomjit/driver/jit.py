@@ -1,0 +1,387 @@
+"""`axiomjit.jit`: a NumPy function, followed once per class of arguments and compiled."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, Scope, evaluate
+from axiomjit.axis.named_arrays import NamedArray
+from axiomjit.axis.tensors import Tensor
+from axiomjit.base.config import config
+from axiomjit.base.counters import counter
+from axiomjit.base.error_states import user_traps_errors
+from axiomjit.base.errors import (
+    FallbackWarning,
+    GraphValueError,
+    NeedsValuesError,
+    TraceError,
+    UnsupportedError,
+)
+from axiomjit.base.records import Record
+from axiomjit.base.tree import LEAF, Structure, unflatten
+from axiomjit.driver.arguments import (
+    Call,
+    Signature,
+    classify,
+    exact_key,
+    plain_argument,
+    take_apart,
+)
+from axiomjit.driver.following import Followed, follow
+from axiomjit.driver.fresh import Memo, Recipe
+from axiomjit.driver.named_calls import NamedCalls
+from axiomjit.driver.programs import Program, ProgramTable, Runnable
+from axiomjit.driver.static_keys import mentions_dead
+from axiomjit.graph.captured import Watch
+from axiomjit.show.explain import Explanation
+from axiomjit.show.lowered import Lowered
+from axiomjit.tracing.holders import traced_among
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_count_fallback: Final = counter("fallbacks")
+EXACT_CALLS: Final = 512
+"""Argument layouts for which a ready plan is kept per function."""
+CLASSES: Final = 128
+"""Classes of arguments for which programs are kept per function."""
+
+
+class CacheInfo(Record):
+    """Calls answered by a ready plan, plans bound anew, and programs traced and lowered."""
+
+    hits: int
+    bound: int
+    traced: int
+
+
+class TracedProgram(Program):
+    """A program and how its results are put together again."""
+
+    def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
+        """Lower what was followed."""
+        super().__init__(followed.trace.graph, signature.layouts, scope)
+        self.trace, self.watch = followed.trace, followed.watch
+
+    def is_stale(self) -> bool:
+        """Whether an array from outside, which it reads where it lies, lies otherwise now."""
+        return not self.watch.holds()
+
+
+class Ready(Record):
+    """What runs for one exact layout of arguments, and how its results are put together.
+
+    A leaf is the number of a result, or a value or what makes one; `plain` says that arguments can
+    be used as is. `watch` is None where the program reads no array from outside.
+    """
+
+    runnable: Runnable
+    watch: Watch | None
+    structure: Structure
+    leaves: tuple[tuple[int | None, object], ...]
+    plain: bool
+
+
+class BoundMethod(functools.partial[Any]):
+    """A compiled method of an instance."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """As `Jitted.lower`."""
+        jitted: Any = self.func
+        return cast(Lowered, jitted.lower(*self.args, *args, **kwargs))
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """As `Jitted.explain`."""
+        jitted: Any = self.func
+        return cast(Explanation, jitted.explain(*self.args, *args, **kwargs))
+
+
+class Jitted(Generic[P, R]):
+    """A compiled NumPy function; call it as the function it wraps."""
+
+    def __init__(
+        self, function: Callable[P, R], static_argnames: Sequence[str], strict: bool
+    ) -> None:
+        """Wrap; nothing is compiled before the first call."""
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name: str = getattr(function, "__qualname__", type(function).__qualname__)
+        self._signature = inspect.signature(function)
+        self._static = self._checked(static_argnames)
+        self._strict = strict
+        self._exact: OrderedDict[object, Ready] = OrderedDict()
+        self._programs: ProgramTable[TracedProgram] = ProgramTable(CLASSES)
+        self._named = NamedCalls(function)
+        self._lock = threading.Lock()
+        self._following = threading.RLock()
+        self._in_numpy = self._died = False
+        self._hits = self._bound = self._traced = 0
+
+    def _checked(self, names: Sequence[str]) -> frozenset[str]:
+        names = (names,) if isinstance(names, str) else names
+        for name in names:
+            if name not in self._signature.parameters:
+                raise GraphValueError(
+                    f"jit(static_argnames={list(names)})",
+                    f"no parameter {name!r} in {self._name}{self._signature}",
+                    "name parameters of the function",
+                )
+        return frozenset(names)
+
+    def __repr__(self) -> str:
+        count = len(self._programs) + len(self._named)
+        programs = "1 program" if count == 1 else f"{count} programs"
+        name = getattr(self, "__name__", self._name)
+        return f"<jit {name}, {programs}{', in NumPy' if self._in_numpy else ''}>"
+
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        """A method; its instance is a static argument."""
+        bound: Any = self
+        return bound if owner is None else BoundMethod(bound, owner)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run; results are new arrays, or views where NumPy would return one."""
+        if (self._in_numpy or user_traps_errors()) and not _has_axes((*args, *kwargs.values())):
+            return self._function(*args, **kwargs)
+        quick = None if kwargs or self._static else _arrays_key(args)
+        ready = None if quick is None else self._exact.get(quick)
+        if ready is None or not ready.plain or not (ready.watch is None or ready.watch.holds()):
+            return cast(R, self._call(quick, args, kwargs))
+        self._hits += 1
+        result: Any = _assemble(ready, args)
+        return cast(R, result)
+
+    def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
+        """A call that is not all arrays in a plain layout, or the first of its layout."""
+        call = take_apart(self._signature, self._static, args, kwargs)
+        given = (*call.dynamic, *_values(call))
+        if any(isinstance(v, Tensor) for v in given) or traced_among(given):
+            return self._function(*args, **kwargs)
+        if _has_axes(call.dynamic):
+            return self._named.run(call)
+        key = quick or exact_key(call, self._forget)
+        ready = self._exact.get(key)
+        if ready is not None and (ready.watch is None or ready.watch.holds()):
+            self._hits += 1
+        else:
+            try:
+                ready = self._prepare(call, key)
+            except (NeedsValuesError, UnsupportedError) as error:
+                if not self._falls_back(error):
+                    raise
+                return self._function(*args, **kwargs)
+        arguments = call.dynamic if ready.plain else _plain(call)
+        return _assemble(ready, arguments, call.static)
+
+    def _forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Drop what was prepared for a static argument that has died.
+
+        That is found out at any time, also while this thread has a lock: then the next plan that
+        is bound does it. When Python `ends`, what is needed here may be gone before.
+        """
+        self._died = True
+        if ends():
+            return
+        if self._lock.acquire(blocking=False):
+            try:
+                for key in [key for key in self._exact if mentions_dead(key)]:
+                    del self._exact[key]
+                self._died = not self._programs.forget(mentions_dead)
+            finally:
+                self._lock.release()
+
+    def __reduce__(self) -> tuple[Any, ...] | str:
+        """Pickled by name where the name finds it, as functions are; else by what it wraps."""
+        module: object = sys.modules.get(self._function.__module__)
+        if functools.reduce(_attribute, self._name.split("."), module) is self:
+            return self._name
+        return Jitted, (self._function, tuple(self._static), self._strict)
+
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
+        """Every stage of the program for these arguments; nothing is run.
+
+        The result has .graph .views .loops .source .llvm .asm and .cost.
+        """
+        call = take_apart(self._signature, self._static, args, kwargs)
+        if _has_axes(call.dynamic):
+            return cast(Lowered, self._named.lower(call))
+        signature = classify(call, _plain(call), self._forget)
+        program = self._program(call, signature)
+        return Lowered(program.stages, signature.values, call.names)
+
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+        """The stages and the cost of the program for these arguments, as text or `.html()`."""
+        return Explanation(self._name, self.lower(*args, **kwargs))
+
+    def cache_info(self) -> CacheInfo:
+        """How calls were answered so far."""
+        return CacheInfo(self._hits, self._bound, self._traced)
+
+    def _prepare(self, call: Call, key: object) -> Ready:
+        """Bind a plan for a layout of arguments that was not seen before."""
+        plain = _plain(call)
+        signature = classify(call, plain, self._forget)
+        program = self._program(call, signature)
+        as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
+        runnable = program.bind(signature.values)
+        leaves = tuple(
+            (number, evaluate(value, signature.values) if isinstance(value, Dim) else value)
+            for number, value in program.trace.leaves
+        )
+        ready = Ready(runnable, program.watch or None, program.trace.structure, leaves, as_is)
+        with self._lock:
+            self._bound += 1
+            if config.disable:
+                return ready
+            self._exact[key] = ready
+            while len(self._exact) > EXACT_CALLS:
+                self._exact.popitem(last=False)
+        if self._died:
+            self._forget()
+        return ready
+
+    def _program(self, call: Call, signature: Signature) -> TracedProgram:
+        def build() -> TracedProgram:
+            scope = Scope(signature.values)
+            self._traced += 1
+            with self._following:
+                followed = follow(self._function, call, signature, scope)
+            return TracedProgram(followed, signature, scope)
+
+        return self._programs.find(signature.key, signature.values, build)
+
+    def _falls_back(self, error: TraceError) -> bool:
+        """Whether NumPy runs the function from now on; else the error is the user's."""
+        needs_values = isinstance(error, NeedsValuesError)
+        policy = "warn" if needs_values else config.fallback
+        if policy == "error" or (needs_values and self._strict):
+            return False
+        self._in_numpy = True
+        _count_fallback()
+        if policy == "warn":
+            warnings.warn(
+                f"{self._name} runs in NumPy, not compiled: {error}",
+                FallbackWarning,
+                stacklevel=4,
+            )
+        return True
+
+
+def _has_axes(arguments: Sequence[object]) -> bool:
+    return any(isinstance(value, NamedArray) for value in arguments)
+
+
+def _values(call: Call) -> Iterator[object]:
+    return (value for _, value in call.static)
+
+
+def _plain(call: Call) -> tuple[object, ...]:
+    return tuple(map(plain_argument, call.dynamic, call.names))
+
+
+def _attribute(owner: object, name: str) -> object:
+    return getattr(owner, name, None)
+
+
+def _arrays_key(args: tuple[object, ...]) -> object:
+    """The layout of a call whose arguments are all arrays, else None."""
+    key: list[object] = []
+    for a in args:
+        if type(a) is not np.ndarray:
+            return None
+        key += (a.dtype, a.shape, a.strides, a.flags.aligned)
+    return (config.bounds, *key) if key else None
+
+
+def _assemble(
+    ready: Ready, arguments: Sequence[object], statics: Sequence[tuple[int, object]] = ()
+) -> object:
+    """Run, and put the return value together: results without dimensions are NumPy scalars."""
+    results = ready.runnable.run(arguments)
+    if ready.structure is LEAF and ready.leaves[0][0] is not None:
+        return results[0][()] if results[0].ndim == 0 else results[0]
+    return unflatten(ready.structure, _leaves(ready, results, statics))
+
+
+def _leaves(
+    ready: Ready, results: Sequence[np.ndarray], statics: Sequence[tuple[int, object]]
+) -> Iterator[object]:
+    made: Memo = {}
+    for number, value in ready.leaves:
+        if number is None:
+            yield value.now(statics, made) if isinstance(value, Recipe) else value
+        else:
+            result = results[number]
+            yield result[()] if result.ndim == 0 else result
+
+
+@overload
+def jit(
+    fn: Callable[P, R], *, static_argnames: Sequence[str] = ..., strict: bool = ...
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    fn: None = None, *, static_argnames: Sequence[str] = ..., strict: bool = ...
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+
+
+def jit(
+    fn: Callable[P, R] | None = None,
+    *,
+    static_argnames: Sequence[str] = (),
+    strict: bool = False,
+) -> Jitted[P, R] | Callable[[Callable[P, R]], Jitted[P, R]]:
+    """Compile a NumPy function into fused loops.
+
+    The function is followed once per class of arguments (dtypes, ranks, which lengths are equal
+    or at most 4, kinds of strides); another length costs no compile. Arrays and numbers are
+    traced, also inside tuples, lists, dicts, deques, namespaces, and dataclasses without a hash;
+    every other argument (enums too), and those in `static_argnames`, is static: another value
+    means following the function again. Results may stand in the same containers. Named arrays are
+    traced as tensors, by their axes, and tensors in the result become named arrays.
+
+    Args:
+        fn: the function; without it, `jit` is a decorator with options.
+        static_argnames: parameters whose values may decide what the function does.
+        strict: raise where the function branches on values, writes into an array or changes
+            something outside itself, instead of running it in NumPy with a warning.
+
+    Raises, when called:
+        NeedsValuesError: under `strict`, the function needs values while it is followed.
+        UnsupportedError: it uses NumPy functions that are not compiled; see `config.fallback`.
+        GraphTypeError, GraphValueError: arguments or operands that do not fit.
+        TraceError: traced arrays are kept for another call, or returned inside an object.
+
+    Examples:
+        >>> @aj.jit
+        ... def distance(x, y):
+        ...     return np.sqrt(((x - y) ** 2).sum())
+        >>> x = np.arange(4.0)
+        >>> float(distance(x, x + 1))
+        2.0
+        >>> distance
+        <jit distance, 1 program>
+        >>> distance.lower(x, x + 1).cost.temporary_bytes  # x - y is never stored
+        0
+
+        Options are given to the decorator; here `power` decides what is compiled.
+
+        >>> @aj.jit(static_argnames="power")
+        ... def scaled(x, power):
+        ...     return x * 2 if power == 1 else x**power
+        >>> scaled(x, power=2)
+        array([0., 1., 4., 9.])
+    """
+    if fn is None:
+        return lambda function: Jitted(function, static_argnames, strict)
+    return Jitted(fn, static_argnames, strict)

@@ -1,0 +1,282 @@
+"""From a graph to something that runs: the one place that sees passes and runtime together."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound, substitute
+from axiomjit.algebra.index_maps import Affine
+from axiomjit.algebra.ranges import settled
+from axiomjit.base.config import config
+from axiomjit.base.error_states import user_traps_errors
+from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.records import Record
+from axiomjit.driver.arguments import ArgumentClass, Layouts, plain_array
+from axiomjit.graph import execution
+from axiomjit.graph.evaluate_graph import run_in_numpy
+from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, Size, Update, post_order
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.pipeline import Stages, run_pipeline
+from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.show.live import watcher
+from axiomjit.show.lowered import Lowered
+
+Array = np.ndarray
+
+
+class Program:
+    """A graph lowered for one class of arguments; bound to lengths as they come."""
+
+    def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
+        """Run the passes; guards of their decisions join those already in the scope."""
+        with bound(None):  # a call may be made while another function is followed
+            self.stages: Stages = run_pipeline(graph, Context(layouts, scope), watcher())
+        self.guards: tuple[Guard, ...] = tuple(scope.guards)
+
+    def fits(self, lengths: Mapping[Symbol, int]) -> bool:
+        """Whether everything that was looked at looks the same for these lengths."""
+        return all(guard.holds(lengths) for guard in self.guards)
+
+    def is_stale(self) -> bool:
+        """Whether it fits no call any more."""
+        return False
+
+    def bind(self, lengths: Mapping[Symbol, int]) -> Runnable:
+        """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
+        if not config.disable and not user_traps_errors():
+            try:
+                return BoundPlan(self.stages.plan, lengths)
+            except ImportError as error:
+                _notice(str(error))
+        return Evaluated(self.stages.graph, lengths)
+
+
+class Evaluated:
+    """Runs a graph through the NumPy evaluator."""
+
+    def __init__(self, graph: Graph, lengths: Mapping[Symbol, int]) -> None:
+        """Keep the graph and the lengths."""
+        self._graph, self._lengths = graph, dict(lengths)
+
+    def run(
+        self, arguments: Sequence[object], given: Sequence[object] | None = None
+    ) -> list[Array]:
+        """The results for these arguments; as `BoundPlan.run`."""
+        return run_in_numpy(self._graph, arguments, self._lengths, given)
+
+
+Runnable = BoundPlan | Evaluated
+
+
+@lru_cache(maxsize=1)
+def _notice(reason: str) -> None:
+    """Say once that nothing is compiled, and why."""
+    warnings.warn(
+        f"axiomjit: Numba compiles nothing here, every program runs in NumPy ({reason}); "
+        "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset",
+        FallbackWarning,
+        stacklevel=6,
+    )
+
+
+AnyProgram = TypeVar("AnyProgram", bound=Program)
+
+
+class ProgramTable(Generic[AnyProgram]):
+    """Programs by call guard, the least recently used dropped beyond `limit` guards."""
+
+    def __init__(self, limit: int) -> None:
+        """Start empty."""
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._known: OrderedDict[object, list[AnyProgram]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """The number of programs."""
+        with self._lock:
+            return sum(map(len, self._known.values()))
+
+    def find(
+        self, key: object, values: dict[Symbol, int], build: Callable[[], AnyProgram]
+    ) -> AnyProgram:
+        """A program of this call guard whose own guards hold, built where there is none."""
+        with self._lock:
+            known = self._known.setdefault(key, [])
+            self._known.move_to_end(key)
+            while len(self._known) > self._limit:
+                self._known.popitem(last=False)
+        for program in tuple(known):
+            if program.is_stale():
+                with self._lock:
+                    known[:] = [other for other in known if other is not program]
+            elif program.fits(values):
+                return program
+        program = build()
+        known.append(program)
+        return program
+
+    def forget(self, is_dead: Callable[[object], bool]) -> bool:
+        """Drop the call guards that are dead; False where somebody has the table just now."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            for key in [key for key in self._known if is_dead(key)]:
+                del self._known[key]
+        finally:
+            self._lock.release()
+        return True
+
+
+_programs: Final[ProgramTable[Program]] = ProgramTable(256)
+
+
+class Ready(Record):
+    """What runs a graph for arguments of one exact layout, and the constants it takes with them."""
+
+    runnable: Runnable
+    constants: tuple[Array, ...]
+
+
+EXACT: Final = 64
+"""Layouts of arguments for which a ready plan is kept per graph."""
+_ready: Final[WeakKeyDictionary[Graph, dict[object, Ready]]] = WeakKeyDictionary()
+_ready_lock: Final = threading.Lock()
+
+
+def run_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Array, ...]:
+    """Compile and run a graph whose lengths are symbols bound by the caller (axis graph doors).
+
+    Programs are kept per class of arguments, constants being arguments too; ready plans as long
+    as the graph. Results never share memory with arguments, constants or earlier results.
+    """
+    ready = _ready_for(graph, arguments, lengths)
+    plain = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
+    arrays = [*plain, *ready.constants]
+    results = ready.runnable.run(arrays, arguments)
+    owners = [a for a in arrays if isinstance(a, Array)]
+    return tuple(
+        r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
+        for r in results
+    )
+
+
+def _ready_for(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Ready:
+    """A plan for arguments laid out like these."""
+    settings = config.bounds, config.disable, user_traps_errors()
+    key = (settings, frozenset(lengths.items()), *map(_layout, arguments))
+    with _ready_lock:
+        known = _ready.setdefault(graph, {})
+    ready = known.get(key)
+    if ready is None:
+        program, values, arrays = _lowered_for(graph, arguments, lengths)
+        constants = [a for a in arrays[len(arguments) :] if isinstance(a, Array)]
+        ready = Ready(program.bind(values), tuple(constants))
+        if len(known) >= EXACT:
+            known.clear()
+        known[key] = ready
+    return ready
+
+
+def _layout(argument: object) -> object:
+    if not isinstance(argument, Array):
+        return type(argument)
+    return argument.dtype, argument.shape, argument.strides, argument.flags.aligned
+
+
+def lower_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> Lowered:
+    """The stages of the program that `run_graph` runs."""
+    program, values, arrays = _lowered_for(graph, arguments, lengths)
+    return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
+
+
+def _lowered_for(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Program, dict[Symbol, int], list[object]]:
+    """The program of a graph for these arguments, its lengths, and what it takes."""
+    placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
+    key = (placed, tuple(layouts.items()))
+    program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
+    return program, values, arrays
+
+
+def placed_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
+    """The graph over the lengths of its arguments' class, their layouts, lengths and arrays.
+
+    Its constants are arguments after the others, so that other ones need no other program.
+    """
+    arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
+    constants: dict[Node, Input] = {}
+    for held in post_order(graph.outputs):
+        if isinstance(held, Held):
+            constants[held] = Input(held.dtype, len(arrays), held.extents)
+            arrays.append(held.array)
+    classes = ArgumentClass()
+    ordered = sorted(lengths.items(), key=lambda item: (len(item[0].name), item[0].name))
+    baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
+    with bound(Scope(classes.values)):
+        placed = _substituted(graph, baked, constants)
+    layouts: Layouts = {}
+    for node in placed.inputs:
+        argument = arrays[node.position]
+        if isinstance(argument, Array):
+            layouts[node.position] = classes.strides(argument, node.shape)
+    return placed, layouts, classes.values, arrays
+
+
+def _substituted(
+    graph: Graph, values: Mapping[Symbol, Dim], constants: Mapping[Node, Input]
+) -> Graph:
+    """The graph with other lengths, and with inputs for its constants.
+
+    Which of two lengths is smaller is decided by those at hand.
+    """
+    new: dict[Node, Node] = {}
+
+    def place(length: Dim) -> Dim:
+        return settled(substitute(length, values))
+
+    def function(old: Affine) -> Affine:
+        return Affine(place(old.offset), tuple((k, place(c)) for k, c in old.terms))
+
+    for node in (*graph.inputs, *post_order(graph.outputs)):
+        match node:
+            case Input() | Held():
+                given = constants.get(node, node)
+                new[node] = given.replace(extents=tuple(map(place, node.extents)))
+            case Size():
+                new[node] = node.replace(length=place(node.length))
+            case Op():
+                new[node] = node.replace(
+                    operands=tuple(new[child] for child in node.operands),
+                    maps=tuple(tuple(map(function, index)) for index in node.maps),
+                    extents=tuple(map(place, node.extents)),
+                    regions=tuple(
+                        tuple((place(low), place(high)) for low, high in region)
+                        for region in node.regions
+                    ),
+                )
+            case _:
+                new[node] = node
+        if isinstance(node, Update):
+            new[node] = new[node].replace(whole=tuple(map(place, node.whole)))
+    inputs = tuple(new[node] for node in (*graph.inputs, *constants))
+    outputs = tuple(new[node] for node in graph.outputs)
+    return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
+
+
+execution.install(run_graph)
+execution.install_lowerer(lower_graph)

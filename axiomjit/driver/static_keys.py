@@ -1,0 +1,166 @@
+"""Keys of static arguments: equal keys mean the same types and the same state at every level.
+
+`==` does not say that: 1 == 1.0 == True, 0.0 == -0.0, Decimal("1.0") == Decimal("1.00").
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from enum import Enum
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.tree import Structure
+
+Forget = Callable[[Any], None]
+_BY_VALUE: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
+_BY_ORDER: Final = frozenset({tuple, list, set, frozenset})
+_IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray)
+_FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
+DEEPEST: Final = 12
+"""Levels of objects in objects whose state is part of a key; below, an object is itself."""
+LONGEST: Final = 1000
+"""Entries of a list, set or dict in an object that are part of a key; a longer one is itself."""
+
+
+class Same(weakref.ref[Any]):
+    """One certain object; equal to a reference to the same object while that lives."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, value: object, forget: Forget | None = None) -> Same:
+        """Refer to the object; `forget` is called with this reference when it has died."""
+        made = super().__new__(cls, value, forget)
+        made.number = id(value)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        known = self()
+        return isinstance(other, Same) and known is not None and known is other()
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+class Kept:
+    """One certain object of a type without weak references; the key keeps it alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        """Keep the object."""
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kept) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def static_key(value: Any, forget: Forget | None = None, depth: int = 0) -> object:
+    """What a static value is told apart by; always hashable.
+
+    Values with an `==` of their own that can be hashed and hold no arrays are equal by type and
+    state; other objects are equal only to themselves, while their attributes are the same.
+    `forget` is called with the reference to such an object when that has died.
+    """
+    kind = type(value)
+    if kind in _BY_VALUE:
+        return kind, value
+    if kind is float:
+        return kind, repr(value)
+    if kind is complex:
+        return kind, repr(value.real), repr(value.imag)
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    if isinstance(value, np.dtype):
+        return kind, value, repr(value.metadata)
+    if isinstance(value, _IDENTITIES):
+        return _same(value, forget)
+    if kind in _BY_ORDER or kind is dict:
+        changes = kind not in (tuple, frozenset)
+        if depth > DEEPEST or (depth and changes and len(value) > LONGEST):
+            return _same(value, forget), len(value)
+        entries = value.items() if kind is dict else value
+        return kind, *(static_key(entry, forget, depth + 1) for entry in entries)
+    if kind is slice or kind is range:
+        return kind, *(static_key(p, forget) for p in (value.start, value.stop, value.step))
+    return _object_key(value, forget, depth)
+
+
+def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
+    kind: Any = type(value)
+    if depth <= DEEPEST and kind.__eq__ is not object.__eq__ and kind.__hash__ is not None:
+        try:
+            state = value.__reduce_ex__(4)
+        except Exception:  # whatever a type that cannot be pickled raises
+            state = None
+        if isinstance(state, tuple):
+            parts = (tuple(part) if hasattr(part, "__next__") else part for part in state)
+            key = kind, *(static_key(part, forget, depth + 1) for part in parts)
+            # A program holds the arrays of its statics; only an object of its own can end that.
+            return (_same(value, forget), key) if _mentions_array(key) else key
+    own = attributes(value)
+    if own is None or depth > DEEPEST:
+        return _same(value, forget)
+    return _same(value, forget), static_key(own, forget, depth + 1)
+
+
+def is_foreign(part: Any) -> bool:
+    """Whether a class, function or module is of Python's library, NumPy, Numba or this one."""
+    name = str(getattr(part, "__module__", None) or part.__name__)
+    return name != "__main__" and name.partition(".")[0] in _FOREIGN
+
+
+def attributes(value: object) -> dict[str, object] | None:
+    """The attributes of an instance of a user's class by name, in slots too; None for others."""
+    kind = type(value)
+    if is_foreign(kind):
+        return None
+    found = getattr(value, "__dict__", None)
+    own: dict[str, object] = dict(found) if isinstance(found, dict) else {}
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            private = name.startswith("__") and not name.endswith("__")
+            mangled = sys.intern(f"_{base.__name__.lstrip('_')}{name}") if private else name
+            if name not in ("__dict__", "__weakref__") and hasattr(value, mangled):
+                own[mangled] = getattr(value, mangled)
+    return own
+
+
+def _same(value: object, forget: Forget | None) -> object:
+    try:
+        return Same(value, forget)
+    except TypeError:
+        return Kept(value)
+
+
+def structure_key(structure: Structure) -> object:
+    """What a structure is told apart by: types of containers, and dict keys with their types."""
+    kind = getattr(structure, "kind", None)
+    if kind is None:
+        return None
+    keys = tuple(map(static_key, structure.keys))  # type: ignore[union-attr]
+    return kind, keys, tuple(map(structure_key, structure.parts))  # type: ignore[union-attr]
+
+
+def _mentions_array(key: object) -> bool:
+    if isinstance(key, Same):
+        return isinstance(key(), np.ndarray)
+    return isinstance(key, tuple) and any(map(_mentions_array, key))
+
+
+def mentions_dead(key: object) -> bool:
+    """Whether a key, or a tuple within it, refers to an object that has died."""
+    if isinstance(key, Same):
+        return key() is None
+    return isinstance(key, tuple) and any(map(mentions_dead, key))

@@ -1,0 +1,399 @@
+"""The one builder of nodes: dtypes, lengths and maps are settled here, later stages only check.
+
+Every door (tracing under `jit`, the axis graph) comes through these functions. Positional
+functions follow NumPy's broadcasting; the mapped forms take the maps as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Complex, Integral, Real
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.index_maps import IndexMap, affine, identity, iterator, permutation
+from axiomjit.base import dtypes
+from axiomjit.base.dtypes import BOOL, HALF, SINGLE, DType
+from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph.captured import held_array
+from axiomjit.graph.nodes import Held, Node, Op, Scalar, Size, size
+from axiomjit.graph.origins import note
+from axiomjit.graph.primitives import (
+    ANY,
+    COPY,
+    MAX,
+    MIN,
+    PRIMITIVES,
+    READ_ONLY,
+    SUM,
+    VIEW,
+    Accumulator,
+    Primitive,
+)
+from axiomjit.graph.promotion import cast, check_fits, loop_of, promotable, resolve
+from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
+
+MULTIPLY: Final = PRIMITIVES["multiply"]
+
+
+def as_node(value: Any, asked: str) -> Node:
+    """The node of a number, an array or a length; a node is returned as it is.
+
+    An array from outside a followed function is held by reference; a list becomes an array.
+
+    Raises:
+        GraphTypeError: the value is nothing one can compute with.
+    """
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, Dim):
+        return size(value) if value.constant is None else as_node(value.constant, asked)
+    if isinstance(value, list | tuple):
+        value = np.asarray(value)
+    kind = type(value)  # a traced array says that it is one, and is none
+    if issubclass(kind, np.ndarray):
+        native = dtypes.supported(value.dtype, asked, user_location())
+        if not dtypes.walkable(value):
+            raise GraphTypeError(
+                asked,
+                "an array from outside the function that is byteswapped or misaligned, or whose "
+                "strides are not whole elements",
+                "convert it there once, for example with x.astype(x.dtype.newbyteorder('='))",
+                user_location(),
+            )
+        value = held_array(value)
+        return Held(native, value, tuple(dim(n) for n in value.shape))
+    if issubclass(kind, np.generic):
+        native = dtypes.supported(value.dtype, asked, user_location())
+        return Scalar(native, native.type(value), False)
+    if issubclass(kind, bool):
+        return Scalar(BOOL, np.bool_(value), False)
+    if issubclass(kind, Integral) and -(2**63) <= int(value) < 2**64:
+        wide = dtypes.INT if int(value) < 2**63 else dtypes.UNSIGNED
+        return Scalar(wide, wide.type(int(value)), True)
+    if issubclass(kind, Real):
+        return Scalar(dtypes.FLOAT, np.float64(float(value)), True)
+    if issubclass(kind, Complex):
+        return Scalar(dtypes.COMPLEX, np.complex128(complex(value)), True)
+    raise GraphTypeError(
+        f"an operand of {asked}",
+        seen_type(value),
+        "pass arrays or numbers; mark other arguments with static_argnames",
+        user_location(),
+    )
+
+
+def map_op(
+    primitive: Primitive,
+    operands: Sequence[Node],
+    maps: Sequence[IndexMap],
+    extents: tuple[Dim, ...],
+) -> Node:
+    """A primitive at every point of `extents`, operands read through `maps`."""
+    cast_operands, result = resolve(primitive, operands)
+    rank = len(extents)
+    return note(Op(result, primitive, None, cast_operands, tuple(maps), extents, rank))
+
+
+def broadcast_shapes(
+    shapes: Sequence[tuple[Dim, ...]], function: str, *operands: Node
+) -> tuple[Dim, ...]:
+    """NumPy's broadcast of shapes, trailing dimensions aligned, ones stretched.
+
+    `function` and `operands` are what an error says was asked.
+
+    Raises:
+        GraphValueError: two lengths differ and neither is 1.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Dim] = []
+    for position in range(-rank, 0):
+        length = dim(1)
+        for shape in shapes:
+            if -position > len(shape) or shape[position] == 1:
+                continue
+            if length == 1:
+                length = shape[position]
+            elif length != shape[position]:
+                meet = f"lengths {at_hand(length)} and {at_hand(shape[position])} meet"
+                raise GraphValueError(
+                    seen_call(function, *operands),
+                    f"{meet} at dimension {position} of {', '.join(map(seen_shape, shapes))}",
+                    "reshape or slice so that the lengths are equal, or 1 where one stretches",
+                    user_location(),
+                )
+        result.append(length)
+    return tuple(result)
+
+
+def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
+    """How an operand of `shape` is read where the op has `extents` (positional broadcasting)."""
+    shift = len(extents) - len(shape)
+    return tuple(
+        affine({}) if length == 1 and extents[d + shift] != 1 else iterator(d + shift)
+        for d, length in enumerate(shape)
+    )
+
+
+def elementwise(primitive: Primitive, *operands: Node) -> Node:
+    """A primitive of positionally broadcast operands."""
+    extents = broadcast_shapes([n.shape for n in operands], primitive.name, *operands)
+    maps = [stretch_map(n.shape, extents) for n in operands]
+    return map_op(primitive, operands, maps, extents)
+
+
+def power(base: Node, exponent: Node) -> Node:
+    """base ** exponent; of floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
+    real = isinstance(exponent, Scalar) and exponent.dtype.kind != "c"
+    if isinstance(exponent, Scalar) and exponent.weak and real and base.dtype.kind in "fc":
+        value = exponent.value.item()
+        if value == 2:
+            return elementwise(MULTIPLY, base, base)
+        if value == 1:  # of complex numbers, a product with 1 + 0j would make NaN of infinities
+            is_complex = base.dtype.kind == "c"
+            one = as_node(1, "power")
+            return elementwise(COPY, base) if is_complex else elementwise(MULTIPLY, base, one)
+        if value == 0.5:
+            return elementwise(PRIMITIVES["sqrt"], base)
+        if value == -1:
+            return reciprocal(base)
+        if value == 3 and base.dtype in (SINGLE, dtypes.FLOAT) and not base.weak:
+            wide = cast(base, dtypes.FLOAT)  # float64 rounds twice: 1.5 units, float32 is exact
+            return cast(elementwise(MULTIPLY, elementwise(MULTIPLY, wide, wide), wide), base.dtype)
+    dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
+    if dtype.kind in "iu":
+        return _integer_power(base, exponent, dtype)
+    return elementwise(PRIMITIVES["power"], base, exponent)
+
+
+def reciprocal(node: Node) -> Node:
+    """1 / x of floats and complex numbers; NumPy has a formula of its own for the latter."""
+    if node.dtype.kind == "c":
+        return elementwise(PRIMITIVES["reciprocal"], node)
+    return elementwise(PRIMITIVES["divide"], as_node(1, "power"), node)
+
+
+def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
+    """Products of the base, which wrap; the exponent must be known.
+
+    Raises:
+        ValueError: it is negative, as in NumPy.
+        UnsupportedError: the exponent is an array.
+    """
+    if not isinstance(exponent, Scalar | Size):
+        raise UnsupportedError(
+            seen_call("power", base, exponent),
+            "an array of integer exponents, of which NumPy refuses negative ones by value",
+            "use an exponent that is a number, or floats: power(x.astype(float), y)",
+            user_location(),
+        )
+    check_fits(exponent, dtype)
+    times = int(exponent.length if isinstance(exponent, Size) else exponent.value.item())
+    if times < 0 and not any(length == 0 for length in base.shape):
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    square = cast(base, dtype)
+    power_of = None if times > 0 else broadcast_to(Scalar(dtype, dtype.type(1), False), base.shape)
+    while times > 0:
+        if times & 1:
+            power_of = square if power_of is None else elementwise(MULTIPLY, power_of, square)
+        times >>= 1
+        square = elementwise(MULTIPLY, square, square) if times else square
+    assert power_of is not None
+    return elementwise(COPY, power_of)
+
+
+def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
+    """The node read through a map; itself where the map changes nothing."""
+    if index == identity(len(extents)) and extents == node.shape:
+        return node
+    return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
+
+
+def read_only(node: Node, seen: Node) -> Node:
+    """`seen`, a view of the node or the node itself, as a view that nobody may write through."""
+    shape = seen.shape
+    index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
+    return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
+
+
+def part(node: Node, name: str) -> Node:
+    """The parts of complex elements, `name` being "real" or "imag", computed."""
+    if node.dtype.kind == "c":
+        return elementwise(PRIMITIVES[name], node)
+    if name == "real":
+        return node
+    zero = node.dtype.type(0)
+    zeros = as_node(zero.item(), name) if node.weak else Scalar(node.dtype, zero, False)
+    return broadcast_to(zeros, node.shape)
+
+
+def part_view(node: Node, name: str) -> Node:
+    """The parts of complex elements where they lie in memory; of a Python number computed."""
+    if node.dtype.kind != "c" or node.weak:
+        return part(node, name)
+    index, shape = identity(len(node.shape)), node.shape
+    dtype, primitive = dtypes.part_dtype(node.dtype), PRIMITIVES[f"{name}_view"]
+    return note(Op(dtype, primitive, None, (node,), (index,), shape, len(shape)))
+
+
+def transpose(node: Node, order: Sequence[int]) -> Node:
+    """Dimension k of the result is dimension `order[k]` of the node."""
+    inverse = [order.index(d) for d in range(len(order))]
+    return view(node, permutation(inverse), tuple(node.shape[d] for d in order))
+
+
+def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
+    """The node stretched to `extents`, as NumPy's broadcast_to."""
+    if broadcast_shapes([node.shape, extents], "broadcast_to", node) != extents:
+        raise GraphValueError(
+            f"broadcast_to({seen_type(node)}, {seen_shape(extents)})",
+            f"{seen_shape(node.shape)} does not stretch to {seen_shape(extents)}",
+            "give a shape whose trailing lengths equal the array's, or where the array has 1",
+            user_location(),
+        )
+    return view(node, stretch_map(node.shape, extents), extents)
+
+
+def fold(
+    accumulator: Accumulator, node: Node, axes: Sequence[int], initial: Node | None = None
+) -> Node:
+    """The node folded along dimensions, in the order listed; the others keep theirs.
+
+    `initial` (of the result's dtype) is combined with each result, on its left.
+
+    Raises:
+        GraphValueError: max or min over a length of 0, without an initial value.
+    """
+    result = accumulator.result_dtype(node.dtype)
+    if initial is not None:
+        # What is folded without elements has the neutral value, which the initial one absorbs.
+        combine = PRIMITIVES[accumulator.reduce.__name__]
+        return elementwise(combine, initial, _fold(accumulator, cast(node, result), axes))
+    if not axes:
+        whole = cast(node, result)
+        if not accumulator.blocked or result.kind not in "fc":
+            return elementwise(COPY, whole)
+        start = Scalar(result, result.type(accumulator.initial(result)), False)
+        return elementwise(accumulator.combine, start, whole)
+    _check_not_empty(accumulator, node, axes)
+    return _fold(accumulator, cast(node, result), axes)
+
+
+def _fold(accumulator: Accumulator, operand: Node, axes: Sequence[int]) -> Node:
+    if not axes:
+        return operand
+    rank = len(operand.shape)
+    kept = [d for d in range(rank) if d not in axes]
+    order = [*kept, *axes]
+    index = permutation([order.index(d) for d in range(rank)])
+    extents = tuple(operand.shape[d] for d in order)
+    return note(Op(operand.dtype, VIEW, accumulator, (operand,), (index,), extents, len(kept)))
+
+
+def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> None:
+    if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
+        raise GraphValueError(
+            f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",
+            f"a length of 0, and {accumulator.name} of nothing has no value",
+            f"call {accumulator.name} only where the array has elements",
+            user_location(),
+        )
+
+
+def summed_in(node: Node) -> DType:
+    """The dtype in which averages are taken: float64 of integers; sums may be beyond float16."""
+    if node.dtype == HALF:
+        return SINGLE
+    return node.dtype if node.dtype.kind in "fc" else dtypes.FLOAT
+
+
+def mean(node: Node, axes: Sequence[int]) -> Node:
+    """sum / count along dimensions; bools and ints give float64, floats keep their dtype."""
+    total = fold(SUM, cast(node, summed_in(node)), axes)
+    averaged = average(total, as_node(count(node, axes), "mean"))
+    return cast(averaged, HALF) if node.dtype == HALF else averaged
+
+
+def count(node: Node, axes: Sequence[int]) -> Dim:
+    """How many elements each result of a fold is made of."""
+    return product(tuple(node.shape[d] for d in axes))
+
+
+def average(total: Node, count: Node) -> Node:
+    """total / count in the dtype of the total; divided in 64 bits, as the count is an int64."""
+    wide = loop_of(np.divide, (total.dtype, dtypes.INT))[-1]
+    quotient = elementwise(PRIMITIVES["divide"], cast(total, wide), cast(count, wide))
+    return cast(quotient, total.dtype)
+
+
+def contract(
+    left: Node,
+    right: Node,
+    maps: tuple[IndexMap, IndexMap],
+    extents: tuple[Dim, ...],
+    rank: int,
+) -> Node:
+    """The sum of products of two operands over the iterators from `rank` on."""
+    (a, b), result = resolve(MULTIPLY, (left, right))
+    if rank == len(extents):
+        return note(Op(result, MULTIPLY, None, (a, b), maps, extents, rank))
+    if result == HALF:  # products are not rounded to it, as in NumPy
+        singles = cast(a, SINGLE), cast(b, SINGLE)
+        return cast(contract(*singles, maps, extents, rank), HALF)
+    total = ANY if result == BOOL else SUM
+    return note(Op(result, MULTIPLY, total, (a, b), maps, extents, rank))
+
+
+def strong(node: Node) -> Node:
+    """The node as an array: a Python number takes part in promotion with its dtype."""
+    return elementwise(COPY, node) if node.weak else node
+
+
+def dot(left: Node, right: Node) -> Node:
+    """NumPy's dot: products of numbers, inner products, matrix products.
+
+    Raises:
+        GraphValueError: the contracted lengths differ.
+    """
+    if not left.shape or not right.shape:
+        return elementwise(MULTIPLY, strong(left), strong(right))
+    a, b = len(left.shape), len(right.shape)
+    meet = max(b - 2, 0)
+    if left.shape[-1] != right.shape[meet]:
+        raise GraphValueError(
+            seen_call("dot", left, right),
+            f"lengths {at_hand(left.shape[-1])} (last dimension of the left operand) and "
+            f"{at_hand(right.shape[meet])} (dimension {meet} of the right one)",
+            "transpose or slice an operand so that these two lengths are equal",
+            user_location(),
+        )
+    rank = a - 1 + b - 1
+    left_map = permutation([*range(a - 1), rank])
+    rest = iter(range(a - 1, rank))
+    right_map = permutation([rank if d == meet else next(rest) for d in range(b)])
+    kept = (*left.shape[:-1], *(n for d, n in enumerate(right.shape) if d != meet))
+    return contract(left, right, (left_map, right_map), (*kept, left.shape[-1]), rank)
+
+
+__all__ = [
+    "MAX",
+    "MIN",
+    "SUM",
+    "as_node",
+    "broadcast_shapes",
+    "broadcast_to",
+    "cast",
+    "contract",
+    "dot",
+    "elementwise",
+    "fold",
+    "map_op",
+    "mean",
+    "power",
+    "read_only",
+    "transpose",
+    "view",
+]

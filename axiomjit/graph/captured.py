@@ -1,0 +1,218 @@
+"""Arrays that a followed function has from elsewhere than its arguments.
+
+One that lives on when the function has returned belongs to somebody outside: programs read it
+where it lies, at each call. Any other was made inside: programs hold a copy of what it held when
+it was used.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.errors import GraphTypeError, NeedsValuesError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import Graph, Held, Node, rewrite
+
+Array = np.ndarray
+Reference = Callable[[], Any]
+
+
+def owner_of(array: Array) -> Array:
+    """The array whose memory an array shows; itself where it is no view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+class Place(Record):
+    """A view by where it lies in its owner: the offset in bytes, shape, strides and dtype."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    writable: bool
+
+    def of(self, owner: Array) -> Array:
+        """The view of an owner laid out as the one it was taken of."""
+        interface = dict(owner.__array_interface__)
+        address, read_only = interface["data"]
+        data = address + self.offset, read_only or not self.writable
+        interface.update(data=data, shape=self.shape, strides=self.strides, typestr=self.dtype.str)
+        interface.pop("descr", None)
+        return np.asarray(_Interface(interface, owner))
+
+
+class _Interface:
+    def __init__(self, interface: dict[str, Any], owner: Array) -> None:
+        self.__array_interface__, self.owner = interface, owner
+
+
+def place_of(array: Array, owner: Array) -> Place:
+    """Where a view lies in its owner."""
+    offset = address_of(array) - address_of(owner)
+    return Place(offset, array.shape, array.strides, array.dtype, array.flags.writeable)
+
+
+def address_of(array: Array) -> int:
+    """Where the first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def frozen(array: Array) -> Array:
+    """A copy of the same strides that nobody may write into."""
+    copy = np.array(array, order="K", copy=True, subok=False)
+    if copy.strides != array.strides:
+        steps = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
+        low, high = sum(min(0, s) for s in steps), sum(max(0, s) for s in steps)
+        memory = np.zeros(high - low + array.itemsize if array.size else 0, np.uint8)
+        place = Place(-low if array.size else 0, array.shape, array.strides, array.dtype, True)
+        laid_out = place.of(memory)
+        laid_out[...] = array  # elements that overlap are equal: they were one
+        copy = laid_out
+    copy.flags.writeable = False
+    return copy
+
+
+class _Seen(Record):
+    """An array that was used: weak references to it and to its owner, and the copy in use."""
+
+    array: Reference
+    owner: Reference
+    place: Place
+    copy: Array
+
+
+class Captured:
+    """The arrays that one followed function uses; `outside` are those it did not make."""
+
+    def __init__(self, outside: Iterable[Array] = ()) -> None:
+        """Start with arrays of which it is known that they are not made inside."""
+        self.outside = {id(array): array for array in outside}
+        self.used: list[Array] = []
+        self.shown: list[Array] = []
+        self._seen: dict[int, _Seen] = {}
+        self._earlier: list[_Seen] = []
+
+    def hold(self, array: Array) -> Array:
+        """The array that the program holds for one that the function uses now."""
+        owner = owner_of(array)
+        if id(owner) in self.outside:
+            self.used.append(array)
+            return array
+        seen = self._seen.get(id(array))
+        if seen is not None and seen.array() is array:
+            same = (seen.copy.shape, seen.copy.dtype) == (array.shape, array.dtype)
+            if same and seen.copy.tobytes() == array.tobytes():
+                return seen.copy
+            self._earlier.append(seen)
+        place = place_of(array, owner)
+        made = _Seen(weakref.ref(array), weakref.ref(owner), place, frozen(array))
+        self._seen[id(array)] = made
+        return made.copy
+
+    def settle(self, graph: Graph) -> Graph:
+        """The graph with the arrays that live on where there are copies of them.
+
+        Raises:
+            NeedsValuesError: the function has written into one of them after it was used.
+        """
+        real: dict[int, Array] = {}
+        for seen in (*self._earlier, *self._seen.values()):
+            owner: Array | None = seen.owner()
+            if owner is None:
+                continue
+            array: Array | None = seen.array()
+            if array is None:
+                array = seen.place.of(owner)
+                self.shown.append(owner)
+            now = array.shape == seen.copy.shape and array.tobytes() == seen.copy.tobytes()
+            if not now:
+                raise written_outside(f"an array of shape {array.shape}")
+            real[id(seen.copy)] = array
+            self.used.append(array)
+
+        def rule(node: Node) -> Node:
+            if isinstance(node, Held) and id(node.array) in real:
+                return Held(node.dtype, real[id(node.array)], node.extents)
+            return node
+
+        return rewrite(graph, rule) if real else graph
+
+
+def written_outside(what: str) -> NeedsValuesError:
+    """The error for a function that changes what lives outside."""
+    return NeedsValuesError(
+        "follow a function once for all calls",
+        f"that it changes {what}, which lives on outside it: each call would have to change it",
+        "return the new value, or do this outside the compiled function",
+        user_location(),
+    )
+
+
+_captured: ContextVar[Captured | None] = ContextVar("axiomjit_captured", default=None)
+
+
+@contextmanager
+def capturing(captured: Captured) -> Iterator[Captured]:
+    """Let `captured` decide what programs hold."""
+    token = _captured.set(captured)
+    try:
+        yield captured
+    finally:
+        _captured.reset(token)
+
+
+def held_array(array: Array) -> Array:
+    """What a program holds for an array that it uses as an operand now.
+
+    Raises:
+        GraphTypeError: the array is of a subclass with rules of its own.
+    """
+    captured = _captured.get()
+    if captured is None:
+        return array
+    if type(array) is not np.ndarray and type(array) is not np.memmap:
+        raise GraphTypeError(
+            "an operand from outside the function",
+            f"a {type(array).__name__}, which NumPy functions treat in ways of their own",
+            "make it a numpy.ndarray outside the function, for example numpy.asarray(x)",
+            user_location(),
+        )
+    return captured.hold(array)
+
+
+class Watch:
+    """The layouts of arrays from outside that a program reads where they lie."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self, arrays: Iterable[Array], owners_shown: Iterable[Array] = ()) -> None:
+        """Look at the arrays, at those that they are views of, and at owners of other views."""
+        owners = {id(a): owner_of(a) for a in arrays}
+        every = {id(a): a for a in (*arrays, *owners.values(), *owners_shown)}
+        shown = {id(owner) for number, owner in owners.items() if number != id(owner)}
+        shown |= set(map(id, owners_shown))
+        self._known = tuple(
+            (a, a.shape, a.strides, a.dtype, address_of(a) if number in shown else None)
+            for number, a in every.items()
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def holds(self) -> bool:
+        """Whether they all lie as they did; where matters to the views of an array only."""
+        for array, shape, strides, dtype, address in self._known:
+            if array.shape != shape or array.strides != strides or array.dtype is not dtype:
+                return False
+            if address is not None and address_of(array) != address:
+                return False
+        return True

@@ -1,0 +1,298 @@
+"""Effects on storages, as the doors write them down, and how they become versions.
+
+A placeholder or variable names a storage. `Assign` writes into one, `Sequential` puts operations
+in an order; both stand in graphs only until `with_versions` has followed them in their order: then
+each write is an `Update` of the version before, and each read is of the version of its moment.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import IndexMap
+from axiomjit.graph import builder
+from axiomjit.graph.library_operations import PRINT
+from axiomjit.graph.nodes import Graph, Input, Node, Op, Token, post_order
+from axiomjit.graph.primitives import MATERIALIZE
+from axiomjit.graph.storages import update, view_map
+
+_serials: Final = itertools.count()
+
+
+class Effect(Node):
+    """A node that stands for something that happens."""
+
+
+class Assign(Effect):
+    """A value is written into a storage: at `target` of the root, read at `source`.
+
+    Its value is the part that was written; the serial number tells equal writes apart. A
+    statement, `x[...] = y`, happens between what was built before it and what is built after it;
+    other writes happen where they stand.
+    """
+
+    root: Root
+    target: IndexMap
+    value: Node
+    source: IndexMap
+    extents: tuple[Dim, ...]
+    serial: int
+    statement: bool
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """That of the part."""
+        return self.extents
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value, then the storage."""
+        return self.value, self.root
+
+
+class Materialized(Effect):
+    """A storage that is made at this moment and holds a value."""
+
+    value: Node
+    storage: Token
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """That of the value."""
+        return self.value.shape
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value."""
+        return (self.value,)
+
+
+Root = Input | Materialized
+
+
+class Sequential(Effect):
+    """Operations in an order; the value is that of the last one, when it has its turn."""
+
+    steps: tuple[Node, ...]
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """That of the last one."""
+        return self.steps[-1].shape
+
+    @property
+    def weak(self) -> bool:
+        """Whether the last one is a Python number."""
+        return self.steps[-1].weak
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operations."""
+        return self.steps
+
+
+class Version(Effect):
+    """What a storage holds after a statement has written into it."""
+
+    effect: Node
+    root: Root
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """That of the storage."""
+        return self.root.shape
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The effect, then the storage."""
+        return self.effect, self.root
+
+
+def storage_root(node: Node) -> Root | None:
+    """The storage that a node names, None where it names none."""
+    root = node.root if isinstance(node, Version) else node
+    if isinstance(root, Input) and root.storage is None:
+        return None
+    return root if isinstance(root, Root) else None
+
+
+def place_of(node: Node) -> tuple[Root, IndexMap] | None:
+    """The storage that a node is all or a part of, and where; None where it is no l-tensor.
+
+    Parts of elements, and views in which an element stands more than once, are none.
+    """
+    seen = view_map(node)
+    root = None if seen is None else storage_root(seen[0])
+    return None if seen is None or root is None else (root, seen[1])
+
+
+def assignment(
+    version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
+) -> Node:
+    """The effect of writing a value, read through `source`, into a part of a storage.
+
+    Its value is the part. What gave the storage this version happens before.
+    """
+    return _assigned(version, target, value, source, extents, False)
+
+
+def statement(
+    version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
+) -> Version:
+    """The version of a storage after a statement writes a value into a part of it."""
+    effect = _assigned(version, target, value, source, extents, True)
+    root = storage_root(version)
+    assert root is not None
+    return Version(root.dtype, effect, root)
+
+
+def _assigned(
+    version: Node,
+    target: IndexMap,
+    value: Node,
+    source: IndexMap,
+    extents: tuple[Dim, ...],
+    is_statement: bool,
+) -> Node:
+    root = storage_root(version)
+    assert root is not None, "only what has storage is assigned to"
+    serial = next(_serials)
+    effect = Assign(root.dtype, root, target, value, source, extents, serial, is_statement)
+    return effect if version is root else Sequential(root.dtype, (version, effect))
+
+
+class Versions:
+    """Which node each storage holds now, while effects are followed in their order.
+
+    What was built before a statement reads the version before it, until a write that is no
+    statement happens: `before` has that version and the number of such writes.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was written yet."""
+        self.now: dict[Node, Node] = {}
+        self.done: dict[Node, Node] = {}
+        self.before: dict[Node, tuple[int, Node]] = {}
+        self.others: Counter[Node] = Counter()
+        self.ran: list[Node] = []
+
+    def value(self, node: Node) -> Node:
+        """The node over versions: its effects happen, each once, then the rest is read."""
+        for effect in _effects(node):
+            self._perform(effect)
+        return self._read(node)
+
+    def _perform(self, effect: Effect) -> None:
+        waiting = [effect]
+        while (first := _first(waiting[-1])) is not None and first not in self.done:
+            waiting.append(first)
+        for one in reversed(waiting):
+            if one not in self.done:
+                self.done[one] = self._performed(one)
+
+    def _performed(self, effect: Effect) -> Node:
+        match effect:
+            case Assign(root=root, target=target, extents=extents):
+                value = self.value(effect.value)
+                old = self.now.get(root) or self.value(root)
+                if effect.statement:
+                    self.before.setdefault(root, (self.others[root], old))
+                else:
+                    self.others[root] += 1
+                self.now[root] = update(old, target, value, effect.source, extents)
+                return builder.view(self.now[root], target, extents)
+            case Materialized():
+                value = self.value(effect.value)
+                self.now[effect] = builder.elementwise(MATERIALIZE, value)
+                return self.now[effect]
+            case Sequential(steps=steps):
+                values = [self.value(step) for step in steps]
+                others = zip(steps[:-1], values[:-1], strict=True)
+                self.ran += [value for step, value in others if _is_seen(step)]
+                return values[-1]
+            case Version(effect=write, root=root):
+                self.value(write)
+                self.before[effect] = self.others[root], self.now[root]
+                return self.now[root]
+        raise TypeError(type(effect).__name__)
+
+    def _read(self, node: Node) -> Node:
+        new: dict[Node, Node] = {}
+        for part in post_order((node,), _inside):
+            match part:
+                case Version(root=root):
+                    new[part] = self._held(part, root)
+                case Input() | Materialized():
+                    new[part] = self._held(part, part)
+                case Effect():
+                    new[part] = self.done[part]
+                case Op():
+                    operands = tuple(new[child] for child in part.operands)
+                    same = operands == part.operands
+                    new[part] = part if same else part.replace(operands=operands)
+                case _:
+                    new[part] = part
+        return new[node]
+
+    def _held(self, seen: Node, root: Node) -> Node:
+        """What a storage holds for who names it in this way."""
+        others, version = self.before.get(seen, (-1, root))
+        return version if others == self.others[root] else self.now.get(root, root)
+
+
+def _is_seen(node: Node) -> bool:
+    """Whether somebody sees that a value is computed, also where nobody uses it."""
+    own = post_order((node,), _inside)
+    return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
+
+
+def _inside(node: Node) -> tuple[Node, ...]:
+    """The operands; an effect is looked at as a whole."""
+    return () if isinstance(node, Effect) else node.children
+
+
+def _effects(node: Node) -> Iterator[Effect]:
+    """The effects that are not inside others, from left to right."""
+    return (part for part in post_order((node,), _inside) if isinstance(part, Effect))
+
+
+def _first(effect: Effect) -> Effect | None:
+    """What happens first within an effect, where that is one; chains of them may be long."""
+    inner = None
+    if isinstance(effect, Sequential):
+        inner = effect.steps[0]
+    elif isinstance(effect, Version):
+        inner = effect.effect
+    return inner if isinstance(inner, Effect) else None
+
+
+def with_versions(
+    outputs: Sequence[Node], placeholders: Sequence[Input]
+) -> tuple[Graph, tuple[Input, ...]]:
+    """The program that computes outputs one after the other, and the variables it takes.
+
+    Its inputs are the placeholders, then the variables, numbered; it writes those of either that
+    are assigned to. What is printed in between are results before those of the outputs.
+    """
+    versions = Versions()
+    results = [versions.value(node) for node in outputs]
+    results = [*versions.ran, *results]
+    last = {root: node for root, node in versions.now.items() if isinstance(root, Input)}
+    found = (n for n in post_order((*results, *last.values())) if isinstance(n, Input))
+    variables = tuple(n for n in dict.fromkeys(found) if n not in placeholders)
+    inputs = (*placeholders, *variables)
+    numbered = {node: node.replace(position=k, storage=None) for k, node in enumerate(inputs)}
+    written = [node for node in inputs if node in last]
+    new: dict[Node, Node] = {}
+    nodes = (*results, *(last[node] for node in written))
+    for node in post_order(nodes):
+        new[node] = numbered.get(node, node) if isinstance(node, Input) else node
+        if isinstance(node, Op):
+            new[node] = node.replace(operands=tuple(new[child] for child in node.operands))
+    positions = tuple(numbered[node].position for node in written)
+    graph = Graph(tuple(numbered.values()), tuple(new[node] for node in nodes), positions)
+    return graph, variables

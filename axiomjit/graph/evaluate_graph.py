@@ -1,0 +1,200 @@
+"""The meaning of a graph, in NumPy: the oracle of the tests and the path without numba."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from axiomjit.algebra.dims import Symbol, evaluate
+from axiomjit.algebra.index_maps import IndexMap, compose, fixed, iterator, shift
+from axiomjit.base.dtypes import convert
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import (
+    Graph,
+    Held,
+    Input,
+    Node,
+    Op,
+    Scalar,
+    Size,
+    Update,
+    is_view,
+    labels_of,
+    post_order,
+)
+
+Array = np.ndarray
+
+
+def evaluate_graph(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Array, ...]:
+    """The outputs for these arguments (arrays or numbers, one per input) and lengths.
+
+    Results never share memory with each other; only an output that is a view of an argument
+    shares memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
+    """
+    values: dict[Node, Array] = {}
+    for node in post_order(graph.outputs):
+        values[node] = _evaluate_node(node, values, arguments, lengths)
+    return tuple(values[node] for node in graph.outputs)
+
+
+def run_in_numpy(
+    graph: Graph,
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+    given: Sequence[object] | None = None,
+) -> list[Array]:
+    """The results, after what the program writes was written into the arguments.
+
+    `given` are the arrays to write into where they are others than those that are read.
+    """
+    values = list(evaluate_graph(graph, arguments, lengths))
+    written = [(given or arguments)[position] for position in graph.writes]
+    held = [array for array in written if isinstance(array, Array)]
+    results = [
+        value.copy() if any(np.may_share_memory(value, array) for array in held) else value
+        for value in values[: len(graph.results)]
+    ]
+    for array, value in zip(held, values[len(results) :], strict=True):
+        array[...] = value
+    return results
+
+
+def _evaluate_node(
+    node: Node,
+    values: Mapping[Node, Array],
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+) -> Array:
+    match node:
+        case Input():
+            value = arguments[node.position]
+            return value if isinstance(value, Array) else np.asarray(value, node.dtype)
+        case Scalar():
+            return np.asarray(node.value)
+        case Held():
+            return node.array
+        case Size():
+            return np.asarray(evaluate(node.length, lengths), node.dtype)
+        case Op():
+            return _evaluate_op(node, [values[child] for child in node.operands], lengths)
+    raise TypeError(f"no meaning for {type(node).__name__}")
+
+
+def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:
+    extents = tuple(evaluate(length, lengths) for length in op.extents)
+    if op.regions:
+        return _join(op, operands, lengths)
+    if isinstance(op.primitive, LibraryOperation):
+        return _library(op, op.primitive, operands, lengths)
+    if isinstance(op, Update):
+        changed = np.array(operands[0], order="K")
+        into, written = op.maps
+        read(changed, into, extents, lengths)[...] = read(operands[1], written, extents, lengths)
+        return changed
+    reads = [
+        read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
+    ]
+    if is_view(op):
+        return _seen(op, op.primitive.evaluate(reads[0]))
+    if op.primitive.name == "view":
+        value = reads[0]
+    elif op.fold is not None and op.fold.name == "sum" and op.primitive.name == "multiply":
+        return _contract(op, reads, extents)
+    elif op.primitive.name == "cast":
+        value = convert(reads[0], op.dtype)
+    else:
+        value = op.primitive.evaluate(*reads)
+    if op.fold is None:
+        return _as_array(value, op)
+    folded = tuple(range(op.rank, len(extents)))
+    state = value.astype(op.fold.state_dtype(op.dtype))
+    if op.fold.has_identity:
+        return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
+    start = op.fold.initial(op.dtype)
+    return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _library(
+    op: Op,
+    operation: LibraryOperation,
+    operands: Sequence[Array],
+    lengths: Mapping[Symbol, int],
+) -> Array:
+    """What a library operation makes of its operands, each along its own iterators."""
+    extents = tuple(evaluate(length, lengths) for length in op.extents)
+    labels = labels_of(op)
+    views = []
+    for value, index, own in zip(operands, op.maps, labels, strict=True):
+        place = tuple(iterator(own.index(k)) if k in own else fixed(0) for k in range(len(extents)))
+        views.append(read(value, compose(index, place), tuple(extents[k] for k in own), lengths))
+    result = np.empty(extents[: op.rank], op.dtype)
+    operation.evaluate(views, labels, result)
+    return result
+
+
+def _join(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:
+    """Each operand in its region."""
+    result = np.empty(tuple(evaluate(length, lengths) for length in op.extents), op.dtype)
+    filled = 0
+    for value, index, region in zip(operands, op.maps, op.regions, strict=True):
+        box = [(evaluate(low, lengths), evaluate(high, lengths)) for low, high in region]
+        extents = tuple(high - low for low, high in box)
+        within = read(value, shift(index, [low for low, _ in box]), extents, lengths)
+        result[tuple(slice(low, high) for low, high in box)] = within
+        filled += within.size
+    assert filled == result.size, f"regions of {filled} points in a space of {result.size}"
+    return result
+
+
+def _seen(op: Op, value: Array) -> Array:
+    if op.primitive.name == "read_only":
+        value.flags.writeable = False
+    return value
+
+
+def _as_array(value: Array, op: Op) -> Array:
+    return np.asarray(value).astype(op.dtype, copy=False)
+
+
+def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array:
+    """A sum of products, without the array of all products."""
+    every = list(range(len(extents)))
+    assert op.fold is not None
+    state = op.fold.state_dtype(op.dtype)
+    left, right = (value.astype(state, copy=False) for value in reads)
+    operands: tuple[Any, ...] = (left, every, right, every, every[: op.rank])
+    return _as_array(np.einsum(*operands), op)
+
+
+def read(
+    value: Array, index: IndexMap, extents: tuple[int, ...], lengths: Mapping[Symbol, int]
+) -> Array:
+    """The operand as its op sees it: a view with one dimension per iterator."""
+    strides = [0] * len(extents)
+    for function, stride in zip(index, value.strides, strict=True):
+        for k, factor in function.terms:
+            strides[k] += evaluate(factor, lengths) * stride
+    if 0 in extents:
+        return np.empty(extents, value.dtype)
+    first = sum(
+        evaluate(f.offset, lengths) * stride for f, stride in zip(index, value.strides, strict=True)
+    )
+    return np.asarray(_Elsewhere(value, first, extents, tuple(strides)))
+
+
+class _Elsewhere:
+    """The memory of an array from another place on: a map may step beyond a dense dimension."""
+
+    def __init__(
+        self, base: Array, first: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
+        interface = dict(base.__array_interface__)
+        address, read_only = interface["data"]
+        interface.update(data=(address + first, read_only), shape=shape, strides=strides)
+        self.__array_interface__ = interface
+        self.base = base

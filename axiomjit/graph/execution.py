@@ -1,0 +1,79 @@
+"""How doors force values: one call, behind which the driver puts the compiler.
+
+Doors never import passes or runtime. They call `run`; the driver installs the compiled runner
+with `install`, and without one the NumPy evaluator answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from axiomjit.algebra.dims import Symbol
+from axiomjit.graph.evaluate_graph import run_in_numpy
+from axiomjit.graph.nodes import Graph, Held, post_order
+
+Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndarray, ...]]
+
+Lowerer = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], Any]
+
+_runner: Runner | None = None
+_lowerer: Lowerer | None = None
+
+
+def install(runner: Runner | None) -> Runner | None:
+    """Let `runner` answer every `run` of this process; None brings the evaluator back.
+
+    A runner returns arrays that share no memory with arguments, with arrays that the graph
+    holds, or with results of earlier calls.
+
+    Returns:
+        The runner that was installed before.
+    """
+    global _runner
+    before, _runner = _runner, runner
+    return before
+
+
+def install_lowerer(lowerer: Lowerer) -> None:
+    """Let `lowerer` answer `lower`."""
+    global _lowerer
+    _lowerer = lowerer
+
+
+def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:
+    """Every stage of what `run` runs, as the driver shows it; nothing is run."""
+    assert _lowerer is not None, "importing axiomjit installs one"
+    return _lowerer(graph, arguments, lengths)
+
+
+def run(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[np.ndarray, ...]:
+    """The results of a graph, as fresh arrays; what it writes is written into the arguments.
+
+    Args:
+        graph: What to compute; inputs are numbered in the order of `arguments`.
+        arguments: One array or number per input, of the input's dtype and shape.
+        lengths: The length of every symbol in the graph.
+    """
+    runner = _runner or _evaluate
+    results: list[np.ndarray] = []
+    for value in runner(graph, arguments, lengths):
+        # One output may be another one, or a view of it.
+        shared = any(np.may_share_memory(value, result) for result in results)
+        results.append(value.copy() if shared else value)
+    return tuple(results)
+
+
+def _evaluate(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[np.ndarray, ...]:
+    """The evaluator's outputs, copied where they are somebody else's memory."""
+    taken = {id(argument) for argument in arguments}
+    taken |= {id(node.array) for node in post_order(graph.outputs) if isinstance(node, Held)}
+    values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]
+    # Whatever has a base is a view; of whose memory is not worth finding out.
+    return tuple(v.copy() if v.base is not None or id(v) in taken else v for v in values)

@@ -1,0 +1,62 @@
+"""How arrays lie in memory while a function is followed.
+
+The graph knows no layout. Only whether NumPy would return a view depends on one (`reshape`), and
+who has to decide that asks here; the layout of the arguments is part of their class, so the
+answer holds for every call that the graph serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, is_view
+from axiomjit.graph.primitives import PACK
+from axiomjit.views.dense_layout import row_major_strides
+
+Strides = tuple[Dim, ...]
+_layouts: ContextVar[Mapping[int, Strides] | None] = ContextVar("axiomjit_layouts", default=None)
+
+
+@contextmanager
+def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
+    """Make the strides (elements) of the arguments by position known."""
+    token = _layouts.set(layouts)
+    try:
+        yield
+    finally:
+        _layouts.reset(token)
+
+
+def strides_of(node: Node) -> Strides | None:
+    """The strides (elements) of an argument, a held array, a copy in C order, or a view of one.
+
+    None where the values are computed: where those lie, if anywhere, is decided later.
+    """
+    views: list[Op] = []
+    while is_view(node):
+        assert isinstance(node, Op)
+        views.append(node)
+        node = node.operands[0]
+    strides: Strides | None = None
+    if isinstance(node, Input):
+        strides = (_layouts.get() or {}).get(node.position)
+    elif isinstance(node, Held):
+        strides = tuple(dim(step // node.array.itemsize) for step in node.array.strides)
+    elif isinstance(node, Op) and node.primitive is PACK:
+        strides = row_major_strides(node.shape)
+    for view in reversed(views):
+        strides = None if strides is None else _seen_through(view, strides)
+    return strides
+
+
+def _seen_through(view: Op, strides: Strides) -> Strides:
+    seen = [dim(0)] * view.rank
+    if view.primitive.name in PART_VIEWS:
+        strides = tuple(stride * 2 for stride in strides)
+    for function, stride in zip(view.maps[0], strides, strict=True):
+        for k, factor in function.terms:
+            seen[k] = seen[k] + factor * stride
+    return tuple(seen)

@@ -1,0 +1,200 @@
+"""The table of library operations: what NumPy and BLAS compute on entire operands, in steps.
+
+A row is all that is known of one: its dtype rule, which iterators its result keeps, its evaluation
+into an output, and its cost. The evaluator and the plan use the same evaluation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, product
+from axiomjit.base.config import config
+from axiomjit.base.dtypes import DTYPES, INT, DType
+from axiomjit.base.errors import PositionError
+from axiomjit.graph.primitives import ALL, NUMBERS, Primitive
+
+Labels = tuple[tuple[int, ...], ...]
+"""For each operand the iterator along which each of its dimensions runs."""
+Arrays = Sequence[np.ndarray]
+Shapes = Sequence[tuple[Dim, ...]]
+
+
+class LibraryOperation(Primitive):
+    """One operation on entire operands.
+
+    `evaluate(operands, labels, out)` writes the result into `out`, whose dimensions are the first
+    iterators, in order. The result has the dtype `gives`, else that of the first operand; it
+    `keeps` all iterators, or leaves out the last ones, along which it folds, chooses or takes.
+    `additions(shapes, labels)` is the cost; without one each element of the first operand costs
+    `weight` additions.
+    """
+
+    gives: DType | None = None
+    keeps: bool = False
+    additions: Callable[[Shapes, Labels], Dim] | None = None
+
+    def dtype(self, operand: DType) -> DType:
+        """The dtype of the result for a first operand of this dtype."""
+        return operand if self.gives is None else self.gives
+
+    def cost(self, shapes: Shapes, labels: Labels) -> Dim:
+        """What it takes, in additions."""
+        if self.additions is not None:
+            return self.additions(shapes, labels)
+        return product(shapes[0]) * self.weight
+
+
+def _multiply_matrices(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+    """Contract the dimensions of equal labels; matrices and vectors go straight to BLAS."""
+    left, right = operands
+    met = [k for k in labels[0] if k in labels[1]]
+    axes = [labels[0].index(k) for k in met], [labels[1].index(k) for k in met]
+    if left.ndim > 2 or right.ndim > 2 or len(met) != 1:
+        out[...] = np.tensordot(left, right, axes)
+        return
+    first = left.T if axes[0] == [0] else left
+    second = right.T if axes[1] == [1] else right
+    if out.flags.c_contiguous:
+        np.dot(first, second, out=out)
+    else:
+        out[...] = np.dot(first, second)
+
+
+def _of_products(shapes: Shapes, labels: Labels) -> Dim:
+    """A multiplication and an addition for each point of all iterators together."""
+    extents = {
+        k: n
+        for own, shape in zip(labels, shapes, strict=True)
+        for k, n in zip(own, shape, strict=True)
+    }
+    return product(tuple(extents.values())) * 2
+
+
+def _scan(ufunc: np.ufunc, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+    """The running fold along the last dimension."""
+    ufunc.accumulate(operands[0], axis=-1, out=out)
+
+
+def _sort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+    """The elements along the last dimension, sorted."""
+    out[...] = operands[0]
+    out.sort(axis=-1)
+
+
+def _argsort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+    """The positions that sort the elements along the last dimension."""
+    out[...] = np.argsort(operands[0], axis=-1)
+
+
+def _choose(
+    function: Callable[..., np.ndarray], operands: Arrays, labels: Labels, out: np.ndarray
+) -> None:
+    """The position of an element along the labels that `out` lacks, taken as one dimension."""
+    (own,) = labels
+    ordered = operands[0].transpose(sorted(range(len(own)), key=lambda d: own[d]))
+    lengths = ordered.shape[out.ndim :]
+    if out.size:  # NumPy refuses a dimension without elements even where nothing is chosen.
+        out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
+
+
+def _draw(method: str, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+    """Random numbers."""
+    out[...] = getattr(config.generator, method)(out.shape)
+
+
+def _print(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+    """The first operand, printed with the text whose bytes are the second one."""
+    values, text = operands
+    out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
+    print(f"{text.tobytes().decode()}{out}")
+
+
+def _take(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+    """Elements of the first operand by their positions along the label that `out` lacks.
+
+    Raises:
+        PositionError: a position lies outside.
+    """
+    values, positions = operands
+    along = labels[0].index(out.ndim)
+    length = values.shape[along]
+    if not out.size:  # NumPy does not look at the positions then.
+        return
+    if not -length <= positions.min() <= positions.max() < length:
+        wrong = positions[(positions < -length) | (positions >= length)].flat[0]
+        raise PositionError(
+            f"take of position {wrong}",
+            f"a dimension of length {length}",
+            f"give positions from {-length} to {length - 1}" if length else "take from elements",
+        )
+    if set(labels[0]) & set(labels[1]):
+        _gather(values, positions, labels, out)
+        return
+    kept = (*labels[0][:along], *labels[1], *labels[0][along + 1 :])
+    taken = np.take(values, positions, axis=along)
+    out[...] = _spread(taken, kept, out.ndim)
+
+
+def _gather(values: np.ndarray, positions: np.ndarray, labels: Labels, out: np.ndarray) -> None:
+    """Positions of their own at each point of the dimensions that both operands have."""
+    grids = np.ix_(*map(np.arange, out.shape))
+    where = _spread(positions, labels[1], out.ndim)
+    out[...] = values[tuple(where if k == out.ndim else grids[k] for k in labels[0])]
+
+
+def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
+    """The array with its dimensions in order of label, 1 where it has none."""
+    ordered = array.transpose(sorted(range(len(own)), key=lambda d: own[d]))
+    shape = iter(ordered.shape)
+    return ordered.reshape([next(shape) if k in own else 1 for k in range(rank)])
+
+
+def _row(
+    name: str,
+    evaluate: Callable[[Arrays, Labels, np.ndarray], None],
+    loops: frozenset[str] = ALL,
+    *,
+    weight: int = 1,
+    gives: DType | None = None,
+    keeps: bool = False,
+    chooser: tuple[int, DType] | None = None,
+) -> LibraryOperation:
+    arity = 1 if chooser is None else 2
+    return LibraryOperation(
+        *(name, arity, evaluate, "", loops),
+        weight=weight,
+        gives=gives,
+        keeps=keeps,
+        chooser=chooser,
+    )
+
+
+MATRIX_PRODUCT: Final = LibraryOperation(
+    "tensordot", 2, _multiply_matrices, "", NUMBERS, additions=_of_products
+)
+"""A sum of products that has the shape of one of matrices; no op names it, passes choose it."""
+CUMSUM: Final = _row("cumsum", partial(_scan, np.add), NUMBERS, keeps=True)
+CUMPROD: Final = _row("cumprod", partial(_scan, np.multiply), NUMBERS, keeps=True)
+SORT: Final = _row("sort", _sort, weight=20, keeps=True)
+ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
+TAKE: Final = _row("take", _take, weight=4, chooser=(1, INT))
+ARGMAX: Final = _row("argmax", partial(_choose, np.argmax), weight=2, gives=INT)
+ARGMIN: Final = _row("argmin", partial(_choose, np.argmin), weight=2, gives=INT)
+UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
+NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
+"""Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
+PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
+"""The first operand, printed with the text whose bytes the second one has."""
+LIBRARY: Final[dict[str, LibraryOperation]] = {
+    row.name: row
+    for row in (
+        *(MATRIX_PRODUCT, CUMSUM, CUMPROD, SORT, ARGSORT),
+        *(TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL, PRINT),
+    )
+}

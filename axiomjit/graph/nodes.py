@@ -1,0 +1,330 @@
+"""The axis graph: what is computed, with symbolic lengths and without layout.
+
+An `Op` is a primitive, an optional fold, and for each operand occurrence a map from the operand's
+dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
+the result; the others are folded, in the order in which they stand. Nodes are immutable, equal
+by identity and interned on what they compute; where the user wrote them stands beside the graph
+(`axiomjit.base.origins`), axes and names stand in the doors.
+
+Glossary: axis (named dimension), length (of an axis), Dim (symbolic length), iterator and extent
+(of a loop), map (operand dimensions to iterators), view (map onto a storage), fold (apply an
+accumulator along iterators), kernel (one compiled loop nest), plan (steps in order).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import IndexMap, Region
+from axiomjit.base.dtypes import INT, DType
+from axiomjit.base.records import Record, RecordType
+from axiomjit.graph.primitives import IMAG, REAL, Accumulator, Primitive
+
+
+class NodeType(RecordType):
+    """Makes a node, or returns the one that already computes the same."""
+
+    def __call__(cls, *values: object, **named: object) -> Node:
+        """Intern: same class, parameters and children give the same object."""
+        node: Node = super().__call__(*values, **named)
+        key = (cls, *node.identity())
+        with _lock:
+            return _interned.setdefault(key, node)
+
+
+class Node(Record, metaclass=NodeType):
+    """A value of known dtype and symbolic shape."""
+
+    __slots__ = ("__weakref__",)
+
+    dtype: DType
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """One Dim per dimension of the value."""
+        return ()
+
+    @property
+    def weak(self) -> bool:
+        """Whether the value is a Python number, weak in promotion."""
+        return False
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operands."""
+        return ()
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(str(length) for length in self.shape)
+        return f"{type(self).__name__}({self.dtype}[{lengths}])"
+
+    def identity(self) -> tuple[object, ...]:
+        """What decides whether two nodes compute the same."""
+        return tuple(getattr(self, field) for field in type(self)._fields)
+
+
+_lock: Final = threading.RLock()
+_interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDictionary()
+
+
+class Token:
+    """The identity of a storage, as its nodes carry it; it holds no data."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Input(Node):
+    """The argument at a position; `is_weak` for a Python number.
+
+    In the doors `storage` says which storage it is that may be assigned to.
+    """
+
+    position: int
+    extents: tuple[Dim, ...]
+    is_weak: bool = False
+    storage: Token | None = None
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The argument's shape."""
+        return self.extents
+
+    @property
+    def weak(self) -> bool:
+        """Whether the argument is a Python number."""
+        return self.is_weak
+
+
+class Scalar(Node):
+    """A number that stands in the program; keyed by its bits, so that -0.0 and NaN are kept."""
+
+    value: np.generic
+    is_weak: bool
+
+    @property
+    def weak(self) -> bool:
+        """Whether it was written as a Python number."""
+        return self.is_weak
+
+    def identity(self) -> tuple[object, ...]:
+        """dtype and bits."""
+        return self.dtype, self.value.tobytes(), self.is_weak
+
+
+class Held(Node):
+    """An array that the program holds: a constant, or one the function closes over."""
+
+    array: np.ndarray
+    extents: tuple[Dim, ...]
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The array's shape."""
+        return self.extents
+
+    def identity(self) -> tuple[object, ...]:
+        """The array object, and how it lies: an array may be given another shape or dtype."""
+        return id(self.array), self.dtype, self.extents, self.array.strides
+
+
+class Size(Node):
+    """A length as a number, e.g. the n that a mean divides by; int64, weak."""
+
+    length: Dim
+
+    @property
+    def weak(self) -> bool:
+        """A length behaves as a Python int."""
+        return True
+
+
+class Op(Node):
+    """A primitive at every point of an iteration space, folded over iterators rank and up.
+
+    A join has a region for each operand: boxes that share no point and together are the whole
+    space; its value at a point is that of the operand in whose region the point lies (ngraph
+    tensors: complex views). Other ops have none.
+    """
+
+    primitive: Primitive
+    fold: Accumulator | None
+    operands: tuple[Node, ...]
+    maps: tuple[IndexMap, ...]
+    extents: tuple[Dim, ...]
+    rank: int
+    regions: tuple[Region, ...] = ()
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The extents that are not folded."""
+        return self.extents[: self.rank]
+
+    @property
+    def weak(self) -> bool:
+        """Arithmetic of Python numbers alone is a Python number."""
+        # By a stack, leaves before ops: a long chain neither recurses nor is walked to its end.
+        seen: set[Node] = set()
+        stack: list[Op] = [self]
+        while stack:
+            node = stack.pop()
+            arithmetic = node.primitive.keeps_weak and node.dtype.kind != "b"
+            leaves = (child for child in node.operands if not isinstance(child, Op))
+            if not arithmetic or node.extents or not all(leaf.weak for leaf in leaves):
+                return False
+            stack += [c for c in node.operands if isinstance(c, Op) and c not in seen]
+            seen.update(node.operands)
+        return True
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operands, one per occurrence."""
+        return self.operands
+
+
+class Update(Op):
+    """The next version of a storage: the first operand, changed where the second is written.
+
+    The iteration space is that of the second operand. The first map says which element each of
+    its points replaces, no two the same; the value has the shape of the first operand, `whole`.
+    Lowered, it is written where the first operand lies.
+    """
+
+    whole: tuple[Dim, ...] = ()
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """That of the version before; kept, since chains of versions are long."""
+        return self.whole
+
+
+def size(length: Dim) -> Size:
+    """The node of a length."""
+    return Size(INT, length)
+
+
+class Graph(Record):
+    """A program: what goes in, in order of arguments, and what comes out.
+
+    `writes` are positions of inputs that the program changes; the last outputs, one for each in
+    order, are what these hold in the end. They are written, not returned.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Node, ...]
+    writes: tuple[int, ...] = ()
+
+    @property
+    def results(self) -> tuple[Node, ...]:
+        """The outputs that are returned."""
+        return self.outputs[: len(self.outputs) - len(self.writes)]
+
+
+def post_order(
+    outputs: tuple[Node, ...],
+    children: Callable[[Node], tuple[Node, ...]] = lambda node: node.children,
+) -> Iterator[Node]:
+    """Every node once, operands before users; iterative, so that long chains do not recurse.
+
+    `children` may leave out operands that are not to be looked at.
+    """
+    seen: set[Node] = set()
+    stack: list[tuple[Node, int]] = [(node, 0) for node in reversed(outputs)]
+    while stack:
+        node, next_child = stack.pop()
+        if node in seen:
+            continue
+        below = children(node)
+        if next_child < len(below):
+            stack.append((node, next_child + 1))
+            stack.append((below[next_child], 0))
+            continue
+        seen.add(node)
+        yield node
+
+
+def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Graph:
+    """Give every node, operands first, to `rule` with what the nodes before it became.
+
+    Untouched parts stay the same objects.
+    """
+    new: dict[Node, Node] = {}
+    for node in post_order(graph.outputs):
+        new[node] = rule(node, new)
+    outputs = tuple(new[node] for node in graph.outputs)
+    return graph if outputs == graph.outputs else Graph(graph.inputs, outputs, graph.writes)
+
+
+def with_operands(node: Node, operands: Sequence[Node]) -> Node:
+    """An op that reads other nodes at the same places; other nodes as they are."""
+    if not isinstance(node, Op) or tuple(operands) == node.operands:
+        return node
+    replaced: Node = node.replace(operands=tuple(operands))
+    return replaced
+
+
+def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
+    """Apply `rule` to every node once its operands are rewritten."""
+    return rebuild(graph, lambda n, new: rule(with_operands(n, [new[c] for c in n.children])))
+
+
+def labels_of(op: Op) -> tuple[tuple[int, ...], ...]:
+    """For each operand the iterators along which a library operation sees it.
+
+    A single operand runs along all of them. Of two, each runs along those that its map names, and
+    the first one also along those that neither names, along which its values repeat.
+    """
+    if len(op.operands) == 1:
+        return (tuple(range(len(op.extents))),)
+    first, second = (
+        tuple(dict.fromkeys(k for function in index for k, _ in function.terms))
+        for index in op.maps
+    )
+    repeated = (k for k in range(op.rank + 1) if k not in (*first, *second))
+    return (*first, *repeated), second
+
+
+def users(graph: Graph) -> dict[Node, list[Op]]:
+    """For each node the ops that read it, once per occurrence."""
+    found: dict[Node, list[Op]] = {}
+    for node in post_order(graph.outputs):
+        found.setdefault(node, [])
+        if isinstance(node, Op):
+            for child in node.operands:
+                found[child].append(node)
+    return found
+
+
+PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
+"""Views of the parts of complex elements, and what computes the part of one."""
+VIEWS: Final = ("view", "read_only", *PART_VIEWS)
+"""Primitives of views: the second is one that nobody may write through."""
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node only reads another one through a map."""
+    return isinstance(node, Op) and node.fold is None and node.primitive.name in VIEWS
+
+
+def root_of(node: Node) -> Node:
+    """The first version of a storage."""
+    while isinstance(node, Update):
+        node = node.operands[0]
+    return node
+
+
+def base_of(node: Node) -> Node:
+    """What a view reads; the node itself where it is no view."""
+    while is_view(node):
+        node = node.children[0]
+    return node

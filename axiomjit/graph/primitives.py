@@ -1,0 +1,340 @@
+"""The table of primitives and the table of accumulators: one row each, its rules beside it.
+
+A row gives the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its
+form in generated source, the dtypes that have such a form, those in which it makes scalar code
+of the loop around it, and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the
+result's cast.
+
+Nothing relies on how Numba promotes: what it computes in another type is cast back at once.
+float16 is computed in float32 and rounded after each operation, as NumPy does it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy._core import umath
+
+from axiomjit.base.dtypes import (
+    BOOL,
+    COMPLEX,
+    DTYPES,
+    FLOAT,
+    HALF,
+    INT,
+    SINGLE,
+    UNSIGNED,
+    DType,
+    bounds,
+    cast_name,
+)
+from axiomjit.base.records import Record
+from axiomjit.base.target import target
+
+FLOATS: Final = frozenset({"f2", "f4", "f8"})
+INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
+COMPLEXES: Final = frozenset({"c8", "c16"})
+REALS: Final = FLOATS | INTEGERS
+NUMBERS: Final = REALS | COMPLEXES
+ORDERED: Final = REALS | {"b1"}
+ALL: Final = NUMBERS | {"b1"}
+BITS: Final = INTEGERS | {"b1"}
+LONG: Final = frozenset({"i8", "u8"})
+_CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
+KEPT: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
+"""Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
+CALLED: Final = frozenset(
+    {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
+)
+"""What source writes as functions of complex numbers, with NumPy's formula behind the name."""
+
+
+class Primitive(Record):
+    """One scalar operation, of `arity` operands or of ANY_NUMBER.
+
+    `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
+    form for bools where that is another. In the dtypes of `scalar` LLVM makes no packed code of a
+    loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
+    the loop around their calls packed. A `chooser` is an operand that says which value is taken,
+    and its dtype. What no ufunc means has the dtypes of the ufunc `like`. Results may lie up to
+    `ulps` units in the last place from NumPy's, NumPy's own errors included. `elementary` functions
+    have a recipe of many operations in the runtime.
+    """
+
+    name: str
+    arity: int
+    evaluate: Callable[..., Any]
+    source: str
+    loops: frozenset[str] = ALL
+    scalar: frozenset[str] = frozenset()
+    weight: int = 1
+    sign: str | None = None
+    bools: str | None = None
+    ulps: int = 0
+    elementary: bool = False
+    like: np.ufunc | None = None
+    chooser: tuple[int, DType] | None = None
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def is_scalar(self, code: str) -> bool:
+        """Whether a loop with this in this dtype is scalar code on the target's CPU."""
+        return code in self.scalar and not target().divides_long_vectors
+
+    @property
+    def keeps_weak(self) -> bool:
+        """Whether Python does this itself where all operands are Python numbers."""
+        named = ("cast", "real", "imag", "conjugate", "absolute")
+        return self.sign is not None or self.name in named
+
+    @property
+    def compares(self) -> bool:
+        """Whether operands of unsigned and signed 64-bit integers may meet, as in NumPy."""
+        return self.sign in ("==", "!=", "<", "<=", ">", ">=")
+
+    @property
+    def ufunc(self) -> np.ufunc | None:
+        """The ufunc that this row means; None where it means something else."""
+        return self.evaluate if isinstance(self.evaluate, np.ufunc) else None
+
+    @property
+    def loop(self) -> np.ufunc | None:
+        """The ufunc whose loops decide this row's dtypes; None where a rule of its own does."""
+        return self.like or self.ufunc
+
+    def written(self, operands: Sequence[str], codes: Sequence[str], result: str) -> str:
+        """The operation on named operands of these dtypes, as generated source has it."""
+        if self.loop is None:
+            return self.source.format(*operands, dtype=cast_name(result))
+        of_complex = codes[0] in COMPLEXES and self.name in CALLED
+        if of_complex or len(set(codes)) > 1:  # the latter compares signed with unsigned integers
+            return f"{self.name}({', '.join(operands)})"
+        source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
+        if codes[0] == "f2":
+            operands = [f"f4({name})" for name in operands]
+        text = source.format(*operands)
+        widened = result == "f2" or ("(" not in source and result not in KEPT)
+        return f"{cast_name(result)}({text})" if widened else text
+
+
+VIEW: Final = Primitive("view", 1, np.asarray, "{0}", weight=0)
+READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
+CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
+COPY: Final = Primitive("copy", 1, np.array, "{0}")
+PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
+"""A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+MERGED: Final = PACK.replace(name="merged")
+"""The same where only merging needs it, and nobody the layout; `drop_packs` drops it."""
+PACKS: Final = (PACK, MERGED)
+ANY_NUMBER: Final = -1
+SAVE: Final = Primitive("save", 1, np.array, "{0}")
+"""A copy of what is about to be written over, laid out as its operand."""
+MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
+"""A copy that somebody asked for: it is stored whoever reads it."""
+COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
+UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
+"""What a storage holds after the second operand is written into part of the first, or all."""
+JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
+"""One of its operands, by the region in which a point lies: what is padded or concatenated."""
+WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
+REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
+IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
+REAL_VIEW: Final = REAL.replace(name="real_view")
+"""The real parts where they lie in memory; what reads them computes `real`."""
+IMAG_VIEW: Final = IMAG.replace(name="imag_view")
+
+
+def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
+    """A row of division."""
+    name = ufunc.__name__
+    return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20, sign)
+
+
+def _elementary(
+    ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS, sign: str | None = None
+) -> Primitive:
+    """A row of an elementary function, whose recipe lies in `axiomjit.runtime.vector_math`.
+
+    The recipe is off by 1 unit in float32 and 2 in float64 at most, NumPy by 4.
+    """
+    name, operands = ufunc.__name__, ", ".join(f"{{{k}}}" for k in range(ufunc.nin))
+    source = f"{name}({operands})"
+    return Primitive(
+        name, ufunc.nin, ufunc, source, loops, weight=weight, sign=sign, ulps=5, elementary=True
+    )
+
+
+def _error_function(function: Callable[[float], float]) -> Primitive:
+    """A row of one of C's error functions, which NumPy does not have."""
+    name, each = function.__name__, np.frompyfunc(function, 1, 1)
+
+    def evaluate(x: np.ndarray) -> np.ndarray:
+        return np.asarray(each(np.asarray(x, np.float64))).astype(x.dtype)
+
+    source = f"{name}({{0}})"
+    return Primitive(
+        name, 1, evaluate, source, FLOATS, weight=120, like=np.cbrt, ulps=3, elementary=True
+    )
+
+
+_ROWS: Final = (
+    VIEW,
+    READ_ONLY,
+    CAST,
+    COPY,
+    *PACKS,
+    *(SAVE, MATERIALIZE, UPDATE),
+    WHERE,
+    JOIN,
+    *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
+    Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
+    Primitive("add", 2, np.add, "{0} + {1}", sign="+", bools="{0} | {1}"),
+    Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),
+    Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),
+    Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS | COMPLEXES, weight=8, sign="/"),
+    Primitive("reciprocal", 1, np.reciprocal, "reciprocal({0})", COMPLEXES, weight=16),
+    _elementary(np.power, 100, FLOATS | COMPLEXES, "**"),
+    Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
+    Primitive("absolute", 1, np.absolute, "absolute({0})"),
+    Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS | COMPLEXES, weight=12),
+    _elementary(np.exp, 20, FLOATS | COMPLEXES),
+    _elementary(np.exp2, 18, FLOATS | COMPLEXES),
+    _elementary(np.expm1, 28, FLOATS | COMPLEXES),
+    _elementary(np.log, 34, FLOATS | COMPLEXES),
+    _elementary(np.log2, 38, FLOATS | COMPLEXES),
+    _elementary(np.log10, 38, FLOATS | COMPLEXES),
+    _elementary(np.log1p, 42, FLOATS | COMPLEXES),
+    _elementary(np.cbrt, 44),
+    # where the operand and the logarithm cancel, NumPy's float32 is far off
+    *(_elementary(f, 70).replace(ulps=100) for f in (np.logaddexp, np.logaddexp2)),
+    *(_error_function(f) for f in (math.erf, math.erfc)),
+    _elementary(np.sin, 25, FLOATS | COMPLEXES),
+    _elementary(np.cos, 25, FLOATS | COMPLEXES),
+    _elementary(np.tan, 45, FLOATS | COMPLEXES),
+    _elementary(np.arcsin, 30, FLOATS | COMPLEXES),
+    _elementary(np.arccos, 30, FLOATS | COMPLEXES),
+    _elementary(np.arctan, 35, FLOATS | COMPLEXES),
+    _elementary(np.arctan2, 45),
+    _elementary(np.sinh, 30, FLOATS | COMPLEXES),
+    _elementary(np.cosh, 30, FLOATS | COMPLEXES),
+    _elementary(np.tanh, 40, FLOATS | COMPLEXES),
+    _elementary(np.arcsinh, 60, FLOATS | COMPLEXES),
+    _elementary(np.arccosh, 60, FLOATS | COMPLEXES),
+    _elementary(np.arctanh, 50, FLOATS | COMPLEXES),
+    _elementary(np.hypot, 20),
+    Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
+    Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
+    Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
+    Primitive("not_equal", 2, np.not_equal, "{0} != {1}", sign="!="),
+    Primitive("less", 2, np.less, "{0} < {1}", sign="<", bools="~{0} & {1}"),
+    Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", sign="<=", bools="~{0} | {1}"),
+    Primitive("greater", 2, np.greater, "{0} > {1}", sign=">", bools="{0} & ~{1}"),
+    Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", sign=">=", bools="{0} | ~{1}"),
+    _divides(np.floor_divide, "//"),
+    _divides(np.remainder, "%"),
+    _divides(np.fmod),
+    Primitive("fmax", 2, np.fmax, "fmax({0}, {1})", weight=3),
+    Primitive("fmin", 2, np.fmin, "fmin({0}, {1})", weight=3),
+    Primitive("clip", 3, _CLIP, "minimum(maximum({0}, {1}), {2})", weight=2),
+    Primitive("sign", 1, np.sign, "sign({0})", NUMBERS, weight=3),
+    Primitive("floor", 1, np.floor, "floor({0})", ORDERED),
+    Primitive("ceil", 1, np.ceil, "ceil({0})", ORDERED),
+    Primitive("trunc", 1, np.trunc, "trunc({0})", ORDERED),
+    Primitive("rint", 1, np.rint, "rint({0})", FLOATS | COMPLEXES),
+    Primitive("isnan", 1, np.isnan, "isnan({0})"),
+    Primitive("isinf", 1, np.isinf, "isinf({0})"),
+    Primitive("isfinite", 1, np.isfinite, "isfinite({0})"),
+    Primitive("signbit", 1, np.signbit, "signbit({0})", FLOATS),
+    Primitive("copysign", 2, np.copysign, "copysign({0}, {1})", FLOATS),
+    Primitive("bitwise_and", 2, np.bitwise_and, "{0} & {1}", BITS, sign="&"),
+    Primitive("bitwise_or", 2, np.bitwise_or, "{0} | {1}", BITS, sign="|"),
+    Primitive("bitwise_xor", 2, np.bitwise_xor, "{0} ^ {1}", BITS, sign="^"),
+    Primitive("invert", 1, np.invert, "~{0}", BITS, sign="~"),
+    Primitive("left_shift", 2, np.left_shift, "left_shift({0}, {1})", INTEGERS, sign="<<"),
+    Primitive("right_shift", 2, np.right_shift, "right_shift({0}, {1})", INTEGERS, sign=">>"),
+    Primitive("logical_and", 2, np.logical_and, "b1({0}) & b1({1})", bools="{0} & {1}"),
+    Primitive("logical_or", 2, np.logical_or, "b1({0}) | b1({1})", bools="{0} | {1}"),
+    Primitive("logical_xor", 2, np.logical_xor, "b1({0}) ^ b1({1})", bools="{0} ^ {1}"),
+    Primitive("logical_not", 1, np.logical_not, "~b1({0})", bools="~{0}"),
+)
+PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
+
+
+class Accumulator(Record):
+    """An associative fold over iterators.
+
+    `lane` combines a state with one more element where lanes may be reordered. `blocked`
+    accumulators round, so they run in fixed blocks whose partial results form a tree,
+    by functions whose names end in `tree`. `reduce` is NumPy's fold, which defines the meaning.
+    """
+
+    name: str
+    reduce: np.ufunc
+    lane: str
+    blocked: bool
+    has_identity: bool
+    loops: frozenset[str] = ALL
+    tree: str = ""
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def combine(self) -> Primitive:
+        """The operation on two states, in order."""
+        return PRIMITIVES[self.reduce.__name__]
+
+    def result_dtype(self, operand: DType) -> DType:
+        """dtype of the result, NumPy's rule: integers are folded in 64 bits, bools counted."""
+        if self.name in ("any", "all"):
+            return BOOL
+        if not self.blocked or operand.kind in "fc":
+            return operand
+        return UNSIGNED if operand.kind == "u" else INT
+
+    def state_dtype(self, result: DType) -> DType:
+        """dtype of the state: sums and products run in 64 bits, rounded or wrapped once."""
+        if not self.blocked:
+            return SINGLE if result == HALF else result
+        wide = {"f": FLOAT, "c": COMPLEX}
+        return wide.get(result.kind) or self.result_dtype(result)
+
+    def initial(self, dtype: DType) -> complex | float | int | bool:
+        """The neutral value of a state of this dtype."""
+        if self.blocked:
+            start = int(self.name == "prod")
+            return float(start) if dtype.kind in "fc" else start
+        low = self.name in ("max", "any")
+        if dtype.kind == "b":
+            return not low
+        if dtype.kind in "iu":
+            return bounds(dtype)[not low]
+        end = float("-inf") if low else float("inf")
+        return complex(end, end) if dtype.kind == "c" else end
+
+
+SUM: Final = Accumulator("sum", np.add, "add_reassoc({0}, {1})", True, True, NUMBERS)
+PROD: Final = Accumulator(
+    *("prod", np.multiply, "mul_reassoc({0}, {1})", True, True, NUMBERS, "_mul")
+)
+MAX: Final = Accumulator("max", np.maximum, "maximum({0}, {1})", False, False)
+MIN: Final = Accumulator("min", np.minimum, "minimum({0}, {1})", False, False)
+TESTS: Final = frozenset({"b1"})
+ANY: Final = Accumulator("any", np.logical_or, "{0} | {1}", False, True, TESTS)
+ALL_OF: Final = Accumulator("all", np.logical_and, "{0} & {1}", False, True, TESTS)
+ACCUMULATORS: Final[dict[str, Accumulator]] = {
+    row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
+}
+
+assert set(DTYPES) == ALL  # every dtype is either in a row's loops or refused by it

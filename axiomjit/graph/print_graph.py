@@ -1,0 +1,67 @@
+"""Stable text of a graph: nodes numbered in post-order, no names, no addresses."""
+
+from __future__ import annotations
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import show, show_region
+from axiomjit.base.dtypes import CODES
+from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, Scalar, Size, post_order
+
+
+def shape_text(shape: tuple[Dim, ...]) -> str:
+    """A shape in brackets, e.g. `[n0, 3]`."""
+    return "[" + ", ".join(str(length) for length in shape) + "]"
+
+
+def type_text(node: Node) -> str:
+    """dtype and shape, e.g. `f8[n0]`; a weak number has a `~`."""
+    name = CODES.get(node.dtype, str(node.dtype))
+    return f"{'~' if node.weak else ''}{name}{shape_text(node.shape)}"
+
+
+def _op_text(op: Op, numbers: dict[Node, int]) -> str:
+    reads = [
+        f"%{numbers[child]}{show(index)}"
+        for child, index in zip(op.operands, op.maps, strict=False)
+    ]
+    for k, region in enumerate(op.regions):
+        reads[k] += f" where {show_region(region, op.extents) or 'always'}"
+    text = f"{op.primitive}({', '.join(reads)})"
+    if op.fold is not None:
+        folded = ", ".join(
+            f"i{k} < {length}" for k, length in enumerate(op.extents) if k >= op.rank
+        )
+        text = f"{op.fold} {text} over {folded}"
+    return text
+
+
+def node_text(node: Node, numbers: dict[Node, int]) -> str:
+    """The right-hand side of a node's line."""
+    match node:
+        case Input():
+            return f"input {node.position}"
+        case Scalar():
+            return f"scalar {node.value.item()!r}"
+        case Held():
+            return "held array"
+        case Size():
+            return f"length {node.length}"
+        case Op():
+            return _op_text(node, numbers)
+    raise TypeError(f"no text for {type(node).__name__}")
+
+
+def print_graph(graph: Graph) -> str:
+    """The graph as text, one node a line, operands before users."""
+    numbers: dict[Node, int] = {}
+    lines = ["graph"]
+    for node in (*graph.inputs, *post_order(graph.outputs)):
+        if node in numbers:
+            continue
+        numbers[node] = len(numbers)
+        lines.append(f"  %{numbers[node]} = {node_text(node, numbers)}: {type_text(node)}")
+    lines.append("  return " + ", ".join(f"%{numbers[node]}" for node in graph.results))
+    last = graph.outputs[len(graph.results) :]
+    for node, position in zip(last, graph.writes, strict=False):
+        lines.append(f"  write %{numbers[node]} to input {position}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,35 @@
+"""Values as an error message shows them: NumPy's dtype names, and the lengths at hand."""
+
+from __future__ import annotations
+
+from axiomjit.algebra.dims import Dim, current_scope
+from axiomjit.base.dtypes import WEAK_TYPES
+from axiomjit.base.errors import TraceError
+from axiomjit.graph.nodes import Node
+
+
+def at_hand(length: Dim) -> str:
+    """A length by its value where one is at hand, without a guard."""
+    try:
+        return str(current_scope().value(length))
+    except TraceError:
+        return str(length)
+
+
+def seen_shape(shape: tuple[Dim, ...]) -> str:
+    """A shape in the numbers at hand, e.g. `[3, 100]`."""
+    return "[" + ", ".join(map(at_hand, shape)) + "]"
+
+
+def seen_type(value: object) -> str:
+    """What a value is, e.g. `float64[3, 100]`, `a Python float` or `a str`."""
+    if not isinstance(value, Node):
+        return f"a {type(value).__name__}"
+    if value.weak:
+        return f"a Python {WEAK_TYPES[value.dtype.kind].__name__}"
+    return f"{value.dtype}{seen_shape(value.shape)}"
+
+
+def seen_call(name: str, *operands: object) -> str:
+    """A call with what its operands are, e.g. `add(float64[3], a str)`."""
+    return f"{name}({', '.join(map(seen_type, operands))})"

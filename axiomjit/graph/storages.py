@@ -1,0 +1,79 @@
+"""Storages: memory that is written to, as a chain of versions of its values.
+
+A handle, such as an axis tensor, is a storage and a view of it. The storage points at the node of
+its current version; a write makes the next version, a read binds to the version of its moment.
+Nodes never point back at storages: they carry at most the token of one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import IndexMap, compose, identity
+from axiomjit.graph.nodes import Node, Op, Update, base_of, is_view
+from axiomjit.graph.primitives import UPDATE, VIEW
+
+_lock: Final = threading.RLock()
+"""Held while a storage gets its next version: writes of several threads are all kept."""
+
+
+class Storage:
+    """Memory that can be written to; `root` is the node of its first version."""
+
+    __slots__ = ("_version", "root")
+
+    def __init__(self, root: Node) -> None:
+        """A storage that nothing was written to yet."""
+        self.root: Final = root
+        self._version = root
+
+    @property
+    def version(self) -> Node:
+        """The values that it holds now."""
+        return self._version
+
+    def write(self, following: Callable[[Node], Node]) -> None:
+        """Let what `following` makes of the current version be the next one."""
+        with _lock:
+            self._version = following(self._version)
+
+    def current(self, node: Node) -> Node:
+        """A version of this storage, or a view of one: the same of the current version."""
+        version = self._version
+        if node is version or base_of(node) is version:
+            return node
+        views: list[Op] = []
+        while is_view(node):
+            assert isinstance(node, Op)
+            views.append(node)
+            node = node.operands[0]
+        now = version
+        for view in reversed(views):
+            now = view.replace(operands=(now,))
+        return now
+
+
+def view_map(node: Node) -> tuple[Node, IndexMap] | None:
+    """What a node views, and the map from that one's dimensions to its own.
+
+    None for a view in which an element stands more than once.
+    """
+    index = identity(len(node.shape))
+    while isinstance(node, Op) and node.primitive is VIEW and node.fold is None:
+        walked = {k for function in node.maps[0] for k, _ in function.terms}
+        if any(k not in walked and n.constant != 1 for k, n in enumerate(node.extents)):
+            return None
+        index = compose(node.maps[0], index)
+        node = node.operands[0]
+    return node, index
+
+
+def update(
+    old: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
+) -> Update:
+    """The next version of a storage: a value, read through `source`, written at `target`."""
+    parts = (old, value), (target, source), extents, len(extents)
+    return Update(old.dtype, UPDATE, None, *parts, whole=old.shape)

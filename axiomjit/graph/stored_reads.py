@@ -1,0 +1,35 @@
+"""Which memory is read, and where, in the loops that compute a stored value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from axiomjit.algebra.index_maps import IndexMap, compose, iterator
+from axiomjit.graph.nodes import Node, Op, Update
+
+
+def reads_of(unit: Op, stored: Collection[Node]) -> dict[Node, set[IndexMap]]:
+    """What is read from memory where a stored op is computed, and at which places.
+
+    Places are maps from the dimensions of what is read to the iterators of the op and of the folds
+    computed in it. What an update writes over is not read.
+    """
+    found: dict[Node, set[IndexMap]] = {}
+    first = 1 if isinstance(unit, Update) else 0
+    stack = list(zip(unit.operands[first:], unit.maps[first:], strict=True))
+    seen: set[tuple[Node, IndexMap]] = set()
+    inner = len(unit.extents)
+    while stack:
+        node, index = stack.pop()
+        if (node, index) in seen:
+            continue
+        seen.add((node, index))
+        if not isinstance(node, Op) or node in stored:
+            found.setdefault(node, set()).add(index)
+            continue
+        place = list(index)
+        for _ in node.extents[node.rank :]:
+            place.append(iterator(inner))
+            inner += 1
+        stack += [(c, compose(m, place)) for c, m in zip(node.operands, node.maps, strict=True)]
+    return found

@@ -1,0 +1,123 @@
+"""Legality of a graph: what every pass over it may rely on and must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from axiomjit.algebra.index_maps import iterators_of
+from axiomjit.base.dtypes import CODES, INT, UNSIGNED, code
+from axiomjit.base.errors import VerifyError
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Input, Node, Op, Update, is_view, post_order, root_of
+from axiomjit.graph.primitives import JOIN, UPDATE
+from axiomjit.graph.print_graph import print_graph
+from axiomjit.views.complex_views import partition_fault
+
+
+def verify_graph(graph: Graph) -> None:
+    """Check every node.
+
+    Raises:
+        VerifyError: an invariant does not hold; the message shows the node and its neighbours.
+    """
+    listed = set(graph.inputs)
+    order = list(post_order(graph.outputs))
+    for fault in _write_faults(graph):
+        raise VerifyError("a legal graph", fault, f"report this as a defect\n{print_graph(graph)}")
+    for index, node in enumerate(order):
+        for fault in _faults(node, listed):
+            lines = print_graph(Graph(graph.inputs, tuple(order[max(0, index - 5) : index + 6])))
+            raise VerifyError("a legal graph", fault, f"report this as a defect\n{lines}")
+
+
+def _write_faults(graph: Graph) -> Iterator[str]:
+    """Inputs are changed where the graph says so, and only there."""
+    positions = {node.position for node in graph.inputs}
+    last = graph.outputs[len(graph.results) :]
+    if len(last) < len(graph.writes) or len(set(graph.writes)) < len(graph.writes):
+        yield f"inputs {graph.writes} are written by {len(last)} outputs"
+        return
+    for node, position in zip(last, graph.writes, strict=True):
+        root = root_of(node)
+        if position not in positions:
+            yield f"the absent input {position} is written"
+        elif not isinstance(root, Input) or root.position != position or root is node:
+            yield f"input {position} is written with another storage"
+    roots: dict[Node, Node] = {}
+    for node in post_order(graph.outputs):
+        root = roots[node] = roots[node.operands[0]] if isinstance(node, Update) else node
+        written = isinstance(root, Input) and root.position in graph.writes
+        if isinstance(node, Update) and not isinstance(root, Op) and not written:
+            yield f"an update of {root!r}, which the graph does not write"
+
+
+def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
+    if node.dtype not in CODES:
+        yield f"dtype {node.dtype} has no code"
+    if isinstance(node, Input) and node not in listed:
+        yield f"input {node.position} is not among the graph's inputs"
+    if isinstance(node, Op):
+        yield from _op_faults(node)
+
+
+def _op_faults(op: Op) -> Iterator[str]:
+    primitive = op.primitive
+    count = len(op.operands) if primitive is JOIN else primitive.arity
+    if not len(op.operands) == len(op.maps) == count:
+        yield f"{primitive} takes {count} operands, has {len(op.operands)}"
+        return
+    regions = count if primitive is JOIN else 0
+    if len(op.regions) != regions or any(len(r) != len(op.extents) for r in op.regions):
+        yield f"{primitive} needs {regions} regions of {len(op.extents)} iterators"
+    elif op.regions and (fault := partition_fault(op.regions, op.extents)) is not None:
+        yield f"{primitive} of {fault}"
+    if not 0 <= op.rank <= len(op.extents):
+        yield f"rank {op.rank} with {len(op.extents)} iterators"
+    library = primitive if isinstance(primitive, LibraryOperation) else None
+    whole = library is not None and not library.keeps
+    if (op.fold is None and not whole) != (op.rank == len(op.extents)):
+        yield "folded iterators without an accumulator, or an accumulator without them"
+    if isinstance(primitive, LibraryOperation) and op.dtype != primitive.dtype(
+        op.operands[0].dtype
+    ):
+        yield f"{primitive} of {op.operands[0].dtype} as {op.dtype}"
+    for child, index in zip(op.operands, op.maps, strict=True):
+        if len(index) != len(child.shape):
+            yield f"a map of {len(index)} dimensions onto an operand of {len(child.shape)}"
+        for function in index:
+            if any(not 0 <= k < len(op.extents) for k, _ in function.terms):
+                yield f"map {function} names an iterator beyond {len(op.extents)}"
+    if (primitive is UPDATE) != isinstance(op, Update):
+        yield f"{primitive} in a {type(op).__name__}"
+    if isinstance(op, Update):
+        yield from _update_faults(op)
+    yield from _dtype_faults(op)
+
+
+def _update_faults(op: Update) -> Iterator[str]:
+    """Each point of the iteration space replaces an element of its own."""
+    if is_view(op.operands[0]) or op.dtype != op.operands[0].dtype:
+        yield f"an update of {op.operands[0]!r} as {op.dtype}"
+    if op.whole != op.operands[0].shape:
+        yield f"an update of {op.operands[0]!r} with another shape"
+    walked = iterators_of(op.maps[0])
+    for k, extent in enumerate(op.extents):
+        if k not in walked and extent.constant not in (0, 1):
+            yield f"an update in which i{k} writes one element again"
+
+
+def _dtype_faults(op: Op) -> Iterator[str]:
+    kinds = [child.dtype for child in op.operands]
+    values = kinds
+    if op.primitive.chooser is not None:
+        at, wanted = op.primitive.chooser
+        values = kinds[:at] + kinds[at + 1 :]
+        if kinds[at] != wanted:
+            yield f"{op.primitive} chooses by {kinds[at]}"
+    signs_meet = op.primitive.compares and set(values) == {INT, UNSIGNED}
+    if len(set(values)) > 1 and not signs_meet:
+        yield f"operands of {', '.join(str(k) for k in kinds)} without a cast"
+    if op.primitive.name != "cast" and any(code(k) not in op.primitive.loops for k in values):
+        yield f"{op.primitive} has no loop for {values[0]}"
+    if op.fold is not None and code(op.dtype) not in op.fold.loops:
+        yield f"{op.fold} has no loop for {op.dtype}"

@@ -1,0 +1,314 @@
+"""The part of the NumPy table that puts arrays side by side: joins that are read where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.base import dtypes
+from axiomjit.base.errors import GraphValueError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.joins import concatenate, filled
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import COPY
+from axiomjit.graph.promotion import cast, check_fits
+from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
+from axiomjit.numpy_table.options import Axis, Row, axes_of, only_defaults, refuse
+from axiomjit.numpy_table.reshape import reshaped
+from axiomjit.numpy_table.shapes import (
+    array_node,
+    at_least_1d,
+    at_least_2d,
+    at_least_3d,
+    flip,
+    index_node,
+    insert_dimensions,
+)
+
+
+def _nodes(arrays: Any, name: str) -> list[Node]:
+    if isinstance(arrays, Node):
+        return [index_node(arrays, k) for k in range(int(arrays.shape[0]))]
+    return [array_node(a, name) for a in arrays]
+
+
+def _joined(
+    name: str, nodes: list[Node], axis: int, dtype: Any = None, casting: str = "same_kind"
+) -> Node:
+    """Nodes along one of their dimensions, in their common dtype or in the one asked for.
+
+    Raises:
+        ValueError: no arrays, or arrays without dimensions.
+        GraphValueError: numbers of dimensions, or other lengths, differ.
+        TypeError: `casting` does not allow the conversion.
+    """
+    if not nodes:
+        raise ValueError("need at least one array to concatenate")
+    rank = len(nodes[0].shape)
+    if any(not node.shape for node in nodes):
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    at = normalize_axis_index(axis, rank)
+    for node in nodes[1:]:
+        alike = len(node.shape) == rank and all(
+            d == at or n == m
+            for d, (n, m) in enumerate(zip(node.shape, nodes[0].shape, strict=True))
+        )
+        if not alike:
+            raise GraphValueError(
+                seen_call(name, *nodes),
+                f"shapes {seen_shape(nodes[0].shape)} and {seen_shape(node.shape)}",
+                f"give arrays that agree in every length but that of dimension {at}",
+                user_location(),
+            )
+    common = dtypes.common(tuple(node.dtype for node in nodes))
+    wanted = (
+        common if dtype is None else dtypes.supported(np.dtype(dtype), f"{name}(dtype={dtype})")
+    )
+    for node in nodes:
+        if not np.can_cast(node.dtype, wanted, casting):  # type: ignore[arg-type]
+            raise TypeError(
+                f"Cannot cast array data from {node.dtype!r} to {wanted!r} "
+                f"according to the rule {casting!r}"
+            )
+    return concatenate([cast(node, wanted) for node in nodes], at)
+
+
+def _flat(node: Node) -> Node:
+    return reshaped(node, (product(node.shape),))
+
+
+def _concatenate(
+    arrays: Any,
+    axis: int | None = 0,
+    out: object = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Node:
+    only_defaults("concatenate", out=out)
+    nodes = _nodes(arrays, "concatenate")
+    if axis is None:
+        nodes, axis = [_flat(node) for node in nodes], 0
+    return _joined("concatenate", nodes, axis, dtype, casting)
+
+
+def _stack(
+    arrays: Any,
+    axis: int = 0,
+    out: object = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Node:
+    only_defaults("stack", out=out)
+    nodes = _nodes(arrays, "stack")
+    if not nodes:
+        raise ValueError("need at least one array to stack")
+    if len({len(node.shape) for node in nodes}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    at = normalize_axis_index(axis, len(nodes[0].shape) + 1)
+    return _joined("stack", [insert_dimensions(n, (at,)) for n in nodes], at, dtype, casting)
+
+
+def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Row:
+    """vstack and its like: dimensions are added first, then arrays follow each other."""
+
+    def row(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
+        nodes = [grow(node) for node in _nodes(tup, name)]
+        flat = name == "hstack" and len(nodes[0].shape) == 1
+        return _joined(name, nodes, 0 if flat else axis, dtype, casting)
+
+    return row
+
+
+def _column(node: Node) -> Node:
+    """A column of a vector; a matrix as it is."""
+    return node if len(node.shape) > 1 else insert_dimensions(at_least_1d(node), (1,))
+
+
+def _append(arr: object, values: object, axis: int | None = None) -> Node:
+    nodes = [array_node(arr, "append"), array_node(values, "append")]
+    if axis is None:
+        nodes, axis = [_flat(node) for node in nodes], 0
+    return _joined("append", nodes, axis)
+
+
+def _roll(a: object, shift: Any, axis: Axis = None) -> Node:
+    """np.roll; the elements that fall off one end come first at the other."""
+    node = array_node(a, "roll")
+    if axis is None:
+        return reshaped(_rolled(_flat(node), shift, 0), node.shape)
+    axes = axes_of(node, axis) if isinstance(axis, int) else tuple(axis)
+    shifts = tuple(shift) if isinstance(shift, Sequence) else (shift,) * len(axes)
+    axes = axes * len(shifts) if len(axes) == 1 else axes
+    if len(shifts) != len(axes):
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    for step, d in zip(shifts, axes, strict=True):
+        node = _rolled(node, step, normalize_axis_index(d, len(node.shape)))
+    return node
+
+
+def _rolled(node: Node, shift: Any, axis: int) -> Node:
+    length = node.shape[axis]
+    if length == 0:
+        return builder.elementwise(COPY, node)
+    cut = -dim(shift) % length
+    before = (slice(None),) * axis
+    ends = index_node(node, (*before, slice(cut, None))), index_node(node, (*before, slice(cut)))
+    return concatenate(ends, axis)
+
+
+Widths = tuple[Dim, Dim]
+
+
+def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:
+    """np.pad, a dimension at a time; a later one stretches over the corners."""
+    node = array_node(array, "pad")
+    rank = len(node.shape)
+    margin = MARGINS.get(mode) if isinstance(mode, str) else None
+    if margin is None:
+        raise refuse("pad", "mode", mode)
+    values = options.pop("constant_values", 0) if mode == "constant" else None
+    for option, value in options.items():
+        raise refuse("pad", option, value)
+    fills = _fills(values, rank) if mode == "constant" else [(None, None)] * rank
+    for d, (widths, fill) in enumerate(zip(_widths(pad_width, rank), fills, strict=True)):
+        before, after = margin(node, d, widths, fill)
+        node = concatenate([before, node, after], d)
+    return builder.elementwise(COPY, node) if not rank else node
+
+
+def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
+    """(before, after) for each dimension: given so, or as one number, or as one pair."""
+    rows = value if isinstance(value, Sequence | np.ndarray) else (value,)
+    if len(rows) == 2 and not any(isinstance(row, Sequence | np.ndarray) for row in rows):
+        rows = (rows,)
+    ends = [tuple(row) if isinstance(row, Sequence | np.ndarray) else (row,) for row in rows]
+    ends = [pair * 2 if len(pair) == 1 else pair for pair in ends]
+    ends = ends * rank if len(ends) == 1 else ends
+    if len(ends) != rank or any(len(pair) != 2 for pair in ends):
+        raise ValueError(f"{name} of {value} does not fit {rank} dimensions")
+    return [(first, second) for first, second in ends]
+
+
+def _fills(values: Any, rank: int) -> list[tuple[Any, Any]]:
+    """The constants before and after each dimension; NumPy makes an array of one or two numbers.
+
+    So those are cast as an array is, where a longer list of Python integers must fit.
+    """
+    pairs = _pairs(values, rank, "constant_values")
+    if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):
+        return pairs
+    first, last = (
+        value if isinstance(value, Node | Dim) else np.asarray(value)[()] for value in pairs[0]
+    )
+    return [(first, last)] * rank
+
+
+def _widths(pad_width: Any, rank: int) -> list[Widths]:
+    if isinstance(pad_width, dict):
+        given = {normalize_axis_index(d, rank): width for d, width in pad_width.items()}
+        pairs = [_pairs(given.get(d, 0), 1, "pad_width")[0] for d in range(rank)]
+    else:
+        pairs = _pairs(pad_width, rank, "pad_width")
+    widths = [(dim(before), dim(after)) for before, after in pairs]
+    if any(width < 0 for pair in widths for width in pair):
+        raise ValueError("index can't contain negative values")
+    return widths
+
+
+Margins = tuple[Node, Node]
+
+
+def _between(node: Node, axis: int, start: Dim, stop: Dim) -> Node:
+    return index_node(node, (*(slice(None),) * axis, slice(start, stop)))
+
+
+def _stretched(node: Node, axis: int, width: Dim) -> Node:
+    extents = (*node.shape[:axis], width, *node.shape[axis + 1 :])
+    return builder.broadcast_to(node, extents)
+
+
+def _constant(node: Node, axis: int, widths: Widths, fill: tuple[Any, Any]) -> Margins:
+    numbers = []
+    for value in fill:
+        number = builder.as_node(value, "pad")
+        check_fits(number, node.dtype)
+        numbers.append(cast(number, node.dtype))
+    before, after = (
+        filled(number, node.shape, axis, width)
+        for number, width in zip(numbers, widths, strict=True)
+    )
+    return before, after
+
+
+def _check_not_empty(node: Node, axis: int, widths: Widths) -> None:
+    if node.shape[axis] == 0 and any(width != 0 for width in widths):
+        raise ValueError(
+            f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+        )
+
+
+def _check_margin(node: Node, axis: int, widths: Widths, most: Dim) -> None:
+    """Refuse margins that would repeat what is repeated."""
+    _check_not_empty(node, axis, widths)
+    for width in widths:
+        if width > most:
+            raise UnsupportedError(
+                f"pad({seen_type(node)}, ...) by {at_hand(width)} along dimension {axis}",
+                f"a margin beyond the {at_hand(most)} elements that it repeats",
+                "pad by less, or several times",
+                user_location(),
+            )
+
+
+def _edge(node: Node, axis: int, widths: Widths, fill: object) -> Margins:
+    _check_not_empty(node, axis, widths)
+    first = _between(node, axis, dim(0), dim(1))
+    last = _between(node, axis, node.shape[axis] - 1, node.shape[axis])
+    return _stretched(first, axis, widths[0]), _stretched(last, axis, widths[1])
+
+
+def _mirrored(skipped: int) -> Callable[[Node, int, Widths, object], Margins]:
+    """The elements next to an end in reverse; `skipped` 1 leaves out the end itself."""
+
+    def margins(node: Node, axis: int, widths: Widths, fill: object) -> Margins:
+        length = node.shape[axis]
+        _check_margin(node, axis, widths, length - skipped)
+        before = _between(node, axis, dim(skipped), widths[0] + skipped)
+        after = _between(node, axis, length - skipped - widths[1], length - skipped)
+        return flip(before, (axis,)), flip(after, (axis,))
+
+    return margins
+
+
+def _wrap(node: Node, axis: int, widths: Widths, fill: object) -> Margins:
+    length = node.shape[axis]
+    _check_margin(node, axis, widths, length)
+    before = _between(node, axis, length - widths[0], length)
+    return before, _between(node, axis, dim(0), widths[1])
+
+
+MARGINS: Final[dict[str, Callable[..., Margins]]] = {
+    "constant": _constant,
+    "edge": _edge,
+    "reflect": _mirrored(1),
+    "symmetric": _mirrored(0),
+    "wrap": _wrap,
+}
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.concatenate: _concatenate,
+    np.stack: _stack,
+    np.vstack: _grown("vstack", at_least_2d, 0),
+    np.hstack: _grown("hstack", at_least_1d, 1),
+    np.dstack: _grown("dstack", at_least_3d, 2),
+    np.column_stack: _grown("column_stack", _column, 1),
+    np.append: _append,
+    np.roll: _roll,
+    np.pad: _pad,
+}

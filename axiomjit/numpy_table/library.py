@@ -1,0 +1,119 @@
+"""The part of the NumPy table that needs entire arrays: running folds, sorting, taking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from axiomjit.algebra.dims import product
+from axiomjit.base.dtypes import supported
+from axiomjit.base.origins import user_location
+from axiomjit.graph import library_nodes
+from axiomjit.graph.library_operations import (
+    ARGMAX,
+    ARGMIN,
+    ARGSORT,
+    CUMPROD,
+    CUMSUM,
+    SORT,
+    LibraryOperation,
+)
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import PROD, SUM, Accumulator
+from axiomjit.numpy_table.options import Row, axes_of, only_defaults, refuse
+from axiomjit.numpy_table.reshape import reshaped
+from axiomjit.numpy_table.shapes import array_node, insert_dimensions
+
+Axis = int | None
+
+
+def _flat_along(node: Node, axis: Axis) -> tuple[Node, int]:
+    """The array and a dimension of it; flat where none is named or where it has none."""
+    if axis is None or not node.shape:
+        flat = reshaped(node, (product(node.shape),))
+        return flat, 0 if axis is None else normalize_axis_index(axis, 1)
+    return node, normalize_axis_index(axis, len(node.shape))
+
+
+def _running_row(name: str, operation: LibraryOperation, fold: Accumulator) -> Row:
+    def row(a: object, axis: Axis = None, dtype: Any = None, out: object = None) -> Node:
+        only_defaults(name, out=out)
+        node, along = _flat_along(array_node(a, name), axis)
+        wanted = fold.result_dtype(node.dtype)
+        if dtype is not None:
+            wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
+        if wanted.kind == "b":
+            raise refuse(name, "dtype", dtype)
+        return library_nodes.running(operation, node, wanted, along)
+
+    return row
+
+
+def _sort_row(name: str, operation: LibraryOperation) -> Row:
+    def row(
+        a: object, axis: Axis = -1, kind: object = None, order: object = None, **options: Any
+    ) -> Node:
+        only_defaults(name, order=order, **options)
+        if kind not in (None, "quicksort"):
+            raise refuse(name, "kind", kind)
+        node = array_node(a, name)
+        if operation is SORT and axis is not None:
+            normalize_axis_index(axis, len(node.shape))
+        node, along = _flat_along(node, axis)
+        return library_nodes.in_order(operation, node, along)
+
+    return row
+
+
+def _take(
+    a: object, indices: object, axis: Axis = None, out: object = None, mode: str = "raise"
+) -> Node:
+    only_defaults("take", out=out)
+    if mode != "raise":
+        raise refuse("take", "mode", mode)
+    node, along = _flat_along(array_node(a, "take"), axis)
+    return library_nodes.take(node, array_node(indices, "take"), along)
+
+
+def _choice_row(name: str, operation: LibraryOperation) -> Row:
+    def row(a: object, axis: Axis = None, out: object = None, *, keepdims: object = False) -> Node:
+        only_defaults(name, out=out)
+        if keepdims not in (False, True):
+            raise refuse(name, "keepdims", keepdims)
+        node = array_node(a, name)
+        if axis is not None and node.shape:
+            axis = normalize_axis_index(axis, len(node.shape))
+        axes = axes_of(node, axis)
+        if any(node.shape[d] == 0 for d in axes):
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        found = library_nodes.choose(operation, node, axes)
+        return insert_dimensions(found, axes) if keepdims else found
+
+    return row
+
+
+_cumsum = _running_row("cumsum", CUMSUM, SUM)
+_cumprod = _running_row("cumprod", CUMPROD, PROD)
+_argmax = _choice_row("argmax", ARGMAX)
+_argmin = _choice_row("argmin", ARGMIN)
+_argsort = _sort_row("argsort", ARGSORT)
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.cumsum: _cumsum,
+    np.cumprod: _cumprod,
+    np.sort: _sort_row("sort", SORT),
+    np.argsort: _argsort,
+    np.take: _take,
+    np.argmax: _argmax,
+    np.argmin: _argmin,
+}
+METHODS: Final[dict[str, Row]] = {
+    "cumsum": _cumsum,
+    "cumprod": _cumprod,
+    "argsort": _argsort,
+    "take": _take,
+    "argmax": _argmax,
+    "argmin": _argmin,
+}

@@ -1,0 +1,56 @@
+"""What the parts of the NumPy table share: refusing options, and naming dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.seen import seen_type
+
+Axis = int | Sequence[int] | None
+Row = Callable[..., Any]
+"""What stands for a NumPy function: it takes nodes for arrays, and gives a node or a tuple."""
+
+UNGIVEN: Final = np._NoValue
+
+
+def refuse(function: str, option: str, value: object) -> UnsupportedError:
+    """The error for an option that is not compiled."""
+    shown = seen_type(value) if isinstance(value, Node) else repr(value)
+    return UnsupportedError(
+        f"{function}(..., {option}={shown})",
+        f"the option {option} of {function}",
+        f"call {function} without {option}, or apply it outside the compiled function",
+        user_location(),
+    )
+
+
+def only_defaults(function: str, **options: object) -> None:
+    """Refuse options that are given.
+
+    Raises:
+        UnsupportedError: one is not None, left out or True.
+    """
+    for option, value in options.items():
+        if value is not None and value is not UNGIVEN and value is not True:
+            raise refuse(function, option, value)
+
+
+def axes_of(node: Node, axis: Axis) -> tuple[int, ...]:
+    """The dimensions that an `axis` argument names, in the array's order, as NumPy walks them.
+
+    Raises:
+        numpy.exceptions.AxisError: no such dimension.
+    """
+    rank = len(node.shape)
+    if isinstance(axis, list):
+        raise TypeError(f"'list' object cannot be interpreted as an integer: axis={axis}")
+    if axis is None or (rank == 0 and axis in (0, -1)):
+        return tuple(range(rank))
+    return tuple(sorted(normalize_axis_tuple(axis, rank)))

@@ -1,0 +1,316 @@
+"""The part of the NumPy table that folds dimensions: sums, products, extremes, tests, spreads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, larger
+from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, supported
+from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.primitives import (
+    ALL_OF,
+    ANY,
+    MAX,
+    MIN,
+    PRIMITIVES,
+    PROD,
+    SUM,
+    WHERE,
+    Accumulator,
+)
+from axiomjit.graph.seen import seen_type
+from axiomjit.numpy_table.options import UNGIVEN, Axis, Row, axes_of, only_defaults, refuse
+from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
+from axiomjit.numpy_table.shapes import array_node, insert_dimensions
+
+
+def _reduction(name: str, accumulator: Accumulator) -> Row:
+    """The row of a ufunc's `reduce`, which the other forms call."""
+
+    def row(
+        a: object,
+        axis: Axis = None,
+        dtype: object = None,
+        out: object = None,
+        keepdims: object = False,
+        initial: object = UNGIVEN,
+        where: object = True,
+    ) -> Node:
+        only_defaults(name, out=out)
+        node = array_node(a, name)
+        wanted = _computed_in(name, accumulator, node, dtype)
+        node = builder.cast(builder.cast(node, wanted), accumulator.result_dtype(wanted))
+        axes = axes_of(node, axis)
+        start = _start(name, initial, node.dtype)
+        if _given(where):
+            if start is None and not accumulator.has_identity:
+                raise ValueError(
+                    f"reduction operation '{accumulator.reduce.__name__}' does not have an "
+                    "identity, so to use a where mask one has to specify 'initial'"
+                )
+            node = _masked(name, accumulator, node, where)
+        # Integers are folded in 64 bits: wrapped once, the result is the same.
+        folded = builder.cast(builder.fold(accumulator, node, axes, start), wanted)
+        return insert_dimensions(folded, axes) if _kept(keepdims) else folded
+
+    return row
+
+
+def _computed_in(name: str, accumulator: Accumulator, node: Node, dtype: Any) -> DType:
+    """The dtype of the result."""
+    if dtype is None or dtype is UNGIVEN:
+        return accumulator.result_dtype(node.dtype)
+    wanted = supported(np.dtype(dtype), f"{name}(..., dtype={dtype})", user_location())
+    if accumulator.result_dtype(wanted).kind != wanted.kind:
+        raise refuse(name, "dtype", dtype)
+    return wanted
+
+
+def _given(where: object) -> bool:
+    return where is not UNGIVEN and where is not None and where is not True
+
+
+def _kept(keepdims: object) -> bool:
+    return keepdims is not UNGIVEN and bool(keepdims)
+
+
+def _start(name: str, initial: object, dtype: DType) -> Node | None:
+    """The `initial` of a fold in its dtype, None where it is not given."""
+    if initial is None or initial is UNGIVEN:
+        return None
+    node = builder.as_node(initial, name)
+    if node.shape:
+        raise GraphValueError(
+            f"{name}(..., initial={seen_type(node)})",
+            "an initial value with dimensions",
+            "give a number, or combine the array with the result",
+            user_location(),
+        )
+    if isinstance(node, Scalar):
+        return Scalar(dtype, dtype.type(node.value.item()), False)
+    return builder.cast(builder.strong(node), dtype)
+
+
+def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
+    """A `where` of a fold, stretched to the shape of what is folded.
+
+    Raises:
+        GraphTypeError: it is not made of bools.
+        GraphValueError: it does not stretch.
+    """
+    mask = builder.as_node(where, name)
+    if isinstance(mask, Scalar) and mask.weak and mask.dtype == INT:
+        mask = builder.as_node(bool(mask.value), name)
+    if mask.dtype != BOOL:
+        raise GraphTypeError(
+            f"{name}(..., where={seen_type(mask)})",
+            f"a mask of {mask.dtype} elements",
+            "compare, for example where=(mask != 0)",
+            user_location(),
+        )
+    return builder.broadcast_to(mask, shape)
+
+
+def _masked(name: str, accumulator: Accumulator, node: Node, where: object) -> Node:
+    neutral = Scalar(node.dtype, node.dtype.type(accumulator.initial(node.dtype)), False)
+    return builder.elementwise(WHERE, _mask(name, where, node.shape), node, neutral)
+
+
+_SUM, _PROD = _reduction("sum", SUM), _reduction("prod", PROD)
+_MAX, _MIN = _reduction("max", MAX), _reduction("min", MIN)
+_ANY, _ALL = _reduction("any", ANY), _reduction("all", ALL_OF)
+
+
+def _without_dtype(reduction: Row) -> Row:
+    """max and min take no dtype, so `out` stands third."""
+
+    def row(
+        a: object,
+        axis: Axis = None,
+        out: object = None,
+        keepdims: object = False,
+        initial: object = UNGIVEN,
+        where: object = True,
+    ) -> Node:
+        result: Node = reduction(a, axis, None, out, keepdims, initial, where)
+        return result
+
+    return row
+
+
+def _test(reduction: Row) -> Row:
+    """any and all take neither dtype nor initial."""
+
+    def row(
+        a: object,
+        axis: Axis = None,
+        out: object = None,
+        keepdims: object = False,
+        *,
+        where: object = True,
+    ) -> Node:
+        result: Node = reduction(a, axis, None, out, keepdims, UNGIVEN, where)
+        return result
+
+    return row
+
+
+def _mean(
+    a: object,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: object = None,
+    keepdims: object = False,
+    *,
+    where: object = True,
+) -> Node:
+    only_defaults("mean", out=out)
+    node = array_node(a, "mean")
+    axes = axes_of(node, axis)
+    wanted = builder.summed_in(node) if dtype is None else _computed_in("mean", SUM, node, dtype)
+    result = HALF if dtype is None and node.dtype == HALF else wanted
+    node = builder.cast(node, wanted)
+    counted = builder.as_node(builder.count(node, axes), "mean")
+    if _given(where):
+        mask = _mask("mean", where, node.shape)
+        counted = builder.fold(SUM, mask, axes)
+        node = _masked("mean", SUM, node, mask)
+    total = builder.cast(builder.fold(SUM, node, axes), wanted)
+    averaged = builder.cast(builder.average(total, counted), result)
+    return insert_dimensions(averaged, axes) if _kept(keepdims) else averaged
+
+
+def _var(
+    a: object,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: object = None,
+    ddof: object = 0,
+    keepdims: object = False,
+    **rarer: Any,
+) -> Node:
+    """The mean square distance from the mean, in two passes as in NumPy."""
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, **rarer)
+
+
+def _std(
+    a: object,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: object = None,
+    ddof: object = 0,
+    keepdims: object = False,
+    **rarer: Any,
+) -> Node:
+    spread = _spread("std", a, axis, dtype, out, ddof, keepdims, **rarer)
+    return builder.elementwise(PRIMITIVES["sqrt"], spread)
+
+
+def _spread(
+    name: str,
+    a: object,
+    axis: Axis,
+    dtype: Any,
+    out: object,
+    ddof: object,
+    keepdims: object,
+    *,
+    where: object = True,
+    mean: object = UNGIVEN,
+    correction: object = UNGIVEN,
+) -> Node:
+    only_defaults(name, out=out, where=where, mean=mean)
+    if correction is not UNGIVEN:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if not isinstance(ddof, int | np.integer | Dim):
+        raise refuse(name, "ddof", ddof)
+    node = array_node(a, name)
+    axes = axes_of(node, axis)
+    wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
+    if wanted is not None and (wanted.kind not in "fc" or node.dtype.kind + wanted.kind == "cf"):
+        raise refuse(name, "dtype", dtype)
+    dtype = builder.summed_in(node) if wanted is None else wanted
+    whole = builder.cast(node, SINGLE) if dtype == SINGLE and node.dtype == HALF else node
+    total = builder.fold(SUM, builder.cast(whole, dtype), axes)
+    count = builder.count(node, axes)
+    middle = insert_dimensions(builder.average(total, builder.as_node(count, name)), axes)
+    apart = builder.elementwise(PRIMITIVES["subtract"], whole, middle)
+    squares = _square_length(apart)
+    squares = squares if wanted is None else builder.cast(squares, wanted)
+    freedom = larger(count - (ddof if isinstance(ddof, Dim) else int(ddof)), 0)
+    summed = builder.fold(SUM, squares, axes)
+    spread = builder.average(summed, builder.as_node(freedom, name))
+    result = builder.cast(spread, HALF) if wanted is None and node.dtype == HALF else spread
+    return insert_dimensions(result, axes) if _kept(keepdims) else result
+
+
+def _square_length(node: Node) -> Node:
+    """x * x, of complex numbers the sum of the squared parts, a real number."""
+    multiply = PRIMITIVES["multiply"]
+    if node.dtype.kind != "c":
+        return builder.elementwise(multiply, node, node)
+    parts = (builder.part(node, name) for name in ("real", "imag"))
+    squares = (builder.elementwise(multiply, part, part) for part in parts)
+    return builder.elementwise(PRIMITIVES["add"], *squares)
+
+
+def _count_nonzero(a: object, axis: Axis = None, *, keepdims: object = False) -> Node:
+    node = array_node(a, "count_nonzero")
+    result: Node = _SUM(builder.cast(node, BOOL), axis, INT, None, keepdims)
+    return result
+
+
+def _ptp(a: object, axis: Axis = None, out: object = None, keepdims: object = False) -> Node:
+    only_defaults("ptp", out=out)
+    high, low = (row(a, axis, None, None, keepdims) for row in (_MAX, _MIN))
+    return builder.elementwise(PRIMITIVES["subtract"], high, low)
+
+
+def _trace(
+    a: object,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: object = None,
+) -> Node:
+    result: Node = _SUM(SHAPES[np.diagonal](a, offset, axis1, axis2), -1, dtype, out)
+    return result
+
+
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.sum: _SUM,
+    np.prod: _PROD,
+    np.mean: _mean,
+    np.max: _without_dtype(_MAX),
+    np.amax: _without_dtype(_MAX),
+    np.min: _without_dtype(_MIN),
+    np.amin: _without_dtype(_MIN),
+    np.any: _test(_ANY),
+    np.all: _test(_ALL),
+    np.var: _var,
+    np.std: _std,
+    np.ptp: _ptp,
+    np.count_nonzero: _count_nonzero,
+    np.trace: _trace,
+}
+METHODS: Final[dict[str, Row]] = {
+    name: FUNCTIONS[getattr(np, name)]
+    for name in ("sum", "mean", "max", "min", "prod", "any", "all", "var", "std", "trace")
+}
+REDUCTIONS: Final[dict[np.ufunc, Row]] = {
+    np.add: _SUM,
+    np.multiply: _PROD,
+    np.maximum: _MAX,
+    np.minimum: _MIN,
+    np.logical_or: _ANY,
+    np.logical_and: _ALL,
+}

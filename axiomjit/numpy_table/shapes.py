@@ -1,0 +1,331 @@
+"""The part of the NumPy table that only looks at arrays in another way: every result is a view."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import affine, iterator
+from axiomjit.algebra.ranges import range_of, settled
+from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import COPY
+from axiomjit.graph.seen import seen_type
+from axiomjit.numpy_table.options import Axis, Row, axes_of
+
+
+def array_node(value: object, function: str) -> Node:
+    """The node of an array; a Python number becomes an array without dimensions."""
+    return builder.strong(builder.as_node(value, function))
+
+
+def lengths_of(shape: Any) -> tuple[Dim, ...]:
+    """A `shape` argument: one length, or a sequence of them."""
+    lengths = shape if isinstance(shape, Sequence | np.ndarray) else (shape,)
+    return tuple(dim(n) for n in lengths)
+
+
+def part_of(a: object, name: str) -> Node:
+    """The attribute `real` or `imag` of an array or number; imaginary zeros are read-only."""
+    node = builder.as_node(a, name)
+    if name == "imag" and node.dtype.kind != "c" and not node.weak:
+        zeros = builder.elementwise(COPY, builder.part(node, name))
+        return builder.read_only(zeros, zeros)
+    return builder.part_view(node, name)
+
+
+def _transpose(a: object, axes: Sequence[int] | None = None) -> Node:
+    node = array_node(a, "transpose")
+    rank = len(node.shape)
+    if axes is None:
+        return builder.transpose(node, tuple(reversed(range(rank))))
+    order = normalize_axis_tuple(axes, rank)
+    if len(order) != rank:
+        raise ValueError("axes don't match array")
+    return builder.transpose(node, order)
+
+
+def _swapaxes(a: object, axis1: int, axis2: int) -> Node:
+    node = array_node(a, "swapaxes")
+    rank = len(node.shape)
+    first = normalize_axis_index(axis1, rank, "axis1")
+    second = normalize_axis_index(axis2, rank, "axis2")
+    order = list(range(rank))
+    order[first], order[second] = second, first
+    return builder.transpose(node, order)
+
+
+def _matrix_transpose(x: object) -> Node:
+    node = array_node(x, "matrix_transpose")
+    if len(node.shape) < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {node.shape}")
+    return _swapaxes(node, -1, -2)
+
+
+def _moveaxis(a: object, source: int | Sequence[int], destination: int | Sequence[int]) -> Node:
+    node = array_node(a, "moveaxis")
+    rank = len(node.shape)
+    old = normalize_axis_tuple(source, rank, "source")
+    new = normalize_axis_tuple(destination, rank, "destination")
+    if len(old) != len(new):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    order = [d for d in range(rank) if d not in old]
+    for to, d in sorted(zip(new, old, strict=True)):
+        order.insert(to, d)
+    return builder.transpose(node, order)
+
+
+def _rollaxis(a: object, axis: int, start: int = 0) -> Node:
+    node = array_node(a, "rollaxis")
+    rank = len(node.shape)
+    moved = normalize_axis_index(axis, rank)
+    to = start + rank if start < 0 else start
+    if not 0 <= to <= rank:
+        raise np.exceptions.AxisError(f"'start' arg requires {-rank} <= start < {rank + 1}")
+    order = [d for d in range(rank) if d != moved]
+    order.insert(to - 1 if moved < to else to, moved)
+    return builder.transpose(node, order)
+
+
+def _squeeze(a: object, axis: Axis = None) -> Node:
+    node = array_node(a, "squeeze")
+    if axis is None:
+        dropped = tuple(d for d, n in enumerate(node.shape) if n == 1)
+    else:
+        dropped = axes_of(node, axis)
+    if any(node.shape[d] != 1 for d in dropped):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return drop_dimensions(node, dropped)
+
+
+def drop_dimensions(node: Node, axes: Sequence[int]) -> Node:
+    """The node without these dimensions, read at 0 along them."""
+    kept = [d for d in range(len(node.shape)) if d not in axes]
+    index = tuple(
+        iterator(kept.index(d)) if d in kept else affine({}) for d in range(len(node.shape))
+    )
+    return builder.view(node, index, tuple(node.shape[d] for d in kept))
+
+
+def insert_dimensions(node: Node, axes: Sequence[int]) -> Node:
+    """The node with lengths of 1 at these dimensions of the result."""
+    rank = len(node.shape) + len(axes)
+    kept = [d for d in range(rank) if d not in axes]
+    lengths = iter(node.shape)
+    extents = tuple(dim(1) if d in axes else next(lengths) for d in range(rank))
+    return builder.view(node, tuple(iterator(d) for d in kept), extents)
+
+
+def _expand_dims(a: object, axis: Axis) -> Node:
+    node = array_node(a, "expand_dims")
+    given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    return insert_dimensions(node, normalize_axis_tuple(given, len(given) + len(node.shape)))
+
+
+def _broadcast_to(array: object, shape: Any, subok: bool = False) -> Node:
+    node = array_node(array, "broadcast_to")
+    return builder.read_only(node, builder.broadcast_to(node, lengths_of(shape)))
+
+
+def _broadcast_arrays(*args: object, subok: bool = False) -> tuple[Node, ...]:
+    nodes = [array_node(a, "broadcast_arrays") for a in args]
+    shape = builder.broadcast_shapes([n.shape for n in nodes], "broadcast_arrays", *nodes)
+    return tuple(builder.broadcast_to(n, shape) for n in nodes)
+
+
+def _diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    node = array_node(a, "diagonal")
+    rank = len(node.shape)
+    if rank < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    first = normalize_axis_index(axis1, rank, "axis1")
+    second = normalize_axis_index(axis2, rank, "axis2")
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    shift = dim(offset)
+    below, right = (-shift, dim(0)) if shift < 0 else (dim(0), shift)
+    high, wide = node.shape[first] - below, node.shape[second] - right
+    length = high if high <= wide else wide
+    if length <= 0:
+        length, below, right = dim(0), dim(0), dim(0)
+    kept = [d for d in range(rank) if d not in (first, second)]
+    last = len(kept)
+    index = tuple(
+        affine({last: dim(1)}, below)
+        if d == first
+        else affine({last: dim(1)}, right)
+        if d == second
+        else iterator(kept.index(d))
+        for d in range(rank)
+    )
+    seen = builder.view(node, index, (*(node.shape[d] for d in kept), length))
+    return builder.read_only(node, seen)
+
+
+def _flip(m: object, axis: Axis = None) -> Node:
+    node = array_node(m, "flip")
+    flipped = range(len(node.shape)) if axis is None else axes_of(node, axis)
+    return flip(node, flipped)
+
+
+def flip(node: Node, axes: Sequence[int]) -> Node:
+    """The node read backwards along these dimensions."""
+    back, whole = slice(None, None, -1), slice(None)
+    return index_node(node, tuple(back if d in axes else whole for d in range(len(node.shape))))
+
+
+def _flip_row(name: str, axis: int) -> Row:
+    def row(m: object) -> Node:
+        node = array_node(m, name)
+        if len(node.shape) <= axis:
+            raise ValueError(f"Input must be >= {axis + 1}-d.")
+        return flip(node, (axis,))
+
+    return row
+
+
+def _rot90(m: object, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
+    node = array_node(m, "rot90")
+    rank = len(node.shape)
+    pair = tuple(axes)
+    if len(pair) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if pair[0] == pair[1] or abs(pair[0] - pair[1]) == rank:
+        raise ValueError("Axes must be different.")
+    if not all(-rank <= axis < rank for axis in pair):
+        raise ValueError(f"Axes={pair} out of range for array of ndim={rank}.")
+    first, second = normalize_axis_tuple(pair, rank)
+    turns = operator.index(k) % 4
+    if turns == 0:
+        return index_node(node, ())
+    if turns == 2:
+        return flip(node, (first, second))
+    if turns == 1:
+        return _swapaxes(flip(node, (second,)), first, second)
+    return flip(_swapaxes(node, first, second), (second,))
+
+
+def _atleast_row(name: str, grow: Callable[[Node], Node]) -> Row:
+    def row(*arys: object) -> Node | tuple[Node, ...]:
+        grown = tuple(grow(array_node(a, name)) for a in arys)
+        return grown[0] if len(grown) == 1 else grown
+
+    return row
+
+
+def at_least_1d(node: Node) -> Node:
+    """The node with lengths of 1 until it has one dimension, as np.atleast_1d."""
+    return insert_dimensions(node, (0,)) if not node.shape else node
+
+
+def at_least_2d(node: Node) -> Node:
+    """The node with lengths of 1 until it has two dimensions, as np.atleast_2d."""
+    return insert_dimensions(node, tuple(range(2 - len(node.shape))))
+
+
+def at_least_3d(node: Node) -> Node:
+    """The node with lengths of 1 until it has three dimensions, as np.atleast_3d."""
+    new = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
+    return insert_dimensions(node, new.get(len(node.shape), ()))
+
+
+def index_node(node: Node, key: object) -> Node:
+    """`node[key]` for integers, slices, Ellipsis and newaxis: a view, or one element's copy.
+
+    Raises:
+        UnsupportedError: indexing with arrays or lists.
+        IndexError: an index out of range, or more indices than dimensions.
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    ellipses = sum(item is Ellipsis for item in items)
+    if ellipses > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    named = [k for k in items if k is not None and k is not Ellipsis]
+    if len(named) > len(node.shape):
+        raise IndexError(f"{len(named)} indices for an array of {len(node.shape)} dimensions")
+    rest = len(node.shape) - len(named)
+    full: list[object] = []
+    for item in items:
+        full += [slice(None)] * rest if item is Ellipsis else [item]
+    full += [slice(None)] * (len(node.shape) - sum(k is not None for k in full))
+    maps, extents = [], []
+    lengths = iter(node.shape)
+    for item in full:
+        if item is None:
+            extents.append(dim(1))
+            continue
+        length = next(lengths)
+        if isinstance(item, slice):
+            start, step, count = _slice_of(item, length)
+            maps.append(affine({len(extents): dim(step)}, start))
+            extents.append(count)
+        else:
+            maps.append(affine({}, _position(item, length)))
+    seen = builder.view(node, tuple(maps), tuple(extents))
+    # An element taken out is not a view in NumPy, unless the index has an ellipsis.
+    taken_out = not extents and not ellipses
+    return builder.elementwise(COPY, seen) if taken_out else seen
+
+
+def _index_name(item: object) -> str:
+    return f"an array {seen_type(item)}" if isinstance(item, Node) else seen_type(item)
+
+
+def _position(item: Any, length: Dim) -> Dim:
+    if isinstance(item, bool) or not isinstance(item, int | np.integer | Dim):
+        raise UnsupportedError(
+            f"indexing with {_index_name(item)}",
+            "an index that is no integer, slice, Ellipsis or newaxis",
+            "use where(...) for a choice by mask, or index outside the compiled function",
+            user_location(),
+        )
+    at = dim(int(item)) if isinstance(item, np.integer) else dim(item)
+    if not -length <= at < length:
+        raise IndexError(f"index {at} is out of bounds for a dimension of length {length}")
+    return at + length if at < 0 else at
+
+
+def _slice_of(item: slice, length: Dim) -> tuple[Dim, int, Dim]:
+    """First position, step and number of positions of a slice; looks leave guards."""
+    step = 1 if item.step is None else int(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    start, count = range_of(item.start, item.stop, step, length)
+    return settled(start), step, settled(count)
+
+
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.real: lambda val: part_of(val, "real"),
+    np.imag: lambda val: part_of(val, "imag"),
+    np.transpose: _transpose,
+    np.swapaxes: _swapaxes,
+    np.matrix_transpose: _matrix_transpose,
+    np.moveaxis: _moveaxis,
+    np.rollaxis: _rollaxis,
+    np.squeeze: _squeeze,
+    np.expand_dims: _expand_dims,
+    np.broadcast_to: _broadcast_to,
+    np.broadcast_arrays: _broadcast_arrays,
+    np.diagonal: _diagonal,
+    np.flip: _flip,
+    np.flipud: _flip_row("flipud", 0),
+    np.fliplr: _flip_row("fliplr", 1),
+    np.rot90: _rot90,
+    np.atleast_1d: _atleast_row("atleast_1d", at_least_1d),
+    np.atleast_2d: _atleast_row("atleast_2d", at_least_2d),
+    np.atleast_3d: _atleast_row("atleast_3d", at_least_3d),
+}
+METHODS: Final[dict[str, Row]] = {
+    "swapaxes": _swapaxes,
+    "squeeze": _squeeze,
+    "diagonal": _diagonal,
+}

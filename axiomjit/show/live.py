@@ -1,0 +1,79 @@
+"""A program printed while it is lowered: `AXIOMJIT_SHOW=graph,views,loops,plan,source,times`."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter_ns
+from typing import Final
+
+from axiomjit.base.config import config
+from axiomjit.base.errors import GraphValueError
+from axiomjit.passes.ir.forms import FORMS, Program, text_of
+from axiomjit.passes.ir.plan_ir import Launch, Plan
+from axiomjit.passes.pipeline import PASSES, Watcher
+
+NAMES: Final = tuple(step.__name__ for step in PASSES)
+"""The passes by name, in order."""
+PAGES: Final = (*(form.name for form in FORMS.values()), "source", "times")
+"""What can be asked for beside passes."""
+
+
+def watcher() -> Watcher | None:
+    """What prints, to stderr, what `config.show` names; None where it names nothing.
+
+    Raises:
+        GraphValueError: it names something that is neither a form nor a pass.
+    """
+    asked = frozenset(config.show)
+    unknown = sorted(asked.difference(PAGES, NAMES))
+    if unknown:
+        raise GraphValueError(
+            f"show {', '.join(unknown)} (config.show, AXIOMJIT_SHOW)",
+            "neither a form nor a pass",
+            f"name any of {', '.join(PAGES)}, or a pass: {', '.join(NAMES)}",
+        )
+    return _Live(asked) if asked else None
+
+
+def source_of(plan: Plan) -> str:
+    """The generated Python of every kernel of a plan, in order of launch."""
+    return "\n".join(step.kernel.source for step in plan.steps if isinstance(step, Launch))
+
+
+class _Live:
+    """Prints what is asked for as soon as it is there."""
+
+    def __init__(self, asked: frozenset[str]) -> None:
+        self.asked = asked
+        self.times: list[tuple[str, int]] = []
+        self.printing = 0
+        self.started = perf_counter_ns()
+
+    def __call__(self, name: str, before: Program, after: Program, took: int) -> None:
+        started = perf_counter_ns()
+        whole = started - self.started - self.printing
+        self.times.append((name, took))
+        if name == NAMES[0]:
+            self._page("graph", text_of(before))
+        if type(after) is not type(before) and FORMS[type(before)].name != "graph":
+            self._page(FORMS[type(before)].name, text_of(before))
+        if name in self.asked:
+            self._print(f"before {name}", text_of(before))
+            self._print(f"after {name}", text_of(after))
+        if isinstance(after, Plan):
+            self._page("plan", text_of(after))
+            self._page("source", source_of(after))
+            self._page("times", self._table(whole))
+        self.printing += perf_counter_ns() - started
+
+    def _table(self, whole: int) -> str:
+        """Milliseconds of each pass, and of all with what is done between them."""
+        rows = [*self.times, ("all passes, verifiers included", whole)]
+        return "\n".join(f"{took / 1e6:9.3f} ms  {name}" for name, took in rows)
+
+    def _page(self, name: str, text: str) -> None:
+        if name in self.asked:
+            self._print(name, text)
+
+    def _print(self, title: str, text: str) -> None:
+        print(f"-- {title} --\n{text.rstrip()}\n", file=sys.stderr)

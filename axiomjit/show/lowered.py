@@ -1,0 +1,185 @@
+"""Looking inside: every stage of a program for given arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from axiomjit.algebra.dims import Symbol, evaluate
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph.print_graph import print_graph
+from axiomjit.passes.ir.forms import Program, text_of
+from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.plan_ir import Call, Launch
+from axiomjit.passes.ir.print_loops import print_loops
+from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.passes.ir.print_views import print_views
+from axiomjit.passes.pipeline import Stages, run_pipeline
+from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.show.live import NAMES, source_of
+
+ROLES: Final = {
+    "result": "result",
+    "temporary": "temporary",
+    "materialized": "temporary",
+    "partial": "partial results",
+    "held": "held array",
+}
+"""How the legend names the role of a buffer."""
+
+
+class CostInNumbers(Record):
+    """What a call reads, writes and computes.
+
+    `temporary_bytes` is memory that is neither argument nor result; `scratch_bytes` are partial
+    results of folds. `flops` weighs each operation in additions. `kernels` counts compiled loops,
+    `library_calls` products left to BLAS.
+    """
+
+    bytes_read: int
+    bytes_written: int
+    flops: int
+    temporary_bytes: int
+    scratch_bytes: int
+    kernels: int
+    library_calls: int
+
+
+class Lowered:
+    """The stages of one program; each is text, made when it is looked at."""
+
+    def __init__(self, stages: Stages, values: Mapping[Symbol, int], names: Sequence[str]) -> None:
+        """Keep the stages; `values` are the lengths at hand, `names` the parameters' names."""
+        self._stages, self._values = stages, dict(values)
+        self._names = tuple(names)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels, in order of launch."""
+        steps = self._stages.plan.steps
+        return tuple(step.kernel for step in steps if isinstance(step, Launch))
+
+    @cached_property
+    def graph(self) -> str:
+        """What is computed: one node a line."""
+        return print_graph(self._stages.graph)
+
+    @cached_property
+    def views(self) -> str:
+        """Storages with strides, and which values have none."""
+        return print_views(self._stages.views)
+
+    @cached_property
+    def loops(self) -> str:
+        """The loop nests after all passes."""
+        return print_loops(self._stages.loops)
+
+    @cached_property
+    def plan(self) -> str:
+        """The steps in order: memory, launches, library calls, results."""
+        return print_plan(self._stages.plan)
+
+    @cached_property
+    def source(self) -> str:
+        """The generated Python of every kernel, as it is compiled."""
+        return source_of(self._stages.plan)
+
+    def before(self, step: str) -> str:
+        """The program as the pass called `step` is given it.
+
+        Raises:
+            GraphValueError: there is no such pass.
+        """
+        return self._pass(step)[0]
+
+    def after(self, step: str) -> str:
+        """The program as the pass called `step` leaves it.
+
+        Raises:
+            GraphValueError: there is no such pass.
+        """
+        return self._pass(step)[1]
+
+    @property
+    def times(self) -> dict[str, float]:
+        """Milliseconds of each pass, when all are run again now."""
+        return {name: took for name, (_, _, took) in self._run_again().items()}
+
+    def _pass(self, step: str) -> tuple[str, str, float]:
+        found = self._run_again().get(step)
+        if found is None:
+            names = [name for name in NAMES if name.startswith(step[:4])] or NAMES
+            raise GraphValueError(
+                f"the program around the pass {step!r}",
+                "no pass of this name",
+                f"name one of {', '.join(names)}",
+                user_location(),
+            )
+        return found
+
+    def _run_again(self) -> dict[str, tuple[str, str, float]]:
+        """For each pass the program before and after as text, and milliseconds."""
+        trail: dict[str, tuple[str, str, float]] = {}
+
+        def keep(name: str, before: Program, after: Program, took: int) -> None:
+            trail[name] = text_of(before), text_of(after), took / 1e6
+
+        run_pipeline(self._stages.graph, self._stages.context, keep)
+        return trail
+
+    @property
+    def llvm(self) -> str:
+        """The optimised LLVM IR of every kernel; compiles what is not compiled yet."""
+        return "\n".join(KERNELS.get(kernel).llvm for kernel in self.kernels)
+
+    @property
+    def asm(self) -> str:
+        """The assembly of every kernel; compiles what is not compiled yet."""
+        return "\n".join(KERNELS.get(kernel).asm for kernel in self.kernels)
+
+    @cached_property
+    def cost(self) -> CostInNumbers:
+        """What a call with these lengths reads, writes, computes and allocates."""
+        cost = self._stages.cost
+        products = sum(isinstance(step, Call) for step in self._stages.plan.steps)
+        at = self._values
+        return CostInNumbers(
+            bytes_read=evaluate(cost.bytes_read, at),
+            bytes_written=evaluate(cost.bytes_written, at),
+            flops=evaluate(cost.flops, at),
+            temporary_bytes=evaluate(cost.temporary_bytes, at),
+            scratch_bytes=evaluate(cost.scratch_bytes, at),
+            kernels=cost.kernels,
+            library_calls=products,
+        )
+
+    @cached_property
+    def legend(self) -> str:
+        """Which buffer, number and length of each kernel is which of the user's; one a line."""
+        owners = {
+            buffer.name: ROLES[buffer.role]
+            if buffer.position is None
+            else self._names[buffer.position]
+            for buffer in self._stages.plan.buffers
+        }
+        lines: list[str] = []
+        launches = [s for s in self._stages.plan.steps if isinstance(s, Launch)]
+        for launch in launches:
+            names = [p.name for p in launch.kernel.parameters]
+            known: list[str] = [owners[b] for b in launch.buffers]
+            for source in launch.numbers:
+                if source.position is not None:
+                    known.append(self._names[source.position])
+                elif source.literal is not None:
+                    known.append(repr(source.literal.item()))
+                else:
+                    known.append(f"length {source.length}")
+            known += [f"{length} = {evaluate(length, self._values)}" for length in launch.lengths]
+            lines += [f"{name}: {what}" for name, what in zip(names, known, strict=True)]
+        return "\n".join(lines) + "\n"
+
+    def __repr__(self) -> str:
+        return f"Lowered({len(self.kernels)} kernels, {self.cost})"

@@ -1,0 +1,69 @@
+"""Where a traced value hides: in attributes, slots, closures, iterators, or deeper."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Final
+
+import numpy as np
+
+from axiomjit.base.owners import Following, current
+from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.tracer import Tracer
+
+LIMIT: Final = 20_000
+"""Objects that are looked at; a value that hides deeper is refused where it is used."""
+PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.generic, Following)
+
+
+def traced_inside(value: object) -> Tracer | Length | None:
+    """A traced array or length that can be reached from a value, or is it; no user code runs.
+
+    Objects are asked for what they refer to as the garbage collector asks them. Functions are
+    looked into as far as closures and defaults go.
+    """
+    seen: dict[int, object] = {}
+    stack = [value]
+    while stack and len(seen) < LIMIT:
+        one = stack.pop()
+        if issubclass(type(one), Tracer | Length):
+            assert isinstance(one, Tracer | Length)
+            return one
+        if id(one) in seen or issubclass(type(one), PLAIN):
+            continue
+        seen[id(one)] = one
+        stack += _referred(one)
+    return None
+
+
+def traced_among(values: Sequence[object]) -> bool:
+    """Whether a call is part of the function that is followed: it is given what that traces.
+
+    Raises:
+        TraceError: a value is traced, and by no function that is followed here.
+    """
+    if current() is not None:
+        return traced_inside(values) is not None
+    traced = (v for v in values if isinstance(v, Tracer | Length))
+    return any((v.node if isinstance(v, Tracer) else v.dim) is not None for v in traced)
+
+
+def _referred(one: object) -> Iterable[object]:
+    kind = type(one)
+    if issubclass(kind, np.ndarray):
+        assert isinstance(one, np.ndarray)
+        return one.ravel().tolist() if one.dtype.hasobject else ()
+    if issubclass(kind, FunctionType):
+        assert isinstance(one, FunctionType)
+        return _held_by_function(one)
+    if issubclass(kind, BuiltinFunctionType):
+        assert isinstance(one, BuiltinFunctionType)
+        return (one.__self__,)
+    return gc.get_referents(one)
+
+
+def _held_by_function(function: FunctionType) -> Iterator[object]:
+    yield from (function.__closure__, function.__defaults__, function.__kwdefaults__)
+    yield function.__dict__

@@ -1,0 +1,96 @@
+"""What a traced array refuses while a function is followed, kept until the function returns."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Final, NoReturn, ParamSpec, TypeVar
+
+from axiomjit.base.errors import (
+    AxiomError,
+    NeedsValuesError,
+    UnsupportedAttributeError,
+    UnsupportedError,
+)
+from axiomjit.base.origins import user_location
+from axiomjit.base.owners import is_refusal, refused
+from axiomjit.graph.seen import seen_call
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+VALUES: Final = frozenset(
+    {
+        *("item", "tolist", "tobytes", "tofile", "dump", "dumps"),
+        *("hex", "is_integer", "as_integer_ratio", "bit_count"),
+    }
+)
+"""Methods that give values, which are not known."""
+
+
+def recorded(method: Callable[P, R]) -> Callable[P, R]:
+    """The method, whose refusals are raised at the end even where the user's code catches them."""
+
+    @functools.wraps(method)
+    def watched(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except AxiomError as error:
+            if is_refusal(error):
+                refused(error)
+            raise
+
+    return watched
+
+
+def refuse_value(asked: str, described: str, remedy: str) -> NoReturn:
+    """Refuse what needs the values of an array.
+
+    Raises:
+        NeedsValuesError: always.
+    """
+    seen = f"a traced {described}: its values are not known"
+    raise refused(NeedsValuesError(asked, seen, remedy, user_location()))
+
+
+def refuse_write(asked: str, described: str) -> NoReturn:
+    """Refuse to write into an array.
+
+    Raises:
+        NeedsValuesError: always.
+    """
+    seen = f"a write into a traced {described}"
+    remedy = "make a new array instead, for example x = x + y"
+    raise refused(NeedsValuesError(asked, seen, remedy, user_location()))
+
+
+def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoReturn:
+    """Refuse a method or attribute that is not compiled.
+
+    Raises:
+        NeedsValuesError: it gives values.
+        UnsupportedAttributeError: any other.
+    """
+    if name in VALUES:
+        remedy = "keep it an array, and call this outside the compiled function"
+        refuse_value(f"an array's values by array.{name}", described, remedy)
+    of = described.partition(", made at")[0]
+    raise refused(
+        UnsupportedAttributeError(
+            f"array.{name}",
+            f"the attribute {name} of {of}, which is not compiled yet",
+            f"call it outside the compiled function; compiled methods: {', '.join(compiled)}",
+            user_location(),
+        )
+    )
+
+
+def unsupported(name: str, operands: Iterable[object]) -> UnsupportedError:
+    """The error for a function outside the table."""
+    return UnsupportedError(
+        seen_call(name, *operands),
+        f"{name}, which is not compiled yet",
+        "call it outside the compiled function, or set axiomjit.config.fallback = 'warn' "
+        "to run the whole function in NumPy",
+        user_location(),
+    )

@@ -1,0 +1,78 @@
+"""What a followed function returns: arrays by number, other values as they are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from typing import NoReturn
+
+from axiomjit.base.errors import TraceError
+from axiomjit.base.origins import user_location
+from axiomjit.base.tree import Structure, flatten
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Op, base_of
+from axiomjit.graph.primitives import COPY
+from axiomjit.tracing.holders import traced_inside
+from axiomjit.tracing.lengths import Length, unwrap
+from axiomjit.tracing.tracer import Tracer
+
+Leaves = tuple[tuple[int | None, object], ...]
+
+
+def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]:
+    """The nodes to compute, the containers around them, and for each leaf its node or value.
+
+    A leaf is the number of a node, or a value (a Dim where it depends on lengths).
+
+    Raises:
+        TraceError: a traced array is of another call, or inside an object that is not opened.
+    """
+    values, structure = flatten(returned, opens=lambda value: traced_inside(value) is not None)
+    outputs: dict[Node, int] = {}
+    owners: dict[Node, Tracer] = {}
+    leaves: list[tuple[int | None, object]] = []
+    for value in values:
+        if isinstance(value, Tracer):
+            node = _array_of_its_own(value, owners)
+            leaves.append((outputs.setdefault(node, len(outputs)), None))
+        else:
+            _check_holds_none(value)
+            leaves.append((None, unwrap(value)))
+    return tuple(outputs), structure, tuple(leaves)
+
+
+def _array_of_its_own(value: Tracer, owners: dict[Node, Tracer]) -> Node:
+    """The node to return: equal values that were computed twice are two arrays, as in NumPy."""
+    node = value.node
+    while owners.setdefault(node, value) is not value and not _is_argument(node):
+        node = builder.elementwise(COPY, node)
+    return node
+
+
+def _is_argument(node: Node) -> bool:
+    return not isinstance(base_of(node), Op)
+
+
+def _check_holds_none(value: object) -> None:
+    """Refuse to return a traced value inside an object that is not taken apart."""
+    if isinstance(value, Length):
+        return
+    if isinstance(value, Coroutine):
+        value.close()  # else Python warns that nobody awaited it
+    if isinstance(value, Iterator | Coroutine | AsyncGenerator):
+        _refuse(value, "it would compute its values after the call, and only once")
+    found = traced_inside(value)
+    if isinstance(found, Tracer):
+        _refuse(value, f"inside it a traced {found.description()}, known only after the call")
+    if found is not None:
+        _refuse(value, "inside it a length of a traced array, which may differ in another call")
+
+
+def _refuse(value: object, seen: str) -> NoReturn:
+    kind = type(value).__name__
+    raise TraceError(
+        f"return a {kind}",
+        seen,
+        "return arrays in tuples, lists, dicts, their subclasses, or dataclasses, and make the "
+        f"{kind} of them outside the compiled function",
+        user_location(),
+    )

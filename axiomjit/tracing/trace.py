@@ -1,0 +1,68 @@
+"""Following a NumPy function once, with arrays of unknown values, to get its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, Scope, bound
+from axiomjit.base.owners import Following, entered
+from axiomjit.base.records import Record
+from axiomjit.base.tree import Structure
+from axiomjit.graph.known_strides import Strides, laid_out
+from axiomjit.graph.nodes import Graph, Input
+from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.returned import Leaves, take_results
+from axiomjit.tracing.tracer import Tracer
+
+
+class Trace(Record):
+    """A followed function: its graph, and the structure of what it returned.
+
+    `leaves` has one entry per leaf of the structure: the number of a graph output, or a value
+    that depends on no array (a Dim where it depends on lengths).
+    """
+
+    graph: Graph
+    structure: Structure
+    leaves: Leaves
+
+
+def trace(
+    call: Callable[[Sequence[Tracer | Length]], object],
+    given: Sequence[Input | Dim],
+    scope: Scope,
+    layouts: Mapping[int, Strides] | None = None,
+    following: Following | None = None,
+) -> Trace:
+    """Follow `call` with a tracer for each input, a `Length` for each integer.
+
+    Args:
+        call: Called once, with a sequence of them.
+        given: The inputs, and the symbols of integers.
+        scope: The lengths at hand; it gets the guards.
+        layouts: The strides (elements) of arrays by position, where they decide what is a view.
+        following: Says for messages what is followed, and which inputs are NumPy scalars.
+
+    Raises:
+        NeedsValuesError: it branches on values or writes into an array.
+        UnsupportedError: it calls what the table does not have.
+        GraphTypeError, GraphValueError: operands do not fit.
+        TraceError: it uses or returns traced values where nobody can know them.
+    """
+    now = Following() if following is None else following
+    with entered(now), bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
+        tracers = [Tracer(v) if isinstance(v, Input) else Length(v) for v in given]
+        try:
+            returned = call(tracers)
+        except Exception as error:
+            if now.refusal is None or now.refusal is error:
+                now.refusal = None  # its traceback refers to what refers to it
+                raise
+            raise now.take_refusal() from None
+        if now.refusal is not None:
+            raise now.take_refusal()
+        outputs, structure, leaves = take_results(returned)
+    inputs = tuple(v for v in given if isinstance(v, Input))
+    return Trace(Graph(inputs, outputs), structure, leaves)

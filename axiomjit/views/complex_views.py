@@ -1,0 +1,154 @@
+"""Views of several tensors: which tensor, and which element of it, each place shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+
+from axiomjit.algebra.dims import dim, product
+from axiomjit.algebra.index_maps import Affine, IndexMap
+from axiomjit.base.errors import PositionError
+from axiomjit.base.origins import user_location
+from axiomjit.views.dense_layout import Length
+from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
+
+Box = Sequence[tuple[Length, Length]]
+"""For each dimension where a region starts and where it stops."""
+PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
+"""Which element of a tensor a place shows: an index map, or a function of the place."""
+
+
+def partition_fault(regions: Sequence[Box], lengths: Sequence[Length]) -> str | None:
+    """Why boxes do not partition a space, None where they do or where lengths decide it later."""
+    for region in regions:
+        if len(region) != len(lengths):
+            return f"a region of {len(region)} dimensions in a space of {len(lengths)}"
+        for (low, high), length in zip(region, lengths, strict=True):
+            if any((known(gap) or 0) < 0 for gap in (dim(low), high - low, length - high)):
+                return f"a region from {low} to {high} along a length of {length}"
+    filled = [r for r in regions if not any(known(high - low) == 0 for low, high in r)]
+    for one, other in combinations(filled, 2):
+        if all(_overlap(a, b) for a, b in zip(one, other, strict=True)):
+            return f"regions {_shown(one)} and {_shown(other)}, which overlap"
+    points = sum((product(tuple(dim(h - lo) for lo, h in r)) for r in regions), dim(0))
+    whole = product(tuple(map(dim, lengths)))
+    if (points - whole).constant not in (None, 0):
+        return f"regions of {points} points in a space of {whole}"
+    return None
+
+
+def _overlap(one: tuple[Length, Length], other: tuple[Length, Length]) -> bool:
+    """Whether two ranges, neither empty, surely share a place."""
+    gaps = known(one[1] - other[0]), known(other[1] - one[0])
+    return all(gap is not None and gap > 0 for gap in gaps)
+
+
+def _shown(region: Box) -> str:
+    return " x ".join(f"[{low}, {high})" for low, high in region)
+
+
+class ComplexTensorViewDescription(BasicTensorDescription):
+    """A view y[i] == x[s(i)][f[s(i)](i)] of several tensors.
+
+    `regions` are boxes, one per tensor, that share no place and together are the whole shape;
+    `maps` say for each tensor which of its elements a place shows (ngraph tensors, "complex view").
+    Such a view has no layout and is an r-tensor.
+    """
+
+    tensors: tuple[BasicTensorDescription, ...]
+    regions: tuple[tuple[tuple[Length, Length], ...], ...]
+    maps: tuple[PlaceMap, ...]
+
+    def __init__(
+        self,
+        tensors: Iterable[BasicTensorDescription],
+        regions: Iterable[Iterable[tuple[Length, Length]]],
+        maps: Iterable[PlaceMap],
+    ) -> None:
+        """Describe the view; its shape ends where the last region does.
+
+        Raises:
+            GraphValueError: not one region and map per tensor, several dtypes, or regions that
+                overlap or leave a gap.
+        """
+        tensors, maps = tuple(tensors), tuple(maps)
+        boxes = tuple(tuple((low, high) for low, high in region) for region in regions)
+        asked = f"a view of {len(tensors)} tensors"
+        dtypes = sorted({str(tensor.dtype) for tensor in tensors})
+        if not tensors or not len(tensors) == len(boxes) == len(maps):
+            seen = f"{len(boxes)} regions and {len(maps)} maps"
+            raise refusal(asked, seen, "give a region and a map for each of one or more tensors")
+        if len(dtypes) > 1:
+            raise refusal(asked, f"dtypes {', '.join(dtypes)}", "cast them to one dtype")
+        ends = zip(*([high for _, high in box] for box in boxes), strict=False)
+        shape = tuple(map(_last, ends))
+        fault = partition_fault(boxes, shape)
+        if fault is not None:
+            raise refusal(asked, fault, "give boxes that share no place and leave none out")
+        own = {"tensors": tensors, "regions": boxes, "maps": maps}
+        super().__init__(shape, tensors[0].dtype, True, None, **own)
+
+    def select(self, index: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+        """The number of the tensor that a place shows, and the index of the element in it.
+
+        Raises:
+            PositionError: no region has the place.
+        """
+        for number, region in enumerate(self.regions):
+            limits = zip(index, region, strict=True)
+            if all(low <= place < high for place, (low, high) in limits):
+                return number, _placed(self.maps[number], tuple(index))
+        raise PositionError(
+            f"the place {tuple(index)}",
+            f"a view of shape {self.shape}",
+            "ask for a place inside",
+            user_location(),
+        )
+
+
+def _last(ends: Sequence[Length]) -> Length:
+    """The largest of the ends; of lengths that cannot be compared the last listed."""
+    last = ends[0]
+    for end in ends[1:]:
+        before = known(last - end)
+        last = end if before is None or before < 0 else last
+    return last
+
+
+def _placed(index: PlaceMap, place: tuple[int, ...]) -> tuple[int, ...]:
+    if callable(index):
+        return tuple(index(place))
+    return tuple(_value(function, place) for function in index)
+
+
+def _value(function: Affine, place: tuple[int, ...]) -> int:
+    total = function.offset + sum((c * place[k] for k, c in function.terms), dim(0))
+    assert total.constant is not None, "places are asked for once lengths are known"
+    return total.constant
+
+
+def padded_regions(description: PadTensorDescription) -> tuple[Box, list[Box]]:
+    """Where the base of a padding stands, and the boxes of zeros around it."""
+    paddings = zip(description.pre_padding, description.base_tensor.lengths, strict=True)
+    inner = tuple((before, before + length) for before, length in paddings)
+    zeros: list[Box] = []
+    for d, ((low, high), length) in enumerate(zip(inner, description.lengths, strict=True)):
+        later = [(0, n) for n in description.lengths[d + 1 :]]
+        for side in ((0, low), (high, length)):
+            if known(side[1] - side[0]) != 0:
+                zeros.append((*inner[:d], side, *later))
+    return inner, zeros
+
+
+def complex_view(description: PadTensorDescription) -> ComplexTensorViewDescription:
+    """A padding as a selection of its base and of zeros."""
+    inner, zeros = padded_regions(description)
+    base = description.base_tensor
+    zero = BasicTensorDescription((), base.dtype)
+    maps: list[PlaceMap] = [_shifted(tuple(low for low, _ in inner))]
+    maps += [() for _ in zeros]
+    return ComplexTensorViewDescription([base, *[zero] * len(zeros)], [inner, *zeros], maps)
+
+
+def _shifted(starts: tuple[Length, ...]) -> IndexMap:
+    return tuple(Affine(dim(0) - start, ((k, dim(1)),)) for k, start in enumerate(starts))

@@ -1,0 +1,103 @@
+"""Dense layouts: where in linear memory the element at an index lies (ngraph tensors).
+
+The linear index is the offset plus the sum of strides times indices, counted in elements. Sizes
+are the lengths that are set aside in memory, at least those of the shape: what is between is
+padding, for alignment, and is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.base.errors import GraphValueError, PositionError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+
+Length = int | Dim
+AnyLength = TypeVar("AnyLength", int, Dim)
+
+
+class Layout(Record):
+    """Strides, an offset and, for padding, sizes; all in elements.
+
+    Strides may be zero or negative. Permuting strides, sizes and the shape together describes the
+    transpose (ngraph tensors, "Dense L-Tensor Implementation").
+    """
+
+    strides: tuple[Length, ...]
+    offset: Length = 0
+    sizes: tuple[Length, ...] | None = None
+
+    def __init__(
+        self,
+        strides: Iterable[Length],
+        offset: Length = 0,
+        sizes: Iterable[Length] | None = None,
+    ) -> None:
+        """Take strides, offset and sizes.
+
+        Raises:
+            GraphValueError: not as many sizes as strides.
+        """
+        given = None if sizes is None else tuple(sizes)
+        super().__init__(tuple(strides), offset, given)
+        if self.sizes is not None and len(self.sizes) != len(self.strides):
+            raise GraphValueError(
+                f"a layout with strides {self.strides}",
+                f"sizes {self.sizes}",
+                "give one size per stride, or none",
+                user_location(),
+            )
+
+    def linear_index(self, index: Sequence[Length]) -> Length:
+        """The linear index of the element at an index.
+
+        Raises:
+            GraphValueError: not as many numbers as strides.
+            PositionError: a number is outside the sizes (an IndexError); without sizes none is.
+        """
+        if len(index) != len(self.strides):
+            raise GraphValueError(
+                f"the linear index of {tuple(index)}",
+                f"{len(self.strides)} strides",
+                "give one number per dimension",
+                user_location(),
+            )
+        for place, size in zip(index, self.sizes or (), strict=bool(self.sizes)):
+            if not 0 <= place < size:
+                raise PositionError(
+                    f"the linear index of {tuple(index)}",
+                    f"sizes {self.sizes}",
+                    "give numbers from 0 to below the sizes",
+                    user_location(),
+                )
+        total = self.offset
+        for place, stride in zip(index, self.strides, strict=True):
+            total = total + place * stride
+        return total
+
+    def permuted(self, permutation: Sequence[int]) -> Layout:
+        """The layout whose dimension k is dimension `permutation[k]` of this one."""
+        sizes = None if self.sizes is None else [self.sizes[d] for d in permutation]
+        return Layout([self.strides[d] for d in permutation], self.offset, sizes)
+
+
+def row_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
+    """Strides of dense memory whose last dimension runs fastest: (5, 3, 2) has (6, 2, 1)."""
+    return ordered_strides(sizes, range(len(sizes)))
+
+
+def column_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
+    """Strides of dense memory whose first dimension runs fastest: (5, 3, 2) has (1, 5, 15)."""
+    return ordered_strides(sizes, range(len(sizes))[::-1])
+
+
+def ordered_strides(sizes: Sequence[AnyLength], order: Sequence[int]) -> tuple[AnyLength, ...]:
+    """Strides of dense memory whose dimensions lie in this order, outermost first."""
+    strides = [size * 0 + 1 for size in sizes]
+    for outer, inner in reversed(list(pairwise(order))):
+        strides[outer] = strides[inner] * sizes[inner]
+    return tuple(strides)

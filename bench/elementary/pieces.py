@@ -1,0 +1,82 @@
+"""Tables of functions by pieces: the coefficients of each piece's polynomial.
+
+Coefficients have the least squares of relative errors at Chebyshev's points; each is rounded before
+the next ones are found, which make up for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from mpmath import mp, mpf
+
+from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.runtime.vector_math.pieces import COUNT, ERF, TANH, Pieces
+
+DENSITY = 4
+"""Chebyshev's points per coefficient."""
+
+
+def _bounds(pieces: Pieces) -> dict[int, tuple[Any, Any, Any]]:
+    """By the place in tables, the point of a piece, its first and its last number."""
+    factor, step = mpf(rounded(pieces.factor, "f4")), mpf(rounded(1.0 / pieces.factor, "f4"))
+    start: Any = np.array(pieces.start, "f4").view("i4")
+    sums = [mpf(float((start + k).view("f4"))) - mpf(pieces.start) for k in range(-1, COUNT + 1)]
+    result = {}
+    for k in range(COUNT):
+        below, here, above = sums[k : k + 3]
+        low, high = (below + here) / 2 / factor, (here + above) / 2 / factor
+        ends = max(low, mpf(0)), min(high, mpf(pieces.last))
+        result[int(start + k) % COUNT] = (here * step, *ends)
+    return result
+
+
+def fit(
+    low: Any, high: Any, left: Callable[[Any], Any], terms: Sequence[Callable[[Any], Any]]
+) -> list[float]:
+    """The float32 coefficients of terms whose sum is nearest to what is left, from low to high.
+
+    Both are parts of the result, so that errors are relative ones.
+    """
+    points = DENSITY * len(terms)
+    turns = ((1 - mp.cos(mp.pi * (k + mpf(0.5)) / points)) / 2 for k in range(points))
+    xs = [low + (high - low) * turn for turn in turns]
+    rest = [left(x) for x in xs]
+    rows = [[term(x) for term in terms] for x in xs]
+    found: list[float] = []
+    for k in range(len(terms)):
+        matrix = mp.matrix([row[k:] for row in rows])
+        best = mpf(rounded(mp.lu_solve(matrix, mp.matrix(rest))[0], "f4"))
+        found.append(float(best))
+        rest = [value - best * row[k] for value, row in zip(rest, rows, strict=True)]
+    return found
+
+
+def _piece(
+    bounds: tuple[Any, Any, Any], function: Callable[[Any], Any], pieces: Pieces
+) -> list[float]:
+    """The coefficients of a piece."""
+    point, low, high = bounds
+
+    def part(x: Any) -> Any:
+        return min(x, mpf(pieces.bound)) / function(x)
+
+    terms = [lambda x, k=k: part(x) * (x - point) ** k for k in range(pieces.degree + 1)]
+    return fit(low, high, lambda x: 1 - part(x), terms)
+
+
+def table(pieces: Pieces, function: Callable[[Any], Any], code: str) -> tuple[float, ...]:
+    """COUNT coefficients of each power."""
+    bounds = _bounds(pieces)
+    columns = [_piece(bounds[k], function, pieces) for k in range(COUNT)]
+    return tuple(entry for row in zip(*columns, strict=True) for entry in row)
+
+
+TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
+    "TANH_PIECES": partial(table, TANH, mp.tanh),
+    "ERF_PIECES": partial(table, ERF, mp.erf),
+}
+"""By name, the numbers of a precision; recipes have float32's."""

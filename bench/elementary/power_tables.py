@@ -1,0 +1,83 @@
+"""Tables of roots and powers: reciprocals of numbers, and what a function is at those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mpmath import mp, mpf
+
+from axiomjit.bench.elementary.minimax import rounded
+
+ENTRIES = 16
+TRIES = 400
+"""Numbers that an accurate entry is chosen from."""
+Table = Callable[[str], tuple[float, ...]]
+
+
+def _middle(entry: int) -> Any:
+    """The middle of the numbers from 1/2 to 4 that an entry is for, else 1.
+
+    They have its bits as the two lowest of the exponent and the two highest of the mantissa.
+    """
+    power = {2: -1, 3: 0, 0: 1}.get(entry >> 2)
+    return mpf(1) if power is None else mpf(2) ** power * (1 + (entry % 4 + mpf("0.5")) / 4)
+
+
+def _accurate(entry: int, code: str) -> tuple[Any, Any]:
+    """About 1 over the middle of an entry, and the cube root of its reciprocal.
+
+    Of numbers beside the former it is that whose root is nearest to a number (S. Gal, "Computing
+    elementary functions: a new approach for achieving high accuracy", 1986).
+    """
+    start = mpf(rounded(1 / _middle(entry), code))
+    unit = mpf(2) ** (mp.floor(mp.log(start, 2)) - {"f4": 23, "f8": 52}[code])
+
+    def off(inverse: Any) -> Any:
+        root = mp.cbrt(1 / inverse)
+        return abs(rounded(root, code) / root - 1)
+
+    best = min((start + k * unit for k in range(TRIES)), key=off)
+    return best, mp.cbrt(1 / best)
+
+
+def _inverse(entry: int) -> Any:
+    """About 1 over numbers m from 1 to 2 with these leading bits, so that m times it - 1 is exact.
+
+    Beside powers of 2 it is one. Of the numbers of few bits elsewhere it is the best.
+    """
+    if entry in (0, ENTRIES - 1):
+        return mpf(1) / (1 + (entry > 0))
+    ends = [1 + mpf(entry + k) / ENTRIES for k in (0, 1)]
+
+    def off(inverse: Any) -> Any:
+        return max(abs(end * inverse - 1) for end in ends)
+
+    fine = [mpf(k) / 64 for k in range(32, 64)]
+    exact = [v for v in fine if off(v) < mpf(1) / (16 if v * 32 == mp.floor(v * 32) else 32)]
+    return min(exact, key=off)
+
+
+HIGH = {"f4": mpf(2) ** 16, "f8": mpf(2) ** 40}
+"""First parts of logarithms are multiples of its reciprocal: adding an exponent loses nothing."""
+
+
+def _logarithms(entry: int, code: str) -> tuple[Any, Any]:
+    """log2 of 1 over an inverse as a sum."""
+    whole = -mp.log(_inverse(entry), 2)
+    high = mp.nint(whole * HIGH[code]) / HIGH[code]
+    return high, whole - high
+
+
+def _table(entry: Callable[[int, str], Any]) -> Table:
+    return lambda code: tuple(rounded(entry(k, code), code) for k in range(ENTRIES))
+
+
+TABLES: dict[str, Table] = {
+    "CBRT_INVERSE": _table(lambda k, code: _accurate(k, code)[0]),
+    "CBRT_OF_INVERSE": _table(lambda k, code: _accurate(k, code)[1]),
+    "POWER_INVERSE": _table(lambda k, code: _inverse(k)),
+    "POWER_LOG2": _table(lambda k, code: _logarithms(k, code)[0]),
+    "POWER_LOG2_LOW": _table(lambda k, code: _logarithms(k, code)[1]),
+}
+"""By name, the numbers of a precision."""

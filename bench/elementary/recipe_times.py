@@ -1,0 +1,240 @@
+"""What vectors take of the recipes of elementary functions, counted in these.
+
+`python -m bench.elementary.recipe_times` writes `passes/costs/recipe_times.py`. Instructions are
+those of AVX-512, with the latencies that A. Abel and J. Reineke measured on Intel's processors
+since Ice Lake ("uops.info", 2019).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from axiomjit.passes.costs import recipe_times
+from axiomjit.passes.costs.operation_times import DIVISION, ROOT, SUM, Time
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.functions import RECIPES
+
+PLACE = Path(recipe_times.__file__)
+HEAD = '''"""What vectors take of recipes. Written by bench/elementary/recipe_times.py."""
+
+from typing import Final
+
+RECIPE_TIMES: Final[dict[str, dict[str, tuple[int, int, int]]]] = {
+'''
+LOGIC, SHUFFLE, COMPARISON, CONVERSION = Time(1, 1), Time(1, 3), Time(1, 3), Time(2, 7)
+ROUNDING = Time(2, 8)
+FREE = Time(0, 0)
+RARE_TEST = Time(2, 0)
+"""Whether any lane needs a recipe that is rarely needed: a comparison and a branch."""
+LOAD_OF_LANES = Time(8, 20)
+"""From a table that no register holds."""
+IN_REGISTERS = {"f4": 32, "f8": 16}
+"""Entries of a table that one instruction looks into."""
+
+
+def _operator(name: str, time: Time, swapped: bool = False) -> Callable[[Counted, Any], Counted]:
+    def operation(self: Counted, other: Any) -> Counted:
+        return self.m.took(name, time, *((other, self) if swapped else (self, other)))
+
+    return operation
+
+
+class Counted:
+    """A value of a recipe, known so many cycles after the operands."""
+
+    def __init__(self, m: Counting, known: int) -> None:
+        """The value of an operation of an arithmetic."""
+        self.m, self.known = m, known
+
+    __add__ = __radd__ = _operator("add", SUM)
+    __sub__ = _operator("sub", SUM)
+    __rsub__ = _operator("sub", SUM, swapped=True)
+    __mul__ = __rmul__ = _operator("mul", SUM)
+    __and__ = __rand__ = _operator("and", LOGIC)
+    __or__ = __ror__ = _operator("or", LOGIC)
+    __xor__ = __rxor__ = _operator("xor", LOGIC)
+    __lshift__ = _operator("shl", LOGIC)
+    __rshift__ = _operator("shr", LOGIC)
+    __lt__ = _operator("lt", COMPARISON)
+    __le__ = _operator("le", COMPARISON)
+    __gt__ = _operator("gt", COMPARISON)
+    __ge__ = _operator("ge", COMPARISON)
+    __eq__ = _operator("eq", COMPARISON)  # type: ignore[assignment]
+    __ne__ = _operator("ne", COMPARISON)  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def __truediv__(self, other: Any) -> Counted:
+        return self.m.took("div", DIVISION[self.m.code], self, other)
+
+    def __rtruediv__(self, other: float) -> Counted:
+        return self.m.took("div", DIVISION[self.m.code], other, self)
+
+    def __abs__(self) -> Counted:
+        return self.m.took("abs", LOGIC, self)
+
+    def __neg__(self) -> Counted:
+        return self.m.took("neg", FREE, self)  # part of the instruction that takes the result
+
+    def __invert__(self) -> Counted:
+        return self.m.took("invert", FREE, self)
+
+
+class Counting(Arithmetic):
+    """Arithmetic that adds up what operations take; one done before is there already."""
+
+    def __init__(self, code: str, vectors: int = 1) -> None:
+        """Arithmetic of a dtype, of so many vectors at once."""
+        self.code, self.vectors = code, vectors
+        self.uops = self.divider = 0
+        self._made: dict[tuple[Any, ...], Counted] = {}
+        self._wide: Counting | None = None
+
+    def took(self, name: str, time: Time, *operands: Any) -> Counted:
+        """The result of an operation of this name."""
+        key = (name, *operands)
+        if key not in self._made:
+            known = max((o.known for o in operands if isinstance(o, Counted)), default=0)
+            self.uops += time.uops * self.vectors
+            self.divider += time.divider * self.vectors
+            self._made[key] = Counted(self, known + time.latency)
+        return self._made[key]
+
+    def total(self, result: Counted) -> Time:
+        """What was done until a result is known."""
+        wide = Time(0, 0) if self._wide is None else self._wide.total(result)
+        return Time(self.uops + wide.uops, result.known, self.divider + wide.divider)
+
+    def constant(self, value: float) -> Counted:
+        """A float."""
+        return self.took("constant", FREE, value)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Counted:
+        """a * b + c."""
+        return self.took("fma", SUM, a, b, c)
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Counted:
+        """One of two."""
+        return self.took("select", LOGIC, condition, yes, no)
+
+    def sqrt(self, x: Value) -> Counted:
+        """The square root."""
+        return self.took("sqrt", ROOT[self.code], x)
+
+    def rint(self, x: Value) -> Counted:
+        """The nearest whole number."""
+        return self.took("rint", ROUNDING, x)
+
+    def copysign(self, x: Value, sign: Value) -> Counted:
+        """x with the sign bit of `sign`."""
+        return self.took("copysign", LOGIC, x, sign)
+
+    def bits(self, x: Value) -> Counted:
+        """The same bits."""
+        return self.took("bits", FREE, x)
+
+    def number(self, bits: Value) -> Counted:
+        """The same bits."""
+        return self.took("number", FREE, bits)
+
+    def integer(self, x: Value) -> Counted:
+        """The nearest integer."""
+        return self.took("integer", SUM, x)
+
+    def to_float(self, whole: Value) -> Counted:
+        """An integer as a float."""
+        return self.took("to_float", SUM, whole)
+
+    def narrowed(self, x: Value) -> Counted:
+        """A float64 as float32."""
+        return self.took("narrowed", CONVERSION, x)
+
+    @property
+    def wide(self) -> Counting:
+        """The arithmetic of float64."""
+        if self.code == "f8":
+            return self
+        self._wide = self._wide or Counting("f8", 2 * self.vectors)
+        return self._wide
+
+    def widened(self, x: Value) -> Counted:
+        """A float as float64."""
+        return self.wide.took("widened", CONVERSION, x)
+
+    def beyond(
+        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
+    ) -> Counted:
+        """The usual result, and the question whether it will do."""
+        self.took("beyond", RARE_TEST, x, recipe)
+        return self.took("usual", FREE, usual)
+
+    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Counted:
+        """An entry of a table in memory."""
+        return self.took(name, LOAD_OF_LANES, index)
+
+    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Counted:
+        """An entry of a table in registers: of two halves one is chosen."""
+        halves = len(table) // IN_REGISTERS[self.code]
+        return self.took(name, Time(3, 4) if halves > 1 else SHUFFLE, index)
+
+    def within(self, x: Value, low: float, high: float) -> Counted:
+        """x."""
+        return self.took("within", FREE, x)
+
+    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Counted:
+        """x less `whole` times a sum of two."""
+        return self.took("rest", Time(3, 12), x, whole)
+
+    def limited(self, x: Value, bound: float) -> Counted:
+        """x, or the bound."""
+        return self.took("limited", SUM, x, bound)
+
+    def reduced(self, x: Value, bits: int) -> Counted:
+        """x less the nearest multiple of a power of two."""
+        return self.took("reduced", SUM, x, bits)
+
+    def significand(self, x: Value) -> Counted:
+        """x over a power of two."""
+        return self.took("significand", SUM, x)
+
+    def binade(self, x: Value) -> Counted:
+        """Its exponent."""
+        return self.took("binade", SUM, x)
+
+    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Counted:
+        """x times a power of two."""
+        return self.took("scaled", SUM, x, exponent)
+
+    def log_limits(self, x: Value, result: Value) -> Counted:
+        """The result, or a limit."""
+        return self.took("log_limits", SUM, x, result)
+
+    def ends_kept(self, x: Value, result: Value) -> Counted:
+        """The result, or x."""
+        return self.took("ends_kept", SUM, x, result)
+
+    def odd_sign(self, x: Value) -> Counted:
+        """A sign bit."""
+        return self.took("odd_sign", Time(2, 5), x)
+
+
+def counted(name: str, code: str) -> Time:
+    """What a vector takes of a function's recipe."""
+    m = Counting(code)
+    arity = len(inspect.signature(RECIPES[name]).parameters) - 1
+    return m.total(RECIPES[name](m, *(Counted(m, 0) for _ in range(arity))))
+
+
+def text() -> str:
+    """The module with the times of all recipes."""
+    lines = []
+    for name in RECIPES:
+        times = ", ".join(f'"{code}": {tuple(counted(name, code))}' for code in ("f4", "f8"))
+        lines.append(f'    "{name}": {{{times}}},\n')
+    return HEAD + "".join(lines) + '}\n"""Micro-operations, latency and time of the divider."""\n'
+
+
+if __name__ == "__main__":
+    PLACE.write_text(text(), encoding="utf-8")

@@ -1,0 +1,118 @@
+"""Bars of the ratio to each peer, case by case, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from axiomjit.bench.report.markup import Markup, join, percent, tag
+from axiomjit.bench.report.plots import breakable, legend
+from axiomjit.bench.report.scales import LogScale
+from axiomjit.bench.report.units import digits, pace
+from axiomjit.bench.suite.records import Case
+from axiomjit.bench.suite.standings import Contest, Standing
+
+# Ratios beyond these are drawn to the rim; the tips and the table have the number.
+FASTEST, SLOWEST = 0.01, 30.0
+
+
+def ratio_bars(contest: Contest, colours: Mapping[str, str]) -> Markup:
+    """A row per case, in its group; in it a bar per peer from 1 to axiomjit's time over theirs.
+
+    Args:
+        contest: whose ratios.
+        colours: the class of each peer.
+    """
+    scale = _scale([s for case in contest.cases for s in contest.standings(case)])
+    members: dict[str, list[Case]] = {}
+    for case in contest.cases:
+        members.setdefault(case.group, []).append(case)
+    groups = [
+        tag(
+            "div",
+            tag("div", tag("h3", group), _ruler(scale), class_="row head"),
+            *(_row(case, contest, colours, scale) for case in inside),
+            class_="bars",
+            data_group=group,
+        )
+        for group, inside in members.items()
+    ]
+    return tag(
+        "div",
+        legend((colours[peer], peer) for peer in contest.peers),
+        tag("div", *groups, class_="columns"),
+        data_marks=True,
+    )
+
+
+def _scale(found: Sequence[Standing]) -> LogScale:
+    """From the best to the worst ratio, with 1 well inside."""
+    ends = [end for s in found for end in (s.low, s.high) if isfinite(end) and end > 0]
+    low, high = min([*ends, 0.5]), max([*ends, 2.0])
+    return LogScale(max(low / 1.1, FASTEST), min(high * 1.1, SLOWEST))
+
+
+def _ruler(scale: LogScale) -> Markup:
+    """The numbers of the axis, over the bars of a group."""
+    labels = [
+        tag("text", f"{tick:.3g}", x=percent(scale.place(tick)), y=13, text_anchor="middle")
+        for tick in scale.ticks(8)
+    ]
+    return tag("svg", *labels, class_="ruler", height=16, width="100%", aria_hidden="true")
+
+
+def _row(case: Case, contest: Contest, colours: Mapping[str, str], scale: LogScale) -> Markup:
+    found = contest.standings(case)
+    if found:
+        lines = [_rule(scale, tick) for tick in scale.ticks(8)]
+        grid = tag("svg", *lines, class_="grid", width="100%", height="100%", aria_hidden="true")
+        content = join(grid, *(_lane(case, s, colours[s.peer], scale) for s in found))
+    elif contest.time(case):
+        content = tag("p", "no other peer has a time", class_="quiet small")
+    else:
+        content = tag("p", "not run by axiomjit", class_="quiet small")
+    return tag(
+        "div",
+        tag("div", *breakable(case.name), class_="name"),
+        tag("div", content, class_="track"),
+        class_="row",
+        data_case=case.name,
+    )
+
+
+def _rule(scale: LogScale, value: float) -> Markup:
+    at = percent(scale.place(value))
+    return tag("line", x1=at, x2=at, y1="0", y2="100%", class_="one" if value == 1 else None)
+
+
+def _lane(case: Case, found: Standing, style: str, scale: LogScale) -> Markup:
+    one, end = scale.place(1.0), scale.place(found.ratio)
+    left, width = percent(min(one, end)), percent(abs(end - one))
+    low, high = percent(scale.place(found.low)), percent(scale.place(found.high))
+    if scale.low < found.ratio < scale.high:
+        last = tag("line", x1=low, x2=high, y1=4, y2=4, class_="whisker")
+    else:
+        inwards = 8 if found.ratio < 1 else -8
+        rim = percent(end)
+        shift = f"translate({inwards} 0)"
+        last = tag("line", x1=rim, x2=rim, y1=0, y2=8, class_="gap", transform=shift)
+    return tag(
+        "svg",
+        tag("rect", x=left, width=width, y=1, height=6, class_=style),
+        last,
+        class_="lane mark",
+        role="img",
+        tabindex=-1,
+        aria_label=_tip(case.name, found),
+        data_peer=found.peer,
+        width="100%",
+        height=8,
+    )
+
+
+def _tip(name: str, found: Standing) -> str:
+    """A ratio in words."""
+    return (
+        f"{name}\n{pace(found.ratio)} than {found.peer}\n"
+        f"ratio {digits(found.ratio)}, 95 % interval {digits(found.low)} to {digits(found.high)}"
+    )

@@ -1,0 +1,69 @@
+"""Why a library has no time in a case: a letter in the table, a line below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from string import ascii_lowercase
+from typing import Final
+
+from axiomjit.base.records import Record
+from axiomjit.bench.report.units import count_things, shorten
+from axiomjit.bench.suite.records import OK, UNSUPPORTED, Result
+
+NAMED: Final = 3
+"""With more cases than these, a line gives their number."""
+LONGEST: Final = 120
+
+
+class Note(Record):
+    """One reason: whose, what became of it, and in which cases."""
+
+    letter: str
+    peer: str
+    status: str
+    reason: str
+    cases: tuple[str, ...]
+
+    @property
+    def what(self) -> str:
+        """Whose, in which cases, and what became of it."""
+        few = len(self.cases) <= NAMED
+        cases = ", ".join(self.cases) if few else count_things(len(self.cases), "case")
+        return f"{self.peer}, {cases}: {self.status}"
+
+    @property
+    def why(self) -> str:
+        """The reason, not longer than a line or two."""
+        return shorten(self.reason, LONGEST)
+
+
+class Notes:
+    """The reasons of a result, equal ones of a library as one."""
+
+    def __init__(self, result: Result, peers: Iterable[str]) -> None:
+        """Collect those of some libraries over all cases, in the order of the cases."""
+        asked = tuple(peers)
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for case in result.cases:
+            for run in case.runs:
+                if run.status != OK and run.peer in asked:
+                    found.setdefault((run.peer, run.status, run.reason), []).append(case.name)
+        self.notes = tuple(
+            Note(_letter(k), *key, tuple(cases)) for k, (key, cases) in enumerate(found.items())
+        )
+        self._marks = {(note.peer, case): _mark(note) for note in self.notes for case in note.cases}
+
+    def mark(self, peer: str, case: str) -> str:
+        """What stands in the place of a time: `- a`; a dash where no reason is known."""
+        return self._marks.get((peer, case), "-")
+
+
+def _mark(note: Note) -> str:
+    word = "-" if note.status == UNSUPPORTED else note.status
+    return f"{word} {note.letter}"
+
+
+def _letter(k: int) -> str:
+    """a to z, then aa, ab and so on."""
+    head = _letter(k // 26 - 1) if k >= 26 else ""
+    return head + ascii_lowercase[k % 26]

@@ -1,0 +1,4 @@
+"""Cases, peers and runs: what is timed, how, and the records of it.
+
+May import `base`, `runtime.compiling`, `runtime.launching` beside what users see.
+"""

@@ -1,0 +1,150 @@
+"""Two runs of one machine compared: what became slower, against NumPy in the same run each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from axiomjit.base.errors import BenchError
+from axiomjit.base.records import Record
+from axiomjit.bench.suite.records import OK, OURS, Result, Timing
+
+SLOWER: Final = 1.25
+"""By how much the ratio to NumPy has to grow."""
+Again = Callable[[Sequence[str]], Result]
+
+
+class Change(Record):
+    """A case whose ratio to NumPy changed, with so many threads; `again` is that of the rerun.
+
+    Without a ratio after, axiomjit does not run the case any more, for `reason`.
+    """
+
+    case: str
+    threads: int
+    before: Timing
+    after: Timing | None
+    again: Timing | None = None
+    reason: str = ""
+
+    @property
+    def factor(self) -> float:
+        """How many times slower, against NumPy."""
+        return self.after.ratio / self.before.ratio if self.after else math.inf
+
+
+class Verdict(Record):
+    """What `compare` found: `slower` is confirmed, `unsure` was not found again."""
+
+    slower: tuple[Change, ...]
+    unsure: tuple[Change, ...]
+    faster: tuple[Change, ...]
+    mean: float
+    compared: int
+    missing: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """A few lines: slower cases first."""
+        lines = [line for change in self.slower for line in _lines(change, "slower")]
+        lines += [line for change in self.unsure for line in _lines(change, "not confirmed")]
+        lines += [line for change in self.faster for line in _lines(change, "faster")]
+        if self.missing:
+            lines.append(f"only in the first file: {', '.join(self.missing)}")
+        found = f"{len(self.slower)} slower" if self.slower else "none slower"
+        lines.append(
+            f"{self.compared} timings compared, {found}; "
+            f"ratios to NumPy changed by a factor of {self.mean:.3f} in the geometric mean"
+        )
+        return "\n".join(lines) + "\n"
+
+
+def _lines(change: Change, word: str) -> Iterable[str]:
+    before, after = change.before, change.after
+    threads = f"{change.threads} thread{'s' * (change.threads > 1)}"
+    if after is None:
+        yield f"{word}: {change.case} is not run any more: {change.reason}"
+        return
+    yield (
+        f"{word}: {change.case}, {threads}: {_ratio(before)} -> {_ratio(after)} of NumPy's time, "
+        f"{change.factor:.2f} times" + (f"; again {_ratio(change.again)}" if change.again else "")
+    )
+
+
+def _ratio(t: Timing) -> str:
+    return f"{t.ratio:.3g} [{t.ratio_low:.3g}, {t.ratio_high:.3g}]"
+
+
+def is_slower(before: Timing, after: Timing) -> bool:
+    """Whether the ratio grew by more than a quarter and the intervals do not meet."""
+    return after.ratio > SLOWER * before.ratio and after.ratio_low > before.ratio_high
+
+
+def compare(before: Result, after: Result, again: Again | None) -> Verdict:
+    """Compare two runs.
+
+    Args:
+        before: what to compare with.
+        after: the run in question.
+        again: measures cases once more by name, as `after` was; only what it finds slower too is
+            slower. None believes the files.
+
+    Raises:
+        BenchError: the files are of two machines, or have no number of threads in common.
+    """
+    _refuse_unlike(before, after)
+    changes = list(_changes(before, after))
+    suspects = [c for c in changes if c.after is None or is_slower(c.before, c.after)]
+    slower, unsure = suspects, []
+    if suspects and again is not None:
+        measured = again(list(dict.fromkeys(c.case for c in suspects)))
+        checked = [_checked(c, measured) for c in suspects]
+        slower = [c for c, confirmed in checked if confirmed]
+        unsure = [c for c, confirmed in checked if not confirmed]
+    factors = [c.factor for c in changes if c.after]
+    mean = math.exp(sum(map(math.log, factors)) / len(factors)) if factors else 1.0
+    return Verdict(
+        slower=tuple(sorted(slower, key=lambda c: -c.factor)),
+        unsure=tuple(unsure),
+        faster=tuple(c for c in changes if c.after and is_slower(c.after, c.before)),
+        mean=mean,
+        compared=len(factors),
+        missing=tuple(c.name for c in before.cases if after.case(c.name) is None),
+    )
+
+
+def _refuse_unlike(before: Result, after: Result) -> None:
+    machines = before.environment.machine, after.environment.machine
+    if machines[0] != machines[1]:
+        seen = f"files of two machines, {machines[0]} and {machines[1]}"
+        raise BenchError("compare two runs", seen, "measure both on one machine")
+    if not set(before.threads) & set(after.threads):
+        seen = f"{before.threads} threads in one, {after.threads} in the other"
+        raise BenchError("compare two runs", seen, "measure both with the same limits of threads")
+
+
+def _changes(before: Result, after: Result) -> Iterable[Change]:
+    """One per case and number of threads in both; one per case that axiomjit no longer runs."""
+    for case in after.cases:
+        old_case = before.case(case.name)
+        old, new = (c.run(OURS) if c else None for c in (old_case, case))
+        if old is None or new is None or old.status != OK:
+            continue
+        if new.status != OK:
+            yield Change(case.name, 0, old.timings[-1], None, None, new.reason)
+        for timing in new.timings:
+            earlier = old.at(timing.threads)
+            if earlier:
+                yield Change(case.name, timing.threads, earlier, timing)
+
+
+def _checked(change: Change, measured: Result) -> tuple[Change, bool]:
+    """The change with what a rerun found, and whether that is slower too."""
+    case = measured.case(change.case)
+    run = case.run(OURS) if case else None
+    if change.after is None:
+        return change, run is None or run.status != OK
+    timing = run.at(change.threads) if run else None
+    confirmed = timing is None or is_slower(change.before, timing)
+    return change.replace(again=timing), confirmed

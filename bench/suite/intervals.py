@@ -1,0 +1,68 @@
+"""Medians over processes and rounds, and their bootstrap intervals.
+
+What is measured comes from several processes, in each from several rounds. Rounds of one process
+share its memory and its place on the machine, so both are drawn: processes, then rounds of each
+process that was drawn. The estimate is the median of the medians of the processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from axiomjit.base.records import Record
+
+RESAMPLES: Final = 2000
+LEVEL: Final = 95.0
+Processes = Sequence[Sequence[float] | np.ndarray]
+"""The samples of each process, one per round."""
+
+
+class Interval(Record):
+    """A median and the interval in which it lies with 95 % confidence."""
+
+    median: float
+    low: float
+    high: float
+
+
+def median_interval(processes: Processes, seed: int = 0) -> Interval:
+    """The median of the medians of processes, and its percentile bootstrap interval.
+
+    Args:
+        processes: the samples of each, one per round.
+        seed: of the draws.
+    """
+    values = [np.asarray(samples, float) for samples in processes]
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, len(values), (RESAMPLES, len(values)))
+    medians = np.empty(chosen.shape)
+    for number, own in enumerate(values):
+        where = chosen == number
+        rounds = rng.integers(0, len(own), (int(where.sum()), len(own)))
+        medians[where] = np.median(own[rounds], axis=1)
+    middle = float(np.median([np.median(own) for own in values]))
+    return _interval(middle, np.median(medians, axis=1))
+
+
+def ratio_interval(ours: Processes, theirs: Processes, seed: int = 0) -> Interval:
+    """The same of ratios, each of two samples of one round, in which a slow phase cancels.
+
+    Args:
+        ours: the samples of each process.
+        theirs: as many, of the same rounds.
+        seed: of the draws.
+    """
+    return median_interval(
+        [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)],
+        seed,
+    )
+
+
+def _interval(median: float, resampled: np.ndarray) -> Interval:
+    """The percentiles, widened where rounding puts the median outside them."""
+    tail = (100.0 - LEVEL) / 2
+    low, high = np.percentile(resampled, (tail, 100.0 - tail))
+    return Interval(median, min(float(low), median), max(float(high), median))

@@ -1,0 +1,200 @@
+"""The libraries that are compared: how each is imported and given a workload.
+
+All functions here run in a process of the peer's own (see `worker`). `load` imports what compiling
+needs; `prepare` gives the call that is timed, with nothing compiled yet. Arguments are converted
+to a library's own arrays beforehand, in its favour; results stay as the library gives them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit import config, jit
+from axiomjit.base.errors import AxiomError, BenchError, FallbackWarning
+from axiomjit.base.records import Record
+from axiomjit.bench.suite import workload as workload_module
+from axiomjit.bench.suite.checkout import PACKAGE
+from axiomjit.bench.suite.records import NUMPY, OURS
+from axiomjit.bench.suite.workload import Workload, with_module
+
+Call = Callable[[], Any]
+Arguments = tuple[Any, ...]
+NUMBA, PARALLEL = "numba", "numba-parallel"
+
+
+class Refused(Exception):
+    """The library cannot run the workload, and why."""
+
+
+class PeerKind(Record):
+    """One library: the module to import, and the rest that it needs.
+
+    `prepare(workload, arguments)` raises Refused for what the library has no form of. `needs` are
+    further modules that a first call would import. `environment(folder)` are the variables that
+    make it keep compiled code in a folder. `serial` says that it is measured with one thread too.
+    """
+
+    name: str
+    module: str
+    prepare: Callable[[Workload, Arguments], Call]
+    needs: tuple[str, ...] = ()
+    environment: Callable[[str], dict[str, str]] = lambda folder: {}
+    serial: bool = True
+
+    def load(self) -> None:
+        """Import the library.
+
+        Raises:
+            ImportError: it is not installed, or does not work here.
+        """
+        for name in (self.module, *self.needs):
+            importlib.import_module(name)
+
+
+def _numpy(workload: Workload, arguments: Arguments) -> Call:
+    function = workload.function
+    return lambda: function(*arguments)
+
+
+def _axiomjit(workload: Workload, arguments: Arguments) -> Call:
+    config.fallback = "error"
+    warnings.simplefilter("error", FallbackWarning)
+    jitted = jit(workload.function, strict=True)
+    return lambda: jitted(*arguments)
+
+
+def _numexpr(workload: Workload, arguments: Arguments) -> Call:
+    import numexpr
+
+    if not workload.numexpr:
+        raise Refused("the case has no expression for it")
+    expression, named = workload.numexpr, workload.bindings(arguments)
+    numexpr.set_num_threads(_threads())
+    evaluate = numexpr.evaluate
+    return lambda: evaluate(expression, local_dict=named)
+
+
+def _numba(parallel: bool) -> Callable[[Workload, Arguments], Call]:
+    def prepare(workload: Workload, arguments: Arguments) -> Call:
+        import numba
+
+        function = workload.loops or workload.function
+        own = with_module(function, {id(workload_module.prange): numba.prange})
+        compiled = numba.njit(cache=True, parallel=parallel)(own)
+        return lambda: compiled(*arguments)
+
+    return prepare
+
+
+def _jax(workload: Workload, arguments: Arguments) -> Call:
+    import jax
+
+    function = jax.jit(with_module(workload.function, {id(np): jax.numpy}))
+    moved = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    wait = jax.block_until_ready
+    return lambda: wait(function(*moved))
+
+
+def _torch(workload: Workload, arguments: Arguments) -> Call:
+    import torch
+
+    torch.set_num_threads(_threads())
+    compiled = torch.compile(workload.function, fullgraph=True)
+    return lambda: compiled(*arguments)
+
+
+def _opt_einsum(workload: Workload, arguments: Arguments) -> Call:
+    import opt_einsum
+
+    if not workload.einsum:
+        raise Refused("the case is not one contraction of its arguments")
+    spec, contract = workload.einsum, opt_einsum.contract
+    return lambda: contract(spec, *arguments)
+
+
+def _numba_folder(folder: str) -> dict[str, str]:
+    return {"NUMBA_CACHE_DIR": folder}
+
+
+def _jax_folder(folder: str) -> dict[str, str]:
+    return {
+        "JAX_COMPILATION_CACHE_DIR": folder,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        "JAX_ENABLE_X64": "1",
+        "JAX_PLATFORMS": "cpu",
+    }
+
+
+PEERS: Final[dict[str, PeerKind]] = {
+    kind.name: kind
+    for kind in (
+        PeerKind(NUMPY, "numpy", _numpy),
+        PeerKind(
+            OURS,
+            "axiomjit",
+            _axiomjit,
+            ("axiomjit.runtime.compiling.compile_source",),
+            lambda folder: {"AXIOMJIT_CACHE_DIR": folder},
+        ),
+        PeerKind("numexpr", "numexpr", _numexpr),
+        PeerKind(NUMBA, "numba", _numba(False), (), _numba_folder),
+        PeerKind(PARALLEL, "numba", _numba(True), (), _numba_folder, serial=False),
+        PeerKind("jax", "jax", _jax, (), _jax_folder),
+        PeerKind(
+            "torch",
+            "torch",
+            _torch,
+            ("torch._dynamo",),
+            lambda folder: {"TORCHINDUCTOR_CACHE_DIR": folder},
+        ),
+        PeerKind("opt_einsum", "opt_einsum", _opt_einsum),
+    )
+}
+ALWAYS: Final = (NUMPY, OURS)
+SLOW: Final = ("torch",)
+"""Compared only when named: seconds of compiling per case."""
+
+
+def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
+    """The peers for `--peers`: those always there first; all but the slow ones without names.
+
+    `numba` stands for serial and parallel code, in a quick run for serial code alone.
+
+    Raises:
+        BenchError: no peer of that name.
+    """
+    wanted = list(names) or [name for name in PEERS if name not in SLOW and name != PARALLEL]
+    if not names and not quick or NUMBA in names and not quick:
+        wanted.append(PARALLEL)
+    for name in wanted:
+        if name not in PEERS:
+            raise BenchError(
+                f"compare with {name}", "no peer of that name", f"one of {', '.join(PEERS)}"
+            )
+    return tuple(name for name in PEERS if name in ALWAYS or name in wanted)
+
+
+def reason(error: BaseException) -> str:
+    """Why a library refused, on one line."""
+    if isinstance(error, Refused):
+        return str(error)
+    if isinstance(error, AxiomError):
+        return f"{error.asked}: {error.seen}"
+    # Libraries name files of ours in full; a kept result should not tell where the tree lay.
+    text = str(error).replace(f"{PACKAGE.parent}{os.sep}", "")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"{type(error).__name__}: {' '.join(lines)[:160]}" if lines else type(error).__name__
+
+
+def _threads() -> int:
+    """Threads for libraries that have to be told."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(int(limit) if limit.isdecimal() and int(limit) else 10**6, usable or 1)

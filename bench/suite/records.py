@@ -1,0 +1,398 @@
+"""The result file of a benchmark run: what it holds, how it is read, checked and written.
+
+A file is one JSON object: `"format": "axiomjit-bench"`, `"version": 1`, and the fields of `Result`.
+Each class below is an object whose keys are its fields, a tuple is a list, None is null. Times are
+seconds, memory is bytes, rates are per second; a name says so. A field added later has a default,
+so older files stay readable; any other change raises `VERSION`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from axiomjit.base.errors import BenchError
+from axiomjit.base.records import Record
+
+FORMAT: Final = "axiomjit-bench"
+VERSION: Final = 1
+
+OK: Final = "ok"
+MISSING: Final = "not importable"
+UNSUPPORTED: Final = "not supported"
+WRONG: Final = "wrong result"
+TIMEOUT: Final = "compile timeout"
+STATUSES: Final = (OK, MISSING, UNSUPPORTED, WRONG, TIMEOUT)
+"""What became of a peer, in a case or as a whole; all but `ok` come with a reason."""
+
+NUMPY: Final = "numpy"
+OURS: Final = "axiomjit"
+
+
+class Environment(Record):
+    """Where and on what a run was made.
+
+    `date` is ISO 8601 in UTC; `machine` a short hash of CPU, cores and memory that tells results of
+    different machines apart. `governor` is the frequency governor of the first CPU, None where it
+    cannot be read. `load_start` and `load_end` are load averages over one minute. `thread_limits`
+    holds the environment variables that bound threads, as the caller had set them. `commit` is that
+    of the tree under test, None outside a clone; `modified` says that files differed from it.
+    """
+
+    date: str
+    machine: str
+    cpu: str
+    cores: int
+    features: str
+    governor: str | None
+    memory_bytes: int
+    load_start: float
+    load_end: float
+    os: str
+    python: str
+    blas: str
+    versions: dict[str, str]
+    thread_limits: dict[str, str]
+    commit: str | None
+    modified: bool
+
+
+class Triad(Record):
+    """Bandwidth of `a = b + s * c` by our own kernel over `bytes` of memory, three arrays in all.
+
+    `bytes_per_s` counts what the program reads and writes, not what the caches add to it.
+    """
+
+    bytes: int
+    bytes_per_s: float
+
+
+class Limits(Record):
+    """What the machine can do with so many threads, measured in the same run.
+
+    `triads` go from small working sets (caches) to large ones (memory). `flops_per_s` is the peak
+    of fused multiply-adds by dtype ("f4", "f8"), each counted as two; None where the loop could not
+    be verified to be vector code.
+    """
+
+    threads: int
+    triads: tuple[Triad, ...]
+    flops_per_s: dict[str, float | None]
+
+
+class Peer(Record):
+    """A library that was compared: `import_s` is its import in a fresh process that has NumPy."""
+
+    name: str
+    status: str
+    reason: str
+    version: str | None
+    import_s: float | None
+
+
+class Cost(Record):
+    """What axiomjit's plan of a case reads, writes and computes (`f.lower(...).cost`)."""
+
+    bytes_read: int
+    bytes_written: int
+    flops: int
+    temporary_bytes: int
+    kernels: int
+    library_calls: int
+
+
+class Timing(Record):
+    """Steady state of one peer in one case, with so many threads (1: pinned to one core).
+
+    A sample is the mean time of a call over about a millisecond of calls, one sample a round; all
+    peers take their turn in each of `rounds` rounds. NumPy and axiomjit take turns in further
+    processes: `process_rounds` are the rounds of each, none where all are of one. `median_s` is
+    the median of the medians of the processes, `low_s` to `high_s` its 95 % bootstrap interval,
+    for which processes are drawn and rounds in each. `ratio` is the same of the times of each
+    round divided by NumPy's in that round (in files without `process_rounds`, that of the two
+    medians), with its interval; NumPy's own is 1. `of_bound` is
+    the least time that the case's `cost` allows on this machine divided by `median_s` (1: as fast
+    as memory or arithmetic allow; above 1 where caches beat the triad), None where axiomjit has no
+    plan. Files that are kept leave `samples_s` out; what they would say of a peer but NumPy is
+    `ours_by_this` then: axiomjit's time divided by this one's, and its 95 % interval.
+    """
+
+    threads: int
+    rounds: int
+    median_s: float
+    low_s: float
+    high_s: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    of_bound: float | None
+    samples_s: tuple[float, ...] = ()
+    process_rounds: tuple[int, ...] = ()
+    ours_by_this: tuple[float, ...] = ()
+
+    @property
+    def processes(self) -> tuple[tuple[float, ...], ...]:
+        """The samples of each process, none where they are left out."""
+        ends = list(accumulate(self.process_rounds or (self.rounds,), initial=0))
+        cut = (self.samples_s[a:b] for a, b in pairwise(ends))
+        return tuple(cut) if self.samples_s else ()
+
+
+class Run(Record):
+    """One peer in one case; times are there only where `status` is `ok`.
+
+    `first_call_s` is what a fresh process with NumPy waits for the first result with empty caches:
+    the import of the library, compiling, and one call. `cold_compile_s` is its first call without
+    the import and without the time of a steady call; `warm_load_s` the same in a second process
+    that finds what the first left on disk (for a library without a disk cache that is another cold
+    compile), None where no second process ran. `memory_peak_bytes` is by how much resident memory
+    grew during a warm call, results included; None where the system does not tell.
+    """
+
+    peer: str
+    status: str
+    reason: str = ""
+    cold_compile_s: float | None = None
+    warm_load_s: float | None = None
+    first_call_s: float | None = None
+    memory_peak_bytes: int | None = None
+    timings: tuple[Timing, ...] = ()
+
+    def at(self, threads: int) -> Timing | None:
+        """The timing with so many threads, None if there is none."""
+        return next((t for t in self.timings if t.threads == threads), None)
+
+
+class Case(Record):
+    """One function on one set of arguments.
+
+    `text` is the function in a few words or its expression; `size` the number of elements of its
+    largest argument; `dtype` that of its arguments, such as "f8". Cases of one `series` are the
+    same function on arrays of different sizes, empty for none. `cost` is None where axiomjit does
+    not run the case; its run then says why.
+    """
+
+    name: str
+    group: str
+    text: str
+    series: str
+    size: int
+    dtype: str
+    cost: Cost | None
+    runs: tuple[Run, ...]
+
+    def run(self, peer: str) -> Run | None:
+        """What became of a peer, None if it was not asked."""
+        return next((r for r in self.runs if r.peer == peer), None)
+
+
+class Result(Record):
+    """A whole run: `quick` runs have fewer rounds, one thread count and no second process.
+
+    `threads` are the thread counts that were measured, ascending; the last stands for all cores.
+    """
+
+    environment: Environment
+    quick: bool
+    seed: int
+    wall_s: float
+    cpu_s: float
+    threads: tuple[int, ...]
+    limits: tuple[Limits, ...]
+    peers: tuple[Peer, ...]
+    cases: tuple[Case, ...]
+
+    def case(self, name: str) -> Case | None:
+        """The case of that name, None if it was not run."""
+        return next((c for c in self.cases if c.name == name), None)
+
+
+def write_result(result: Result, path: Path) -> None:
+    """Check a result and write it as JSON.
+
+    Raises:
+        BenchError: the result breaks a rule of the format, or the file cannot be written.
+    """
+    text = to_text(result)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BenchError(f"write {path}", str(error), "name a file that can be written") from error
+
+
+def read_result(path: Path) -> Result:
+    """Read and check a result file.
+
+    Raises:
+        BenchError: no such file, no JSON, another version, or a field that breaks a rule.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        remedy = "name a file written by `run --json`"
+        raise BenchError(f"read the results in {path}", str(error), remedy) from error
+    return from_text(text, str(path))
+
+
+def to_text(result: Result) -> str:
+    """The JSON text of a result: one case a line.
+
+    Raises:
+        BenchError: the result breaks a rule of the format.
+    """
+    body = {"format": FORMAT, "version": VERSION, **_plain(result)}
+    _decode(body, "a result")
+    return "{\n" + ",\n".join(f" {json.dumps(k)}: {_lines(v)}" for k, v in body.items()) + "\n}\n"
+
+
+def _lines(value: object) -> str:
+    """JSON with the objects of a list, or the fields of an object, each on a line."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n  " + ",\n  ".join(json.dumps(v, allow_nan=False) for v in value) + "\n ]"
+    if isinstance(value, dict):
+        fields = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in value.items())
+        return "{\n  " + ",\n  ".join(fields) + "\n }"
+    return json.dumps(value, allow_nan=False)
+
+
+def from_text(text: str, name: str) -> Result:
+    """The result in a JSON text; `name` is for messages.
+
+    Raises:
+        BenchError: no JSON, another version, or a field that breaks a rule.
+    """
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        remedy = "name a file written by `run --json`"
+        raise BenchError(f"read the results in {name}", f"no JSON: {error}", remedy) from error
+    return _decode(body, name)
+
+
+def _decode(body: object, name: str) -> Result:
+    asked = f"read the results in {name}"
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise BenchError(asked, f"no {FORMAT!r} object", "name a file written by `run --json`")
+    if body.get("version") != VERSION:
+        seen = f"version {body.get('version')!r} of the format, this reads {VERSION}"
+        raise BenchError(asked, seen, "run the benchmark again with this axiomjit")
+    fields = {k: v for k, v in body.items() if k not in ("format", "version")}
+    try:
+        result: Result = _value(fields, Result, "")
+        _check(result)
+    except _Fault as fault:
+        remedy = "run the benchmark again; do not edit the file"
+        raise BenchError(asked, str(fault), remedy) from None
+    return result
+
+
+class _Fault(Exception):
+    """What is wrong, and where in the document."""
+
+
+def _plain(value: Any) -> Any:
+    """Records as dicts, tuples as lists."""
+    if isinstance(value, Record):
+        return {name: _plain(getattr(value, name)) for name in type(value)._fields}
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return value
+
+
+@cache
+def _types(kind: type[Record]) -> Mapping[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _value(value: object, kind: Any, place: str) -> Any:
+    """The value as its annotation has it."""
+    if isinstance(kind, types.UnionType):
+        if value is None:
+            return None
+        kind = next(k for k in kind.__args__ if k is not type(None))
+    origin = typing.get_origin(kind)
+    if origin is tuple:
+        items = _expect(value, list, place, "a list")
+        return tuple(_value(v, kind.__args__[0], f"{place}[{k}]") for k, v in enumerate(items))
+    if origin is dict:
+        entries = _expect(value, dict, place, "an object")
+        return {k: _value(v, kind.__args__[1], f"{place}.{k}") for k, v in entries.items()}
+    if issubclass(kind, Record):
+        return _record(_expect(value, dict, place or "the file", "an object"), kind, place)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise _Fault(f"{place} is {value!r}, no {kind.__name__}")
+    if kind is float and not math.isfinite(typing.cast(float, value)):
+        raise _Fault(f"{place} is {value!r}")
+    if kind in (int, float) and typing.cast(float, value) < 0:
+        raise _Fault(f"{place} is {value!r}, below 0")
+    return value
+
+
+def _expect(value: object, kind: type, place: str, word: str) -> Any:
+    if not isinstance(value, kind):
+        raise _Fault(f"{place} is {value!r:.60}, not {word}")
+    return value
+
+
+def _record(entries: dict[str, Any], kind: type[Record], place: str) -> Record:
+    hints, dot = _types(kind), f"{place}." if place else ""
+    unknown = [name for name in entries if name not in kind._fields]
+    absent = [f for f in kind._fields if f not in entries and f not in kind._defaults]
+    if unknown or absent:
+        verb, names = ("has no field", unknown) if unknown else ("lacks", absent)
+        raise _Fault(f"{place or 'the file'} {verb} {names[0]}")
+    return kind(**{k: _value(v, hints[k], dot + k) for k, v in entries.items()})
+
+
+def _check(result: Result) -> None:
+    """Raise the first rule between fields that does not hold."""
+    known = [peer.name for peer in result.peers]
+    faults = [f"peers has {name} twice" for name in known if known.count(name) > 1]
+    if not result.threads or list(result.threads) != sorted(set(result.threads)):
+        faults.append(f"threads do not ascend: {result.threads}")
+    names: set[str] = set()
+    for case in result.cases:
+        if case.name in names:
+            faults.append(f"cases has {case.name} twice")
+        names.add(case.name)
+        for run in case.runs:
+            faults += [f"case {case.name}, {run.peer}: {what}" for what in _run_faults(run)]
+            if run.peer not in known:
+                faults.append(f"case {case.name}: {run.peer} is not among peers")
+            if case.run(run.peer) is not run:
+                faults.append(f"case {case.name} has {run.peer} twice")
+    faults += [f"peer {p.name}: no status {p.status!r}" for p in result.peers if not _known(p)]
+    if faults:
+        raise _Fault(faults[0])
+
+
+def _known(what: Peer | Run) -> bool:
+    return what.status in STATUSES and (what.status == OK or bool(what.reason))
+
+
+def _run_faults(run: Run) -> list[str]:
+    """What is wrong inside a run."""
+    faults = []
+    if not _known(run):
+        faults.append(f"no status {run.status!r}, or one without a reason")
+    if run.status != OK and run.timings:
+        faults.append(f"timings, although its status is {run.status!r}")
+    for t in run.timings:
+        if not t.low_s <= t.median_s <= t.high_s or not t.ratio_low <= t.ratio <= t.ratio_high:
+            faults.append(f"an interval of {t.threads} threads without its median")
+        if t.process_rounds and sum(t.process_rounds) != t.rounds:
+            faults.append(f"{t.rounds} rounds, in its processes {sum(t.process_rounds)}")
+        if run.at(t.threads) is not t:
+            faults.append(f"{t.threads} threads twice")
+    return faults

@@ -1,0 +1,129 @@
+"""Who is faster in a case, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import exp, hypot, log
+from typing import Final
+
+from axiomjit.base.records import Record
+from axiomjit.bench.suite.intervals import ratio_interval
+from axiomjit.bench.suite.records import NUMPY, OURS, Case, Result, Timing
+
+WIN: Final = "win"
+TIE: Final = "tie"
+LOSS: Final = "loss"
+
+
+class Standing(Record):
+    """Axiomjit's time divided by a peer's, with its 95 % interval; below 1 axiomjit is faster."""
+
+    peer: str
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """A win or a loss when the interval excludes 1, a tie when it does not."""
+        return WIN if self.high < 1 else LOSS if self.low > 1 else TIE
+
+
+class Score(Record):
+    """The standings against one peer in sum; `mean` is the geometric mean of their ratios."""
+
+    peer: str
+    mean: float
+    best: float
+    worst: float
+    verdicts: dict[str, int]
+
+
+class Contest:
+    """Axiomjit against its peers in the steady state of a run, with one number of threads."""
+
+    def __init__(self, result: Result, threads: int) -> None:
+        """Compare every case with every peer that has a time."""
+        self.cases, self.threads = result.cases, threads
+        self.peers = rivals(result)
+        self._standings = {
+            case.name: {
+                peer: found
+                for peer in self.peers
+                if (found := standing(case, peer, threads)) is not None
+            }
+            for case in result.cases
+        }
+
+    def time(self, case: Case, peer: str = OURS) -> Timing | None:
+        """The steady state of a peer in a case, None if there is none."""
+        run = case.run(peer)
+        return run.at(self.threads) if run else None
+
+    def against(self, case: Case, peer: str) -> Standing | None:
+        """How axiomjit stands against a peer, None where one of the two has no time."""
+        return self._standings[case.name].get(peer)
+
+    def standings(self, case: Case) -> tuple[Standing, ...]:
+        """How axiomjit stands against all peers that have a time."""
+        return tuple(self._standings[case.name].values())
+
+    def verdict(self, case: Case) -> str:
+        """The worst verdict against any peer, a tie where there is none."""
+        found = {standing.verdict for standing in self.standings(case)}
+        return next((verdict for verdict in (LOSS, TIE, WIN) if verdict in found), TIE)
+
+    def score(self, peer: str, cases: Iterable[Case]) -> Score | None:
+        """The standings against one peer in sum, None where no case has both times."""
+        found = [s for s in (self.against(case, peer) for case in cases) if s is not None]
+        if not found:
+            return None
+        ratios = [standing.ratio for standing in found]
+        mean = exp(sum(map(log, ratios)) / len(ratios))
+        verdicts = {v: sum(s.verdict == v for s in found) for v in (WIN, TIE, LOSS)}
+        return Score(peer, mean, min(ratios), max(ratios), verdicts)
+
+    def losses_first(self) -> list[Case]:
+        """Cases by how badly axiomjit does.
+
+        First those it loses to some peer, the worst ratio on top, then those it does not run,
+        then the rest, the largest ratio on top.
+        """
+
+        def rank(case: Case) -> tuple[int, float]:
+            found = self.standings(case)
+            lost = [s.ratio for s in found if s.verdict == LOSS]
+            if lost:
+                return 0, -max(lost)
+            if self.time(case) is None:
+                return 1, 0.0
+            return 2, -max((s.ratio for s in found), default=0.0)
+
+        return sorted(self.cases, key=rank)
+
+
+def rivals(result: Result) -> tuple[str, ...]:
+    """The peers of axiomjit that have a time in at least one case."""
+    timed = {run.peer for case in result.cases for run in case.runs if run.timings}
+    return tuple(p.name for p in result.peers if p.name != OURS and p.name in timed)
+
+
+def standing(case: Case, peer: str, threads: int) -> Standing | None:
+    """How axiomjit stands against a peer in a case, None where one of the two has no time."""
+    runs = (case.run(OURS), case.run(peer))
+    ours, theirs = (run.at(threads) if run else None for run in runs)
+    if ours is None or theirs is None:
+        return None
+    if peer == NUMPY:
+        return Standing(peer, ours.ratio, ours.ratio_low, ours.ratio_high)
+    pairs = list(zip(ours.processes, theirs.processes, strict=False))  # others have one process
+    if pairs and all(len(a) == len(b) for a, b in pairs):
+        drawn = ratio_interval([a for a, _ in pairs], [b for _, b in pairs])
+        return Standing(peer, drawn.median, drawn.low, drawn.high)
+    if theirs.ours_by_this:
+        return Standing(peer, *theirs.ours_by_this)
+    # Neither samples nor what they said: the intervals of the two medians, as if independent.
+    ratio = ours.median_s / theirs.median_s
+    below = exp(hypot(log(ours.median_s / ours.low_s), log(theirs.high_s / theirs.median_s)))
+    above = exp(hypot(log(ours.high_s / ours.median_s), log(theirs.median_s / theirs.low_s)))
+    return Standing(peer, ratio, ratio / below, ratio * above)

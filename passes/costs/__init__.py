@@ -1,0 +1,4 @@
+"""What programs cost: estimates of traffic, operations and cycles, and the tables they use.
+
+May import `base`, `algebra`, `graph`, `passes.ir`.
+"""

@@ -1,0 +1,92 @@
+"""LoopProgram -> LoopProgram: each step gets its cost, what it reads, writes and computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Cost,
+    Fold,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    Pick,
+    Stmt,
+    Store,
+)
+from axiomjit.passes.ir.view_ir import Storage
+
+TEMPORARY: Final = ("temporary", "materialized")
+"""Roles of storages that are neither arguments nor results."""
+
+
+def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
+    """Give each step its cost: an element counts once per buffer and step, operations each time.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: one cost per step; temporaries count at the first step that writes them.
+    Keeps: every step.
+    """
+    written: set[Storage] = set()
+    costs = tuple(
+        _library_cost(step) if isinstance(step, LibraryCall) else _nest_cost(step, written)
+        for step in program.steps
+    )
+    annotated: LoopProgram = program.replace(costs=costs)
+    return annotated
+
+
+def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
+    return product(tuple(loops[name] for name, _ in index.terms))
+
+
+def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt, dict[str, Dim]]]:
+    for stmt in body:
+        yield stmt, loops
+        if isinstance(stmt, For):
+            yield from _each(stmt.body, {**loops, stmt.iterator: stmt.extent})
+        elif isinstance(stmt, Pick):
+            for part in stmt.parts:
+                spans = {b.iterator: b.high - b.low for b in part.bounds if b.iterator is not None}
+                yield from _each(part.body, {**loops, **spans})
+
+
+def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
+    read = written = flops = temporary = dim(0)
+    loaded: set[object] = set()
+    for stmt, loops in _each(nest.body, {}):
+        trips = product(tuple(loops.values()))
+        match stmt:
+            case Load(buffer=buffer, index=index):
+                key = (buffer, index.terms)
+                if key not in loaded:
+                    loaded.add(key)
+                    read += _elements(index, loops) * buffer.dtype.itemsize
+            case Store(buffer=buffer, index=index):
+                written += _elements(index, loops) * buffer.dtype.itemsize
+                if buffer.role in TEMPORARY and buffer not in known:
+                    temporary += product(buffer.shape) * buffer.dtype.itemsize
+                known.add(buffer)
+            case Let(primitive=primitive):
+                flops += trips * primitive.weight
+            case Fold():
+                flops += trips
+    return Cost(read, written, flops, temporary, dim(0), 1)
+
+
+def _library_cost(step: LibraryCall) -> Cost:
+    read = dim(0)
+    for view in step.operands:
+        read += product(view.shape) * view.dtype.itemsize
+    size = product(step.target.shape)
+    written = size * step.target.dtype.itemsize
+    temporary = written if step.target.role in TEMPORARY else dim(0)
+    flops = step.operation.cost([view.shape for view in step.operands], step.labels)
+    return Cost(read, written, flops, temporary, dim(0), 0)

@@ -1,0 +1,41 @@
+"""A kernel: one function of generated source, and what its words are."""
+
+from __future__ import annotations
+
+from axiomjit.base.records import Record
+
+
+class Parameter(Record):
+    """One word of a kernel: a buffer's address, a scalar's bits or a length."""
+
+    name: str
+    kind: str
+    dtype: str
+
+
+class Traits(Record):
+    """What the compiler of a kernel wants to know of its loops beside their text.
+
+    `functions` counts calls of elementary functions; `strips` says that a unit of the grid is a
+    strip which several loops walk, `rows` that inner loops run over whole dimensions, short ones
+    perhaps. The combine part does not count for either.
+    """
+
+    functions: int = 0
+    strips: bool = False
+    rows: bool = False
+
+
+class Kernel(Record):
+    """Source of `kernel(w, lo, hi)`, its words in order, and the key of its text.
+
+    `combines` says that a call with lo == hi runs the combine part. The key holds the name of
+    the target, and the loop text with buffers, iterators and lengths renumbered by first use: no
+    names of the program, ids or hash order.
+    """
+
+    source: str
+    parameters: tuple[Parameter, ...]
+    key: str
+    combines: bool
+    traits: Traits = Traits()

@@ -1,0 +1,353 @@
+"""The loop program: a grammar on one page.
+
+    Program  := Step*                      steps in order over named storages
+    Step     := Nest | LibraryCall
+    Nest     := Stmt*, then a combine part Stmt*
+    Stmt     := For | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
+
+Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators and
+counts elements from the first element of its buffer. A fold has a state that `Alloc` opens with
+the neutral value, `Fold` combines elements into, and whose value `Take` gives afterwards. A `tree`
+collects the states of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of
+several cells is a tile: one cell per step of a loop over a block, its lanes. So is a storage of
+role "tile": what a loop over a block stores there, a later one over the same block loads. A `Pick`
+computes one of several scalars, by where its iterators stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.dtypes import DType
+from axiomjit.base.records import Record
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.primitives import Accumulator, Primitive
+from axiomjit.passes.ir.view_ir import Number, Storage, View
+
+
+class Index(Record):
+    """offset + sum of stride * iterator, in elements; terms in loop order, none zero."""
+
+    offset: Dim
+    terms: tuple[tuple[str, Dim], ...]
+
+
+class Block(Record):
+    """A loop runs over one block of its extent: [outer * size, (outer + 1) * size)."""
+
+    outer: str
+    size: int | Dim
+
+
+class For(Record):
+    """A loop; `kind` is "map" (steps are independent) or "fold" (steps feed a fold).
+
+    With a `span` it takes only the steps from the first to before the second.
+    """
+
+    iterator: str
+    extent: Dim
+    kind: str
+    body: tuple[Stmt, ...]
+    block: Block | None = None
+    span: tuple[Dim, Dim] | None = None
+
+
+class Let(Record):
+    """A scalar: a primitive of named scalars."""
+
+    name: str
+    dtype: DType
+    primitive: Primitive
+    operands: tuple[str, ...]
+
+
+class Load(Record):
+    """A scalar read from memory."""
+
+    name: str
+    buffer: Storage
+    index: Index
+
+
+class Store(Record):
+    """A scalar written to memory."""
+
+    buffer: Storage
+    index: Index
+    value: str
+
+
+class State(Record):
+    """The running value of a fold; `lanes` names the loop over a block that has a cell a step."""
+
+    name: str
+    accumulator: Accumulator
+    dtype: DType
+    lanes: str | None = None
+    cells: int = 1
+
+
+class Alloc(Record):
+    """Open a state with its neutral value; `scope` "tree" opens the collection of its blocks."""
+
+    state: State
+    scope: str = "register"
+
+
+class Fold(Record):
+    """Combine a value, cast to the state's dtype, into a state (into the cell of the lane)."""
+
+    state: State
+    value: str
+
+
+class Take(Record):
+    """The value of a finished state (of the cell of the lane)."""
+
+    name: str
+    state: State
+
+
+class Push(Record):
+    """Add a finished block to the tree of its blocks: the state, or a value that was kept of it."""
+
+    state: State
+    value: str | None = None
+
+
+class Drain(Record):
+    """Leave the total of all pushed blocks in the state."""
+
+    state: State
+
+
+class Bound(Record):
+    """low <= iterator < high; without an iterator low <= 0 < high."""
+
+    iterator: str | None
+    low: Dim
+    high: Dim
+
+
+class Part(Record):
+    """What a pick computes where all bounds hold: statements, and the scalar `value`."""
+
+    bounds: tuple[Bound, ...]
+    body: tuple[Stmt, ...]
+    value: str
+
+
+class Pick(Record):
+    """A scalar that is the value of the one part whose bounds hold."""
+
+    name: str
+    dtype: DType
+    parts: tuple[Part, ...]
+
+
+Stmt = For | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
+
+
+class Nest(Record):
+    """One future kernel: `body` runs for a range of the first loop, then once `combine`.
+
+    Without a combine part the body is complete; `partials` are the buffers that carry the states
+    of body parts to the combine part, of `groups` cells each. `tiles` are scratch of the body.
+    """
+
+    body: tuple[Stmt, ...]
+    combine: tuple[Stmt, ...] = ()
+    partials: tuple[Storage, ...] = ()
+    tiles: tuple[Storage, ...] = ()
+
+
+class LibraryCall(Record):
+    """What a library computes: an operation on views into a storage.
+
+    `labels` name the iterator of each of their dimensions, those of the target being 0, 1 and so
+    on.
+    """
+
+    operation: LibraryOperation
+    operands: tuple[View, ...]
+    labels: tuple[tuple[int, ...], ...]
+    target: Storage
+
+
+class Cost(Record):
+    """What a step, or a plan, moves and computes, as lengths.
+
+    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
+    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
+    65,536 elements.
+    """
+
+    bytes_read: Dim
+    bytes_written: Dim
+    flops: Dim
+    temporary_bytes: Dim
+    scratch_bytes: Dim
+    kernels: int
+
+
+NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
+
+
+class LoopProgram(Record):
+    """Steps in order; storages, numbers and results as in the view program.
+
+    Storages that are `updated` are written by several steps, in their order, the others by one.
+    `costs` has one cost per step once it was estimated.
+    """
+
+    storages: tuple[Storage, ...]
+    numbers: tuple[Number, ...]
+    steps: tuple[Nest | LibraryCall, ...]
+    results: tuple[View, ...]
+    updated: frozenset[str] = frozenset()
+    costs: tuple[Cost, ...] = ()
+
+
+def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
+    """Replace each nest by what `rule` gives for it; the program itself where nothing changes."""
+    steps = tuple(step if isinstance(step, LibraryCall) else rule(step) for step in program.steps)
+    if all(new is old for new, old in zip(steps, program.steps, strict=True)):
+        return program
+    changed: LoopProgram = program.replace(steps=steps)
+    return changed
+
+
+def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The bodies that stand inside a statement."""
+    if isinstance(stmt, Pick):
+        return tuple(part.body for part in stmt.parts)
+    return (stmt.body,) if isinstance(stmt, For) else ()
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, loops and picks before what they hold."""
+    for stmt in body:
+        yield stmt
+        for inner in bodies_of(stmt):
+            yield from walk(inner)
+
+
+def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
+    """The bounds of all picks in a body."""
+    picks = [stmt for stmt in walk(body) if isinstance(stmt, Pick)]
+    return [bound for pick in picks for part in pick.parts for bound in part.bounds]
+
+
+def statements(nest: Nest) -> Iterator[Stmt]:
+    """Every statement of both parts of a nest."""
+    yield from walk(nest.body)
+    yield from walk(nest.combine)
+
+
+def cell(iterator: str, block: Block) -> Index:
+    """Where in a tile the current step of a loop over a block has its cell."""
+    return Index(dim(0), ((block.outer, dim(block.size) * -1), (iterator, dim(1))))
+
+
+def used(stmt: Stmt) -> tuple[str, ...]:
+    """The scalars that a statement needs."""
+    match stmt:
+        case Let(operands=operands):
+            return operands
+        case Store(value=value) | Fold(value=value):
+            return (value,)
+        case Push(value=value) if value is not None:
+            return (value,)
+    return ()
+
+
+def rewrite_body(
+    body: tuple[Stmt, ...], rule: Callable[[Stmt], tuple[Stmt, ...]]
+) -> tuple[Stmt, ...]:
+    """Replace each statement by what `rule` gives for it, inner loops first."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            inner = rewrite_body(stmt.body, rule)
+            stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
+        elif isinstance(stmt, Pick):
+            bodies = [rewrite_body(part.body, rule) for part in stmt.parts]
+            pairs = zip(stmt.parts, bodies, strict=True)
+            stmt = stmt.replace(parts=tuple(p.replace(body=b) for p, b in pairs))
+        result += rule(stmt)
+    return tuple(result)
+
+
+def rename(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
+    """The statements with iterators, values and states renamed."""
+
+    def get(name: str) -> str:
+        return names.get(name, name)
+
+    def index(old: Index) -> Index:
+        return Index(old.offset, tuple((get(name), stride) for name, stride in old.terms))
+
+    def part(old: Part) -> Part:
+        bounds = tuple(
+            Bound(None if b.iterator is None else get(b.iterator), b.low, b.high)
+            for b in old.bounds
+        )
+        return Part(bounds, old.body, get(old.value))
+
+    def state(old: State) -> State:
+        lanes = None if old.lanes is None else get(old.lanes)
+        renamed: State = old.replace(name=get(old.name), lanes=lanes)
+        return renamed
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        match stmt:
+            case For(iterator=name, block=block):
+                new = None if block is None else Block(get(block.outer), block.size)
+                return (stmt.replace(iterator=get(name), block=new),)
+            case Let(name=name, operands=operands):
+                return (stmt.replace(name=get(name), operands=tuple(map(get, operands))),)
+            case Load(name=name):
+                return (stmt.replace(name=get(name), index=index(stmt.index)),)
+            case Store(value=value):
+                return (stmt.replace(value=get(value), index=index(stmt.index)),)
+            case Fold(value=value):
+                return (stmt.replace(value=get(value), state=state(stmt.state)),)
+            case Take(name=name):
+                return (stmt.replace(name=get(name), state=state(stmt.state)),)
+            case Push(value=value) if value is not None:
+                return (stmt.replace(value=get(value), state=state(stmt.state)),)
+            case Alloc() | Push() | Drain():
+                return (stmt.replace(state=state(stmt.state)),)
+            case Pick(name=name):
+                return (stmt.replace(name=get(name), parts=tuple(map(part, stmt.parts))),)
+
+    return rewrite_body(body, rule)
+
+
+def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
+    """The loops of one kind that stand directly inside each other, and what they enclose."""
+    chain = [loop]
+    body = loop.body
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
+        chain.append(body[0])
+        body = body[0].body
+    return chain, body
+
+
+def strain(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
+    """How ill a loop suits the innermost place; smaller is better.
+
+    First the accesses that jump by more than one element, then, negated, those that move by one;
+    a store counts one and a half.
+    """
+    jumps = units = 0.0
+    for access in accesses:
+        weight = 1.5 if isinstance(access, Store) else 1.0
+        for name, stride in access.index.terms:
+            if name == loop.iterator:
+                near = stride.constant in (1, -1)
+                jumps, units = jumps + weight * (not near), units + weight * near
+    return jumps, -units

@@ -1,0 +1,131 @@
+"""Stable text of a loop program: reads like the program it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.base.dtypes import code
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Drain,
+    Fold,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    Part,
+    Pick,
+    Push,
+    State,
+    Stmt,
+    Store,
+    Take,
+)
+from axiomjit.passes.ir.print_views import number_text, view_text
+
+
+def _factor(value: Dim) -> str:
+    return str(value) if len(value.terms) == 1 else f"({value})"
+
+
+def index_text(index: Index) -> str:
+    """An index, e.g. `[n1*i0 + i1]`."""
+    parts = [n if s.constant == 1 else f"{_factor(s)}*{n}" for n, s in index.terms]
+    if index.offset.constant != 0 or not parts:
+        parts.append(str(index.offset))
+    return "[" + " + ".join(parts) + "]"
+
+
+def let_text(let: Let) -> str:
+    """The right-hand side of a scalar, infix where people write it so."""
+    if let.primitive.sign is None:
+        name = code(let.dtype) if let.primitive.name == "cast" else let.primitive.name
+        return f"{name}({', '.join(let.operands)})"
+    if len(let.operands) == 1:
+        return f"{let.primitive.sign}{let.operands[0]}"
+    return f"{let.operands[0]} {let.primitive.sign} {let.operands[1]}"
+
+
+def _for_text(loop: For) -> str:
+    text = f"for {loop.iterator} < {loop.extent} {loop.kind}"
+    if loop.span is not None:
+        text += " from {} to {}".format(*loop.span)
+    if loop.block is not None:
+        text += f" in block {loop.block.outer} of {loop.block.size}"
+    return text + ":"
+
+
+def _state_text(state: State) -> str:
+    return f"{state.name}[{state.lanes}]" if state.lanes is not None else state.name
+
+
+def _lines(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
+    for stmt in body:
+        yield "  " * depth + _stmt_text(stmt)
+        if isinstance(stmt, For):
+            yield from _lines(stmt.body, depth + 1)
+        elif isinstance(stmt, Pick):
+            for part in stmt.parts:
+                yield "  " * (depth + 1) + _part_text(part)
+                yield from _lines(part.body, depth + 2)
+
+
+def _part_text(part: Part) -> str:
+    bounds = [f"{b.low} <= {b.iterator or 0} < {b.high}" for b in part.bounds]
+    return f"{part.value} where {' and '.join(bounds) or 'always'}:"
+
+
+def _stmt_text(stmt: Stmt) -> str:
+    match stmt:
+        case For():
+            return _for_text(stmt)
+        case Let():
+            return f"{stmt.name} = {let_text(stmt)}: {code(stmt.dtype)}"
+        case Load():
+            return f"{stmt.name} = load {stmt.buffer.name}{index_text(stmt.index)}"
+        case Store():
+            return f"store {stmt.buffer.name}{index_text(stmt.index)} = {stmt.value}"
+        case Alloc(state=state):
+            cells = f" x {state.cells}" if state.cells > 1 else ""
+            tree = " tree of" if stmt.scope == "tree" else ""
+            return f"alloc{tree} {state.name}: {code(state.dtype)}{cells} {state.accumulator}"
+        case Fold():
+            return f"fold {_state_text(stmt.state)} {stmt.state.accumulator} {stmt.value}"
+        case Take():
+            return f"{stmt.name} = take {_state_text(stmt.state)}"
+        case Push():
+            return f"push {stmt.state.name}" + (f" {stmt.value}" if stmt.value else "")
+        case Drain():
+            return f"drain {stmt.state.name}"
+        case Pick():
+            return f"{stmt.name} = pick: {code(stmt.dtype)}"
+
+
+def _step_text(step: Nest | LibraryCall) -> Iterator[str]:
+    if isinstance(step, LibraryCall):
+        operands = "; ".join(view_text(v) for v in step.operands)
+        yield f"  {step.operation} {step.target.name} = ({operands}) by {step.labels}"
+        return
+    yield "  nest"
+    for buffer in step.tiles:
+        yield f"    tile {buffer.name}: {code(buffer.dtype)}[{buffer.shape[0]}]"
+    yield from _lines(step.body, 2)
+    if step.combine:
+        for buffer in step.partials:
+            yield f"    partials {buffer.name}: {code(buffer.dtype)}[{buffer.shape[0]}]"
+        yield "  combine"
+        yield from _lines(step.combine, 2)
+
+
+def print_loops(program: LoopProgram) -> str:
+    """The program as text: numbers, then each step, then the results."""
+    lines = ["loops"]
+    lines += [f"  number {number_text(number)}" for number in program.numbers]
+    for step in program.steps:
+        lines += list(_step_text(step))
+    lines += [f"  return {view_text(view)}" for view in program.results]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,30 @@
+"""Stable text of a plan: its steps in order, each kernel with its source, and the results."""
+
+from __future__ import annotations
+
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Plan, Release, Step, Window, WriteBack
+
+
+def print_plan(plan: Plan) -> str:
+    """The plan as text, one step a line; a launch is followed by the source of its kernel."""
+    results = [f"  return {_window_text(window)}" for window in plan.results]
+    return "\n".join(["plan", *map(_step_text, plan.steps), *results])
+
+
+def _window_text(window: Window) -> str:
+    strides, shape = (", ".join(map(str, dims)) for dims in (window.strides, window.shape))
+    return f"{window.buffer}[{shape}] at {window.offset} + ({strides})"
+
+
+def _step_text(step: Step) -> str:
+    match step:
+        case WriteBack():
+            return f"  write back {step.buffer} to argument {step.position}"
+        case Allocate() | Release():
+            return f"  {type(step).__name__.lower()} {step.buffer}"
+        case Call():
+            operands = "; ".join(map(_window_text, step.operands))
+            return f"  {_window_text(step.target)} = {step.operation}({operands}) by {step.labels}"
+    words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
+    source = step.kernel.source.replace("\n", "\n    ").rstrip()
+    return f"  launch over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"

@@ -1,0 +1,86 @@
+"""Stable text of a view program."""
+
+from __future__ import annotations
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import show, show_region
+from axiomjit.base.dtypes import code
+from axiomjit.graph.nodes import Input, Scalar, Size
+from axiomjit.passes.ir.view_ir import (
+    Definition,
+    Number,
+    Operand,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
+
+
+def _list(dims: tuple[Dim, ...]) -> str:
+    return ", ".join(str(d) for d in dims)
+
+
+def number_text(number: Number) -> str:
+    """What a number is, e.g. `c0: f8 = scalar 2.0`."""
+    match number.origin:
+        case Input():
+            source = f"input {number.origin.position}"
+        case Scalar():
+            source = f"scalar {number.origin.value.item()!r}"
+        case Size():
+            source = f"length {number.origin.length}"
+    return f"{number.name}: {code(number.dtype)} = {source}"
+
+
+def _storage_text(storage: Storage) -> str:
+    return (
+        f"{storage.role} {storage.name}: {code(storage.dtype)}[{_list(storage.shape)}]"
+        f" strides ({_list(storage.strides)})"
+    )
+
+
+def view_text(view: View) -> str:
+    """A view, e.g. `a0 at 0 + (n1, 1)`, or `a0 at 1 + (2) in f8` of imaginary parts."""
+    parts = "" if view.dtype == view.storage.dtype else f" in {code(view.dtype)}"
+    version = f"'{view.version}" if view.version else ""
+    return f"{view.storage.name}{version} at {view.offset} + ({_list(view.strides)}){parts}"
+
+
+def _operand_text(operand: Operand) -> str:
+    match operand:
+        case View():
+            return view_text(operand)
+        case Value():
+            return operand.name + show(operand.index)
+        case Number():
+            return operand.name
+
+
+def _definition_text(definition: Definition) -> str:
+    target = definition.name if definition.storage is None else definition.storage.name
+    if definition.target is not None:
+        target = f"({view_text(definition.target)})"
+    kind = "r-tensor" if definition.storage is None else "l-tensor"
+    operands = [_operand_text(o) for o in definition.operands]
+    for k, region in enumerate(definition.regions):
+        operands[k] += f" where {show_region(region, definition.extents) or 'always'}"
+    reads = "; ".join(operands)
+    fold = f"{definition.fold} " if definition.fold is not None else ""
+    kept = _list(definition.extents[: definition.rank])
+    text = f"{kind} {target}[{kept}] = {fold}{definition.primitive}({reads})"
+    if definition.fold is not None:
+        text += f" over [{_list(definition.extents[definition.rank :])}]"
+    if definition.library is not None:
+        text += f" by {definition.library.operation}"
+    return text
+
+
+def print_views(program: ViewProgram) -> str:
+    """The program as text: storages, numbers, definitions, results."""
+    lines = ["views"]
+    lines += [f"  {_storage_text(storage)}" for storage in program.storages]
+    lines += [f"  number {number_text(number)}" for number in program.numbers]
+    lines += [f"  {_definition_text(definition)}" for definition in program.definitions]
+    lines += [f"  return {view_text(view)} [{_list(view.shape)}]" for view in program.results]
+    return "\n".join(lines) + "\n"

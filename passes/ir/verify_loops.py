@@ -1,0 +1,156 @@
+"""Legality of a loop program: names before use, states open where they are used, one writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from axiomjit.algebra.dims import dim
+from axiomjit.base.errors import VerifyError
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Drain,
+    Fold,
+    For,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    Pick,
+    Push,
+    Stmt,
+    Store,
+    Take,
+    cell,
+    statements,
+    used,
+)
+from axiomjit.passes.ir.print_loops import print_loops
+
+
+def verify_loops(program: LoopProgram) -> None:
+    """Check every step.
+
+    Raises:
+        VerifyError: an invariant does not hold.
+    """
+    for fault in _faults(program):
+        raise VerifyError(
+            "a legal loop program", fault, f"report this as a defect\n{print_loops(program)}"
+        )
+
+
+def _faults(program: LoopProgram) -> Iterator[str]:
+    numbers = {number.name for number in program.numbers}
+    filled = {s.name for s in program.storages if s.role in ("argument", "held")}
+    listed = {s.name for s in program.storages}
+    for step in program.steps:
+        if isinstance(step, LibraryCall):
+            reads = {view.storage.name for view in step.operands}
+            writes = {step.target.name}
+        else:
+            yield from _nest_faults(step, numbers)
+            own = {buffer.name for buffer in (*step.partials, *step.tiles)}
+            reads = {s.buffer.name for s in statements(step) if isinstance(s, Load)} - own
+            writes = {s.buffer.name for s in statements(step) if isinstance(s, Store)} - own
+            reads -= writes  # a nest may read what it has written; order is checked by names
+        yield from (f"{name} is read before it is written" for name in sorted(reads - filled))
+        again = (writes & filled) - program.updated
+        yield from (f"{name} is written twice" for name in sorted(again))
+        yield from (f"{name} is not listed" for name in sorted((reads | writes) - listed))
+        filled |= writes
+    if program.costs and len(program.costs) != len(program.steps):
+        yield f"{len(program.costs)} costs of {len(program.steps)} steps"
+    for view in program.results:
+        if view.storage.name not in filled:
+            yield f"result {view.storage.name} is never written"
+
+
+def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
+    for part in (nest.body, nest.combine):
+        yield from _body_faults(part, set(numbers), {}, set())
+        yield from _tile_faults(part, None, set())
+    if bool(nest.combine) != bool(nest.partials):
+        yield "a combine part without partials, or the reverse"
+    loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
+    if nest.combine and not (loops and loops[0].kind == "map"):
+        yield "a nest with a combine part needs one outer map loop"
+    grid = any(loop.kind == "map" for loop in loops)
+    if grid and len({(s.iterator, s.extent) if isinstance(s, For) else s for s in nest.body}) != 1:
+        yield "statements beside the outer map loop"
+
+
+def _body_faults(
+    body: tuple[Stmt, ...], names: set[str], loops: dict[str, For], states: set[str]
+) -> Iterator[str]:
+    """Names, iterators and states are visible from their statement to the end of its body."""
+    names, states = set(names), set(states)
+    for stmt in body:
+        for name in used(stmt):
+            if name not in names:
+                yield f"{name} is used before it is defined"
+        yield from _place_faults(stmt, loops, states)
+        match stmt:
+            case For():
+                if stmt.iterator in loops:
+                    yield f"two loops over {stmt.iterator}"
+                inner = {**loops, stmt.iterator: stmt}
+                yield from _body_faults(stmt.body, names, inner, states)
+            case Pick():
+                for part in stmt.parts:
+                    made = names | {s.name for s in part.body if isinstance(s, Let | Load | Pick)}
+                    if part.value not in made:
+                        yield f"{stmt.name} picks {part.value}, which is not defined"
+                    yield from _body_faults(part.body, names, loops, states)
+        match stmt:
+            case Let() | Load() | Take() | Pick():
+                if stmt.name in names:
+                    yield f"{stmt.name} is defined twice"
+                names.add(stmt.name)
+            case Alloc():
+                states.add(stmt.state.name)
+
+
+def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterator[str]:
+    match stmt:
+        case Load() | Store():
+            for name, _ in stmt.index.terms:
+                if name not in loops:
+                    yield f"index of {stmt.buffer.name} names {name} outside its loop"
+        case Pick():
+            named = {bound.iterator for part in stmt.parts for bound in part.bounds}
+            for iterator in sorted(named - {None, *loops}, key=str):
+                yield f"bounds of {stmt.name} name {iterator} outside its loop"
+        case For(block=block) if block is not None and block.outer not in loops:
+            yield f"block of {stmt.iterator} in the absent loop {block.outer}"
+        case Fold() | Take():
+            lanes = stmt.state.lanes
+            if stmt.state.name not in states:
+                yield f"state {stmt.state.name} is not open"
+            if lanes is not None and lanes not in loops:
+                yield f"lane {lanes} of {stmt.state.name} outside its loop"
+            if isinstance(stmt, Fold) and not any(x.kind == "fold" for x in loops.values()):
+                yield f"fold of {stmt.state.name} outside a fold loop"
+        case Push() | Drain():
+            if stmt.state.name not in states:
+                yield f"state {stmt.state.name} is not open"
+
+
+def _tile_faults(
+    body: tuple[Stmt, ...], loop: For | None, filled: set[tuple[str, For]]
+) -> Iterator[str]:
+    """A tile is loaded in a loop over a block after an earlier one, of equal head, filled it."""
+    stored: set[tuple[str, For]] = set()
+    for stmt in body:
+        if isinstance(stmt, For):
+            head = stmt.replace(kind="map", body=())
+            yield from _tile_faults(stmt.body, head, stored)
+            stored |= {(s.buffer.name, head) for s in stmt.body if isinstance(s, Store)}
+        elif isinstance(stmt, Load | Store) and stmt.buffer.role == "tile":
+            name, block = stmt.buffer.name, None if loop is None else loop.block
+            if loop is None or block is None or stmt.index != cell(loop.iterator, block):
+                yield f"index of the tile {name} is not the cell of its step"
+            elif stmt.buffer.shape != (dim(block.size),):
+                yield f"the tile {name} has not one cell for each step"
+            elif isinstance(stmt, Load) and (name, loop) not in filled:
+                yield f"the tile {name} is read before it is filled"

@@ -1,0 +1,127 @@
+"""Legality of a view program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from axiomjit.base.errors import VerifyError
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.passes.ir.print_views import print_views
+from axiomjit.passes.ir.view_ir import Definition, Number, Value, View, ViewProgram
+from axiomjit.views.complex_views import partition_fault
+
+
+def verify_views(program: ViewProgram) -> None:
+    """Check storages, reads and results.
+
+    Raises:
+        VerifyError: an invariant does not hold.
+    """
+    for fault in _faults(program):
+        raise VerifyError(
+            "a legal view program", fault, f"report this as a defect\n{print_views(program)}"
+        )
+
+
+def _faults(program: ViewProgram) -> Iterator[str]:
+    names = [storage.name for storage in program.storages]
+    if len(set(names)) != len(names):
+        yield f"two storages of one name among {names}"
+    for storage in program.storages:
+        if storage.tensor.layout is None:
+            yield f"storage {storage.name} has no layout"
+        if storage.tensor.read_only:
+            yield f"storage {storage.name} is no l-tensor"
+    versions = {s.name: 0 for s in program.storages if s.role in ("argument", "held")}
+    known: dict[str, int] = {}
+    cones: dict[str, set[tuple[str, int]]] = {}
+    for definition in program.definitions:
+        yield from _definition_faults(definition, program, versions, known)
+        known[definition.name] = definition.rank
+        read = cones[definition.name] = _read(definition, cones)
+        if definition.storage is not None:
+            yield from _version_faults(definition.name, read, versions)
+            yield from _write_faults(definition, versions)
+            versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
+    for view in program.results:
+        if view.storage.name not in versions:
+            yield f"result {view.storage.name} is never computed"
+        yield from _version_faults("the result", {(view.storage.name, view.version)}, versions)
+        yield from _view_faults("the result", view)
+
+
+def _read(definition: Definition, cones: dict[str, set[tuple[str, int]]]) -> set[tuple[str, int]]:
+    """Which versions of storages are read where a definition is computed."""
+    read: set[tuple[str, int]] = set()
+    for operand in definition.operands:
+        if isinstance(operand, View):
+            read.add((operand.storage.name, operand.version))
+        elif isinstance(operand, Value):
+            read |= cones.get(operand.name, set())
+    return read
+
+
+def _version_faults(
+    reader: str, read: set[tuple[str, int]], versions: dict[str, int]
+) -> Iterator[str]:
+    for name, version in sorted(read):
+        if name in versions and versions[name] != version:
+            yield f"{reader} reads version {version} of {name}, which has {versions[name]}"
+
+
+def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[str]:
+    """A storage is written once, or its versions in order by who says so."""
+    storage, target = definition.storage, definition.target
+    assert storage is not None
+    if storage.role == "held" or (storage.role == "argument" and target is None):
+        yield f"{definition.name} writes to {storage.role} storage"
+    elif target is None and storage.name in versions:
+        yield f"{definition.name} writes {storage.name} again"
+    elif target is not None:
+        if target.storage is not storage or versions.get(storage.name, -1) + 1 != target.version:
+            yield f"{definition.name} writes version {target.version} of {target.storage.name}"
+        yield from _view_faults(definition.name, target)
+
+
+def _definition_faults(
+    definition: Definition, program: ViewProgram, filled: Collection[str], known: dict[str, int]
+) -> Iterator[str]:
+    for operand in definition.operands:
+        match operand:
+            case View():
+                if operand.storage not in program.storages:
+                    yield f"{definition.name} reads the unlisted storage {operand.storage.name}"
+                if operand.storage.name not in filled:
+                    yield f"{definition.name} reads {operand.storage.name} before it is computed"
+                if operand.shape != definition.extents:
+                    yield f"{definition.name} reads a view of {len(operand.shape)} dimensions"
+                yield from _view_faults(definition.name, operand)
+            case Value():
+                if operand.name not in known:
+                    yield f"{definition.name} reads {operand.name} before it is defined"
+                elif len(operand.index) != known[operand.name]:
+                    yield f"{definition.name} reads {operand.name} with {len(operand.index)} dims"
+            case Number():
+                if operand not in program.numbers:
+                    yield f"{definition.name} reads the unlisted number {operand.name}"
+    unfolded = definition.rank == len(definition.extents)
+    whole = isinstance(definition.primitive, LibraryOperation)
+    if not whole and (definition.fold is None) != unfolded:
+        yield f"{definition.name} folds without an accumulator, or the reverse"
+    if whole and definition.library is None:
+        yield f"{definition.name} needs whole operands but no library computes it"
+    if definition.regions and len(definition.regions) != len(definition.operands):
+        yield f"{definition.name} joins {len(definition.operands)} operands in other regions"
+    gap = partition_fault(definition.regions, definition.extents) if definition.regions else None
+    if gap is not None:
+        yield f"{definition.name} joins {gap}"
+    if definition.library is not None and definition.storage is None:
+        yield f"{definition.name} is computed by a library but has no storage"
+
+
+def _view_faults(reader: str, view: View) -> Iterator[str]:
+    """Each view names the tensor that it views, and says where its elements are."""
+    if view.tensor.base_tensor is not view.storage.tensor:
+        yield f"{reader} sees {view.storage.name} as a view of another tensor"
+    if view.tensor.layout is None:
+        yield f"{reader} sees {view.storage.name} without a layout"

@@ -1,0 +1,185 @@
+"""The view program: storages with strides, and for each value how its operands are read.
+
+A storage is an l-tensor: memory with a dtype, a shape and a layout; a view names the tensor that it
+views (`axiomjit.views.descriptions`). A definition without a storage is an r-tensor: it only says
+how to provide its value at an index, and whoever reads it computes it there (ngraph tensors: "An
+r-tensor only needs to be able to provide values; it does not need to store them").
+"""
+
+from __future__ import annotations
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import IndexMap, Region
+from axiomjit.base.dtypes import DType
+from axiomjit.base.records import Record
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Held, Input, Scalar, Size
+from axiomjit.graph.primitives import Accumulator, Primitive
+from axiomjit.views.dense_layout import Layout
+from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorViewDescription
+
+
+class Storage(Record):
+    """Memory: a description with a layout.
+
+    Its `role` is argument, held, result, temporary (stored only where that helps) or materialized
+    (a temporary that somebody asked for). Strides count elements. `origin` is the node that an
+    argument or held array stands for.
+    """
+
+    name: str
+    role: str
+    tensor: BasicTensorDescription
+    origin: Input | Held | None
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        dtype: DType,
+        shape: tuple[Dim, ...],
+        strides: tuple[Dim, ...],
+        origin: Input | Held | None = None,
+    ) -> None:
+        """An l-tensor that lies with these strides from its first element on."""
+        tensor = BasicTensorDescription(shape, dtype, False, Layout(strides))
+        super().__init__(name, role, tensor, origin)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The lengths."""
+        return tuple(map(dim, self.tensor.lengths))
+
+    @property
+    def strides(self) -> tuple[Dim, ...]:
+        """The steps in memory from one element to the next, by dimension."""
+        return strides_of(self.tensor)
+
+
+class View(Record):
+    """A storage seen at offset + sum of strides * iterators of the reading op, in elements.
+
+    The shape is that of the reading op, or of the result. A result that is not `writable` is
+    handed out read-only. A view of the real or imaginary parts has their dtype, and counts in
+    elements of it. `version` counts how often the storage was written before it is seen.
+    """
+
+    storage: Storage
+    tensor: SimpleTensorViewDescription
+    version: int
+
+    def __init__(
+        self,
+        storage: Storage,
+        shape: tuple[Dim, ...],
+        offset: Dim,
+        strides: tuple[Dim, ...],
+        writable: bool = True,
+        dtype: DType | None = None,
+        version: int = 0,
+    ) -> None:
+        """A view of `storage`, with its dtype unless another one is given."""
+        layout = Layout(strides, offset)
+        tensor = SimpleTensorViewDescription(storage.tensor, shape, layout, not writable, dtype)
+        super().__init__(storage, tensor, version)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The lengths."""
+        return tuple(map(dim, self.tensor.lengths))
+
+    @property
+    def offset(self) -> Dim:
+        """Where the first element is."""
+        return dim(0 if self.tensor.layout is None else self.tensor.layout.offset)
+
+    @property
+    def strides(self) -> tuple[Dim, ...]:
+        """The steps in memory from one element to the next, by dimension."""
+        return strides_of(self.tensor)
+
+    @property
+    def writable(self) -> bool:
+        """Whether one may write through it."""
+        return not self.tensor.read_only
+
+
+def strides_of(tensor: BasicTensorDescription) -> tuple[Dim, ...]:
+    """The strides of a tensor whose layout is known; none of another."""
+    return () if tensor.layout is None else tuple(map(dim, tensor.layout.strides))
+
+
+class Value(Record):
+    """An r-tensor read at an index."""
+
+    name: str
+    index: IndexMap
+
+
+class Number(Record):
+    """A scalar known before the kernels run: a Python argument, a literal or a length."""
+
+    name: str
+    dtype: DType
+    origin: Input | Scalar | Size
+
+
+Operand = View | Value | Number
+
+
+class Library(Record):
+    """A product of matrices, or an operation on whole operands, left to a library.
+
+    `labels` name, for each dimension of each operand, the iterator along which it runs.
+    """
+
+    operation: LibraryOperation
+    labels: tuple[tuple[int, ...], ...]
+
+
+class Definition(Record):
+    """One op of the program; with a storage it is computed into it, without it is an r-tensor.
+
+    `library` computes it instead of loops, where there is one. A join has a region per operand.
+    With a `target` it writes the next version of a storage that has one already, at the places
+    that the target sees.
+    """
+
+    name: str
+    dtype: DType
+    primitive: Primitive
+    fold: Accumulator | None
+    operands: tuple[Operand, ...]
+    extents: tuple[Dim, ...]
+    rank: int
+    storage: Storage | None = None
+    library: Library | None = None
+    regions: tuple[Region, ...] = ()
+    target: View | None = None
+
+
+class ViewProgram(Record):
+    """Definitions in order; a result is a view with one stride per dimension."""
+
+    storages: tuple[Storage, ...]
+    numbers: tuple[Number, ...]
+    definitions: tuple[Definition, ...]
+    results: tuple[View, ...]
+
+    @property
+    def updated(self) -> frozenset[str]:
+        """The names of storages with several versions."""
+        return frozenset(d.target.storage.name for d in self.definitions if d.target is not None)

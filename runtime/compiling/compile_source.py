@@ -1,0 +1,189 @@
+"""Kernel source to machine code, with Numba and LLVM.
+
+A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`: Numba's raw convention,
+without CPython or C wrapper, without reference counting, without fastmath, serial. The first two
+pointers are Numba's; a kernel leaves nothing of meaning there.
+
+Numba's own pipeline is used as it is. Leaving out the passes that find nothing to do in a kernel
+gave identical code and saved 2 to 3 ms of about 50; LLVM's function passes (6 ms) change the code.
+"""
+
+import ctypes
+import functools
+import math
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from numba.core import compiler, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from axiomjit.base.errors import AxiomError, CompileError
+from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.runtime.compiling.kernel_library import new_library
+from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, value_intrinsics
+from axiomjit.runtime.emission.kernel_types import WordsType
+from axiomjit.runtime.llvm.target_code import target_context
+from axiomjit.runtime.names import memory_intrinsics, tree_intrinsics
+from axiomjit.runtime.names.plain import Parameter
+from axiomjit.runtime.vector_math import intrinsics as elementary
+
+NAMES: dict[str, Any] = {
+    "inf": math.inf,
+    "nan": math.nan,
+    **cast_intrinsics.NAMES,
+    **memory_intrinsics.NAMES,
+    **value_intrinsics.NAMES,
+    **division_intrinsics.NAMES,
+    **tree_intrinsics.NAMES,
+    **elementary.NAMES,
+}
+"""What a kernel source may name; `plain.plain_names` has the same."""
+CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_intrinsics.CHECKED_NAMES}
+"""The same names in a kernel that checks each access (see `report`)."""
+
+TRAITS: Final = Traits()
+"""Those of a kernel without elementary functions, strips or rows."""
+_ENTRY = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_int64,
+    ctypes.c_int64,
+)
+# Stands in for Numba's result and exception slots; a kernel without a result stores one null there,
+# so sharing it between threads is harmless.
+_SCRATCH = ctypes.create_string_buffer(64)
+
+# Packed work on x86: anything but a move in a wide register, or arithmetic in a 128-bit one (scalar
+# code also uses packed logic and moves there).
+_WIDE = re.compile(r"^\s+(?!\w*mov)v\w+\s.*%[yz]mm", re.MULTILINE)
+_NARROW = re.compile(
+    r"^\s+v?(?:(?:add|sub|mul|div|sqrt|max|min|cmp\w*|fn?m(?:add|sub)\d+)p[sd]"
+    r"|p(?:add|sub|mul|cmp|max|min)\w+)\s(?!.*%[yz]mm).*%xmm",
+    re.MULTILINE,
+)
+
+
+class CompiledKernel:
+    """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
+
+    __slots__ = ("_library", "checked", "compile_ms", "entry", "symbol")
+
+    entry: Callable[[int, int, int], int]
+    """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
+    symbol: str
+    """Name of the kernel in `object_code`."""
+    compile_ms: float
+    """What compiling took, in milliseconds."""
+    checked: bool
+    """Whether the argument block has the words of a checked kernel (see `report`)."""
+
+    def __init__(
+        self, library: Any, symbol: str, address: int, compile_ms: float, checked: bool
+    ) -> None:
+        """Wrap the function `symbol` at `address`, owned by Numba's code library."""
+        function = _ENTRY(address)
+        function.library = library  # type: ignore[attr-defined]
+        scratch = ctypes.addressof(_SCRATCH)
+        self.entry = functools.partial(function, scratch, scratch)
+        self.symbol, self.compile_ms, self._library = symbol, compile_ms, library
+        self.checked = checked
+
+    @property
+    def asm(self) -> str:
+        """Assembly text, written again on each call."""
+        with global_compiler_lock:
+            return str(self._library.get_asm_str())
+
+    @property
+    def llvm(self) -> str:
+        """Optimised LLVM IR."""
+        with global_compiler_lock:
+            return str(self._library.get_llvm_str())
+
+    @property
+    def object_code(self) -> bytes:
+        """Relocatable object file, as the disk cache keeps it."""
+        with global_compiler_lock:
+            return bytes(self._library.object_code)
+
+    def packed_instructions(self) -> int:
+        """How many x86 instructions of the kernel work on several elements at once."""
+        own = re.compile(rf"^{re.escape(self.symbol)}[\w.]*:$.*?\.size", re.MULTILINE | re.DOTALL)
+        text = "".join(own.findall(self.asm))  # of the kernel, and of its loops that are functions
+        return len(_WIDE.findall(text)) + len(_NARROW.findall(text))
+
+
+def _flags() -> Any:
+    """Numba's compiler flags of every kernel."""
+    flags = compiler.Flags()
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_rewrites = True
+    flags.nrt, flags.error_model = False, "numpy"
+    return flags
+
+
+def _remedy(source: str) -> str:
+    """What a user can do about source of ours that does not compile."""
+    return "report this source, and meanwhile run without compilation:\n" + source
+
+
+def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
+    """What the names in a kernel source mean."""
+    names = (CHECKED_NAMES if checked else NAMES) | elementary.names(traits.functions)
+    prefetches = traits.functions and not checked
+    return names | memory_intrinsics.PREFETCHING_NAMES if prefetches else names
+
+
+def compile_source(
+    source: str,
+    parameters: Sequence[Parameter],
+    traits: Traits = TRAITS,
+    *,
+    checked: bool = False,
+) -> CompiledKernel:
+    """Compile the one function `kernel(w, lo, hi)` in `source`.
+
+    Args:
+        source: Python text over `NAMES`.
+        parameters: what each word of the argument block holds, in order.
+        traits: what its loops are like.
+        checked: check each access, and report instead of performing one that is out of bounds.
+
+    Returns:
+        The loaded kernel. Safe to call from several threads; compilations take turns.
+
+    Raises:
+        CompileError: Numba or LLVM refused the source, or what it calls is nowhere.
+        GraphValueError: this CPU cannot run the target's code.
+    """
+    words = WordsType([(p.kind, p.dtype) for p in parameters])
+    signature = (words, types.int64, types.int64)
+    context = target_context()
+    try:
+        namespace = _namespace(traits, checked)
+        exec(compile(source, "<kernel>", "exec"), namespace)
+        with global_compiler_lock:
+            started = time.perf_counter()
+            result = compiler.compile_extra(
+                cpu_target.typing_context,
+                context,
+                namespace["kernel"],
+                signature,
+                types.void,
+                _flags(),
+                {},
+                library=new_library("kernel", traits),
+            )
+            symbol = str(result.fndesc.llvm_func_name)
+            address = int(result.library.get_pointer_to_function(symbol))
+            took_ms = (time.perf_counter() - started) * 1e3
+    except AxiomError:
+        raise
+    except Exception as error:  # whatever Numba or LLVM throws; their traceback helps no user
+        asked = f"compile a kernel of {len(parameters)} parameters"
+        raise CompileError(asked, f"{type(error).__name__}: {error}", _remedy(source)) from None
+    return CompiledKernel(result.library, symbol, address, took_ms, checked)

@@ -1,0 +1,78 @@
+"""Numba's library of a kernel, which makes steps of elementary functions part of its loops.
+
+LLVM's inliner runs before loops are made vector loops, but what those call for a step of a recipe
+is known only then (`vector_math.native`). Loops over what is left of a vector take the forms for
+single numbers. After that long loops start divisions early, and loops over strips become functions
+of their own.
+"""
+
+from typing import Any
+
+from llvmlite import binding
+
+from axiomjit.base.counters import counter
+from axiomjit.base.target import target
+from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.runtime.llvm.early_divisions import start_early
+from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
+from axiomjit.runtime.vector_math.native import PREFIX
+
+AVX512 = 64
+_count_refused = counter("rewrites_refused")
+
+
+class KernelLibrary(TargetLibrary):
+    """A library whose optimisation ends with what must follow the making of vector loops."""
+
+    loops_apart = False
+    """Whether loops inside the outer one become functions, which have all registers for themselves.
+
+    LLVM takes constants out of all loops at once, and loads them again in every step where several
+    loops need more of them than there are registers."""
+    divides_early = False
+    """Whether loops over vectors have the steps and the registers to divide one vector ahead."""
+
+    def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        steps = [f for f in self._final_module.functions if f.name.startswith(PREFIX)]
+        for step in steps:
+            step.add_function_attribute("alwaysinline")
+        if steps:
+            self._run("always_inliner", "new_gvn", "instruction_combine")
+            if self.divides_early:
+                self._start_divisions_early()
+            if self.loops_apart:
+                self._run("loop_extract")
+
+    def _start_divisions_early(self) -> None:
+        text = start_early(str(self._final_module))
+        if text is None:
+            return
+        try:
+            module = binding.parse_assembly(text)
+            module.verify()
+        except RuntimeError:  # what LLVM refuses is not used: the loops stay as they were
+            _count_refused()
+            return
+        module.name = self._final_module.name
+        self._final_module = module
+
+    def _run(self, *names: str) -> None:
+        """Run passes of LLVM over the module."""
+        passes = binding.create_new_module_pass_manager()
+        for name in names:
+            getattr(passes, f"add_{name}_pass")()
+        passes.run(self._final_module, self._codegen._pass_builder())
+
+
+def new_library(name: str, traits: Traits) -> Any:
+    """An empty library for a kernel whose loops are like this.
+
+    They come apart where the grid is one of strips. In rows, which may be short, calls of
+    functions would cost more than they gain, and so would divisions before the first step; these
+    want the 32 registers of AVX-512, too.
+    """
+    library = KernelLibrary(target_context().codegen(), name)
+    library.loops_apart = traits.strips
+    library.divides_early = not traits.rows and target().vector_bytes >= AVX512
+    return library

@@ -1,0 +1,279 @@
+"""Operations on values, as Numba intrinsics: per name one rule for each kind of dtype.
+
+Operands have one dtype, which is also the result's unless a row says otherwise.
+`axiomjit.runtime.names.plain` has the twins.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from axiomjit.runtime.emission.complex_rules import COMPLEX, choose, joined
+from axiomjit.runtime.emission.emitters import Emitter, Real, Rules, call, method
+from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
+
+Result = Callable[[str], str]
+"""The dtype of a result from the dtype of the operands, as codes."""
+
+
+def overload(operands: Sequence[Any], rules: Rules, result: Result) -> Typed:
+    """An operation on operands of one dtype."""
+    code = CODES.get(operands[0])
+    if code is None or any(ty != operands[0] for ty in operands):
+        return None
+    rule = next((rule for kinds, rule in rules.items() if code[0] in kinds), None)
+    if rule is None:
+        return None
+    result_type = NUMBA_TYPES[result(code)]
+    return result_type(*operands), lambda context, builder, signature, args: rule(builder, args)
+
+
+def _same_dtype(code: str) -> str:
+    return code
+
+
+def _truth(code: str) -> str:
+    return "b1"
+
+
+def _part(code: str) -> str:
+    return PARTS.get(code, code)
+
+
+def _with_complex(name: str, rules: Rules) -> Rules:
+    return rules | {"c": COMPLEX[name]} if name in COMPLEX else rules
+
+
+def make_unary(name: str, rules: Rules, result: Result = _same_dtype) -> Any:
+    """The intrinsic `name(v)`."""
+    rules = _with_complex(name, rules)
+
+    def unary(typingctx: Any, v: Any) -> Typed:
+        return overload((v,), rules, result)
+
+    unary.__name__ = name
+    return intrinsic(unary)
+
+
+def make_binary(name: str, rules: Rules, result: Result = _same_dtype) -> Any:
+    """The intrinsic `name(a, b)`."""
+    rules = _with_complex(name, rules)
+
+    def binary(typingctx: Any, a: Any, b: Any) -> Typed:
+        return overload((a, b), rules, result)
+
+    binary.__name__ = name
+    return intrinsic(binary)
+
+
+def _choose(comparison: str, signed: bool) -> Emitter:
+    """Emission of `a if a <comparison> b else b` on integers, without a branch."""
+    compare = "icmp_signed" if signed else "icmp_unsigned"
+    return lambda b, args: b.select(getattr(b, compare)(comparison, *args), *args)
+
+
+def _same(builder: Any, args: list[Any]) -> Any:
+    return args[0]
+
+
+def _magnitude(builder: Any, args: list[Any]) -> Any:
+    """Absolute value of an integer; the smallest one stays itself, as in NumPy."""
+    negative = builder.icmp_signed("<", args[0], ir.Constant(args[0].type, 0))
+    return builder.select(negative, builder.neg(args[0]), args[0])
+
+
+def _number_beside_nan(rule: Emitter) -> Emitter:
+    """The other operand where one is NaN."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        a, b = args
+        a_nan, b_nan = (builder.fcmp_unordered("uno", v, v) for v in args)
+        either = builder.select(b_nan, a, rule(builder, args))
+        return builder.select(a_nan, b, either)
+
+    return emit
+
+
+def _float_sign(builder: Any, args: list[Any]) -> Any:
+    """-1, 0 or 1; NaN stays, and -0 is 0."""
+    (v,) = args
+    zero = ir.Constant(v.type, 0.0)
+    chosen = builder.select(builder.fcmp_ordered("==", v, zero), zero, v)
+    for comparison, value in (("<", -1.0), (">", 1.0)):
+        is_so = builder.fcmp_ordered(comparison, v, zero)
+        chosen = builder.select(is_so, ir.Constant(v.type, value), chosen)
+    return chosen
+
+
+def _int_sign(builder: Any, args: list[Any]) -> Any:
+    """-1, 0 or 1 of a signed integer."""
+    (v,) = args
+    positive = builder.zext(builder.icmp_signed(">", v, v.type(0)), v.type)
+    return builder.select(builder.icmp_signed("<", v, v.type(0)), v.type(-1), positive)
+
+
+def _some(builder: Any, args: list[Any]) -> Any:
+    """1 of an unsigned integer that is not 0."""
+    (v,) = args
+    return builder.zext(builder.icmp_unsigned("!=", v, v.type(0)), v.type)
+
+
+def _magnitude_against_infinity(comparison: str) -> Emitter:
+    def emit(builder: Any, args: list[Any]) -> Any:
+        infinity = ir.Constant(args[0].type, float("inf"))
+        return builder.fcmp_ordered(comparison, call("llvm.fabs")(builder, args), infinity)
+
+    return emit
+
+
+def _sign_bit(builder: Any, args: list[Any]) -> Any:
+    bits = ir.IntType(64 if isinstance(args[0].type, ir.DoubleType) else 32)
+    return builder.icmp_signed("<", builder.bitcast(args[0], bits), bits(0))
+
+
+def _shift(instruction: str) -> Emitter:
+    """A shift; by the width or more, or by a negative number, all bits leave."""
+
+    def emit(builder: Any, args: list[Any]) -> Any:
+        v, by = args
+        width = v.type.width
+        inside = builder.icmp_unsigned("<", by, v.type(width))
+        if instruction == "ashr":  # as far as the sign in every bit
+            return builder.ashr(v, builder.select(inside, by, v.type(width - 1)))
+        shifted = getattr(builder, instruction)(v, builder.select(inside, by, v.type(0)))
+        return builder.select(inside, shifted, v.type(0))
+
+    return emit
+
+
+def _constant(value: bool) -> Emitter:
+    return lambda b, args: ir.IntType(1)(value)
+
+
+def make_comparison(name: str, sign: str) -> Any:
+    """The intrinsic `name(a, b)` of complex numbers, or a signed and an unsigned integer."""
+
+    def comparison(typingctx: Any, a: Any, b: Any) -> Typed:
+        if a == b:
+            return overload((a, b), {"c": COMPLEX[name]}, _truth)
+        if {a, b} != {types.uint64, types.int64}:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            signed = args[0] if a == types.int64 else args[1]
+            below = builder.icmp_signed("<", signed, ir.Constant(signed.type, 0))
+            # A negative number is less than every unsigned one, as -1 is less than 0.
+            order = [ir.IntType(8)(-1 if ty == types.int64 else 0) for ty in (a, b)]
+            of_negative = builder.icmp_signed(sign, *order)
+            return builder.select(below, of_negative, builder.icmp_unsigned(sign, *args))
+
+        return types.boolean(a, b), emit
+
+    comparison.__name__ = name
+    return intrinsic(comparison)
+
+
+MAXIMUM: Rules = {
+    "f": call("llvm.maximum"),
+    "i": _choose(">=", signed=True),
+    "u": _choose(">=", signed=False),
+    "b": method("or_"),
+}
+MINIMUM: Rules = {
+    "f": call("llvm.minimum"),
+    "i": _choose("<=", signed=True),
+    "u": _choose("<=", signed=False),
+    "b": method("and_"),
+}
+ABSOLUTE: Rules = {"f": call("llvm.fabs"), "i": _magnitude, "ub": _same}
+ISNAN: Rules = {
+    "f": lambda b, args: b.fcmp_unordered("uno", args[0], args[0]),
+    "iub": _constant(False),
+}
+ISINF: Rules = {"f": _magnitude_against_infinity("=="), "iub": _constant(False)}
+ISFINITE: Rules = {"f": _magnitude_against_infinity("<"), "iub": _constant(True)}
+
+
+def _reordered(instruction: str, integers: str) -> Rules:
+    """A float instruction that LLVM may reorder, and the one for integers."""
+    return {
+        "f": lambda b, args: getattr(b, instruction)(*args, flags=("reassoc",)),
+        "iu": method(integers),
+    }
+
+
+@intrinsic
+def select(typingctx: Any, c: Any, a: Any, b: Any) -> Typed:
+    """`select(c, a, b)`: a where c else b, both evaluated, without a branch."""
+    if c != types.boolean or a != b or a not in CODES:
+        return None
+    chosen = choose if CODES[a] in PARTS else ir.IRBuilder.select
+    return a(c, a, a), lambda context, builder, signature, args: chosen(builder, *args)
+
+
+@intrinsic
+def clip(typingctx: Any, v: Any, low: Any, high: Any) -> Typed:
+    """`clip(v, low, high)` of complex numbers."""
+    return overload((v, low, high), {"c": COMPLEX["clip"]}, _same_dtype)
+
+
+@intrinsic
+def complex_of(typingctx: Any, re: Any, im: Any) -> Typed:
+    """`complex_of(re, im)`: the complex number with these parts."""
+    code = next((code for code, part in PARTS.items() if NUMBA_TYPES[part] == re == im), None)
+    if code is None:
+        return None
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return joined(*(Real(builder, part) for part in args))
+
+    return NUMBA_TYPES[code](re, im), emit
+
+
+COMPARISONS = {
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+
+NAMES: dict[str, Any] = {
+    "select": select,
+    "complex_of": complex_of,
+    "clip": clip,
+    # What LLVM may reorder: the accumulator add of a sum, and of a product.
+    "add_reassoc": make_binary("add_reassoc", _reordered("fadd", "add")),
+    "mul_reassoc": make_binary(
+        "mul_reassoc", _reordered("fmul", "mul") | {"c": COMPLEX["multiply"]}
+    ),
+    # NaN if either is NaN; +0 above -0.
+    "maximum": make_binary("maximum", MAXIMUM),
+    "minimum": make_binary("minimum", MINIMUM),
+    # NaN if both are NaN.
+    "fmax": make_binary("fmax", MAXIMUM | {"f": _number_beside_nan(MAXIMUM["f"])}),
+    "fmin": make_binary("fmin", MINIMUM | {"f": _number_beside_nan(MINIMUM["f"])}),
+    "sqrt": make_unary("sqrt", {"f": call("llvm.sqrt")}),
+    "absolute": make_unary("absolute", ABSOLUTE, _part),
+    "sign": make_unary("sign", {"f": _float_sign, "i": _int_sign, "u": _some}),
+    # Of complex numbers; floats have operators or need none.
+    **{name: make_binary(name, {}) for name in ("multiply", "divide")},
+    **{name: make_unary(name, {}) for name in ("conjugate", "reciprocal")},
+    **{name: make_unary(name, {}, _part) for name in ("real", "imag")},
+    **{
+        name: make_unary(name, {"f": call(f"llvm.{name}"), "iub": _same})
+        for name in ("floor", "ceil", "trunc", "rint")
+    },
+    "isnan": make_unary("isnan", ISNAN, _truth),
+    "isinf": make_unary("isinf", ISINF, _truth),
+    "isfinite": make_unary("isfinite", ISFINITE, _truth),
+    "signbit": make_unary("signbit", {"f": _sign_bit}, _truth),
+    "copysign": make_binary("copysign", {"f": call("llvm.copysign")}),
+    "left_shift": make_binary("left_shift", {"iu": _shift("shl")}),
+    "right_shift": make_binary("right_shift", {"i": _shift("ashr"), "u": _shift("lshr")}),
+}
+NAMES.update((name, make_comparison(name, sign)) for name, sign in COMPARISONS.items())

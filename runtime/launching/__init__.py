@@ -1,0 +1,4 @@
+"""Plans at work: arguments bound, kernels called in chunks on threads, library calls.
+
+May import `base`, `algebra`, `passes.ir`, `runtime.pool`, `runtime.names`, `runtime.compiling`.
+"""

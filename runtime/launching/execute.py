@@ -1,0 +1,295 @@
+"""Runs plans. The only place where elements become bytes and arrays become addresses."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
+from axiomjit.base.config import config
+from axiomjit.base.counters import counter
+from axiomjit.base.errors import BoundsError, GraphValueError
+from axiomjit.passes.ir.plan_ir import (
+    Allocate,
+    Buffer,
+    Call,
+    Launch,
+    NumberSource,
+    Plan,
+    Release,
+    Window,
+    WriteBack,
+)
+from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
+from axiomjit.runtime.names.report import REPORT, refuse_report
+from axiomjit.runtime.pool import memory
+
+Array = np.ndarray
+Arrays = dict[str, Array]
+Action = Callable[[Arrays, Sequence[object]], None]
+
+SERIAL_WORK: Final = 6_000_000
+"""Additions below which one thread is faster: about 0.2 ms."""
+CHUNK_WORK: Final = 600_000_000
+"""Additions in one uninterrupted call at most: about 20 ms, so that Ctrl-C is heard."""
+LARGEST: Final = 2**63 - 1
+_count_run: Final = counter("kernels_run")
+_count_call: Final = counter("library_calls")
+
+
+class BoundPlan:
+    """A plan for certain lengths: what remains is to fill in addresses and go."""
+
+    def __init__(self, plan: Plan, lengths: Mapping[Symbol, int]) -> None:
+        """Evaluate every length once and compile what is not compiled yet.
+
+        Raises:
+            MemoryError: a buffer would exceed 2**63 - 1 bytes.
+            GraphValueError: a length or stride is beyond 64 bits.
+        """
+        self._held = {b.name: b.array for b in plan.buffers if b.array is not None}
+        self._places = [(b.name, b.position) for b in plan.buffers if b.position is not None]
+        buffers = {buffer.name: buffer for buffer in plan.buffers}
+        self._actions: list[Action] = []
+        self._written: list[WriteBack] = []
+        for step in plan.steps:
+            match step:
+                case Allocate():
+                    self._actions.append(_allocation(buffers[step.buffer], lengths))
+                case Launch():
+                    self._actions.append(_launch(step, lengths))
+                case Call():
+                    self._actions.append(_call(step, buffers, lengths))
+                case Release():
+                    self._actions.append(_release(step.buffer))
+                case WriteBack():
+                    self._written.append(step)
+        seen = [Seen(window, buffers, lengths) for window in plan.results]
+        self._results = [(s.window.buffer, None if s.allocated else s) for s in seen]
+
+    def run(
+        self, arguments: Sequence[object], given: Sequence[object] | None = None
+    ) -> list[Array]:
+        """The results for these arguments (arrays of the bound lengths, or numbers).
+
+        `given` are the arguments before they were converted: what the plan writes is copied back.
+        """
+        arrays: Any = self._held.copy()
+        for name, position in self._places:
+            arrays[name] = arguments[position]
+        for action in self._actions:
+            action(arrays, arguments)
+        for step in self._written:
+            owner = (given or arguments)[step.position]
+            if isinstance(owner, Array) and owner is not arrays[step.buffer]:
+                owner[...] = arrays[step.buffer]
+        return [arrays[name] if seen is None else seen.of(arrays) for name, seen in self._results]
+
+
+def _ints(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
+    return tuple(evaluate(d, lengths) for d in dims)
+
+
+def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
+    """Allocate a dense array whose dimensions lie in the order of the buffer's strides."""
+    shape, strides = _ints(buffer.shape, lengths), _ints(buffer.strides, lengths)
+    size_bytes = buffer.dtype.itemsize
+    for length in shape:
+        size_bytes *= length
+    if size_bytes > LARGEST:
+        raise MemoryError(f"an array of shape {shape} and dtype {buffer.dtype} has no address")
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    laid_out = tuple(shape[d] for d in order)
+    places = list(range(len(shape)))
+    back = None if order == places else tuple(map(order.index, places))
+    name, dtype = buffer.name, buffer.dtype
+
+    def allocate(arrays: Arrays, arguments: Sequence[object]) -> None:
+        fresh = memory.allocate(laid_out, dtype)
+        arrays[name] = fresh if back is None else fresh.transpose(back)
+
+    return allocate
+
+
+def _release(name: str) -> Action:
+    def release(arrays: Arrays, arguments: Sequence[object]) -> None:
+        del arrays[name]
+
+    return release
+
+
+def _bits(value: object, dtype: str) -> list[int]:
+    """A scalar as 64-bit words, as many as it needs."""
+    size = np.dtype(dtype).itemsize
+    raw = np.zeros(-(-size // 8) * 8, np.uint8)
+    raw[:size] = np.asarray(value, dtype).reshape(1).view(np.uint8)
+    words: list[int] = raw.view(np.int64).tolist()
+    return words
+
+
+def _known_words(source: NumberSource, lengths: Mapping[Symbol, int]) -> list[int]:
+    """The bits of a scalar that does not depend on arguments; of 0 for one that does."""
+    if source.literal is not None:
+        return _bits(source.literal, source.dtype)
+    if source.length is not None:
+        return _bits(evaluate(source.length, lengths), source.dtype)
+    return _bits(0, source.dtype)
+
+
+def _length_word(length: Dim, lengths: Mapping[Symbol, int]) -> int:
+    """A length, stride or offset as a word."""
+    value = evaluate(length, lengths)
+    if not -LARGEST <= value <= LARGEST:
+        raise GraphValueError(
+            f"a loop whose lengths and steps in memory are at most {LARGEST}",
+            f"{length} = {value}",
+            "take the part that is needed before arrays of this size are combined",
+        )
+    return value
+
+
+def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
+    """Run a kernel: in one call where the work is small, else in chunks on threads."""
+    kernel = KERNELS.get(step.kernel)
+    entry, front = kernel.entry, REPORT if kernel.checked else 0
+    before = front * ctypes.sizeof(ctypes.c_int64)
+    grid = _length_word(step.grid, lengths)
+    work = evaluate(step.work, lengths)
+    names = step.buffers
+    template = [0] * (front + len(names))
+    given: list[tuple[int, int, str]] = []
+    for source in step.numbers:
+        if source.position is not None:
+            given.append((len(template), source.position, source.dtype))
+        template += _known_words(source, lengths)
+    template += [_length_word(length, lengths) for length in step.lengths]
+    behind = len(template)
+    template += [0] * (2 * len(names) if kernel.checked else 0)
+    words_type, prepared = ctypes.c_int64 * len(template), array("q", template).tobytes()
+    combines = step.kernel.combines
+    most = max(1, grid * CHUNK_WORK // max(work, 1))
+
+    def launch(arrays: Arrays, arguments: Sequence[object]) -> None:
+        words = memory.block(words_type, prepared)
+        for k, name in enumerate(names, front):
+            words[k] = memory.address(arrays[name])
+        for k, position, dtype in given:
+            for word, bits in enumerate(_bits(arguments[position], dtype), k):
+                words[word] = bits
+        if kernel.checked:
+            words[behind:] = [end for name in names for end in memory.bounds(arrays[name])]
+        address = ctypes.addressof(words) + before
+        _count_run()
+        threads = 1 if work < SERIAL_WORK else available_threads()
+        if threads == 1 and grid <= most:
+            _check(entry(address, 0, grid) if grid else 0)
+        else:
+            run_chunks(partial(entry, address), chunk_edges(grid, most, threads), threads)
+        if combines:
+            _check(entry(address, 0, 0))
+        if kernel.checked:
+            refuse_report(step.kernel, words)
+
+    return launch
+
+
+def _check(status: int) -> None:
+    if status:
+        raise RuntimeError(f"kernel returned status {status}")
+
+
+class Seen:
+    """A window in numbers; strides and offset in bytes."""
+
+    __slots__ = ("allocated", "offset", "shape", "strides", "window")
+
+    def __init__(
+        self, window: Window, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]
+    ) -> None:
+        """Evaluate the window's lengths."""
+        itemsize = window.dtype.itemsize
+        owner = buffers[window.buffer]
+        self.window = window
+        self.allocated = (
+            owner.role in ("result", "temporary")
+            and (window.shape, window.strides) == (owner.shape, owner.strides)
+            and (window.offset, window.dtype) == (dim(0), owner.dtype)
+            and window.writable
+        )
+        """Whether the window is all of what the plan allocates."""
+        self.offset = evaluate(window.offset, lengths) * itemsize
+        self.shape = _ints(window.shape, lengths)
+        self.strides = tuple(s * itemsize for s in _ints(window.strides, lengths))
+
+    def of(self, arrays: Arrays) -> Array:
+        """The array that the window shows; the whole buffer is returned as it is."""
+        array = arrays[self.window.buffer]
+        if self.allocated:
+            return array
+        whole = self.offset == 0 and array.shape == self.shape and self.window.writable
+        whole = whole and array.dtype == self.window.dtype
+        if whole and (array.strides == self.strides or array.size == 0):
+            return array
+        if config.check:
+            self.verify(array)
+        writable = self.window.writable
+        kind = self.window.dtype.str
+        return np.asarray(_Interface(array, self.offset, self.shape, self.strides, kind, writable))
+
+    def verify(self, array: Array) -> None:
+        """Refuse a window that is not inside the memory of its buffer.
+
+        Raises:
+            BoundsError: it reaches beyond.
+        """
+        low, high = memory.span(self.shape, self.strides, self.window.dtype.itemsize)
+        first, end = memory.span(array.shape, array.strides, array.itemsize)
+        if low != high and not first <= self.offset + low <= self.offset + high <= end:
+            raise BoundsError(
+                f"a view of the bytes [{self.offset + low}, {self.offset + high}) "
+                f"of buffer {self.window.buffer}",
+                f"the bytes [{first}, {end}) in a buffer of shape {array.shape}",
+                "a defect of axiomjit, please report it with your function and its arguments",
+            )
+
+
+class _Interface:
+    """Shows part of an array through NumPy's array interface and keeps the array alive."""
+
+    def __init__(
+        self,
+        base: Array,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        kind: str,
+        writable: bool,
+    ) -> None:
+        interface = dict(base.__array_interface__)
+        address, read_only = interface["data"]
+        empty = 0 in shape
+        repeats = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
+        protected = read_only or (repeats and not empty) or not writable
+        shifted = (address + (0 if empty else offset), protected)
+        interface.update(data=shifted, shape=shape, strides=strides, typestr=kind)
+        del interface["descr"]
+        self.__array_interface__ = interface
+        self.base = base
+
+
+def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
+    operands = [Seen(window, buffers, lengths) for window in step.operands]
+    target = Seen(step.target, buffers, lengths)
+    evaluate, labels = step.operation.evaluate, step.labels
+
+    def call(arrays: Arrays, arguments: Sequence[object]) -> None:
+        _count_call()
+        evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
+
+    return call

@@ -1,0 +1,83 @@
+"""Numba's code generation for the target, and libraries of code that calls only what there is.
+
+LLVM writes calls of its own for what a CPU has no instructions for. Such a function may be nowhere:
+a call of it would go to address 0. So machine code is looked through before it is loaded.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from llvmlite import binding
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+
+from axiomjit.base.errors import CompileError
+from axiomjit.base.target import Target, target
+from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+
+_REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
+_COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
+PROVIDED: Final = frozenset(
+    ("memcpy", "memmove", "memset")
+    + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
+)
+"""What machine code may call outside itself: functions of the C library."""
+
+
+class TargetLibrary(JITCodeLibrary):
+    """Machine code that is loaded if all it calls is there."""
+
+    _codegen: Any
+    _final_module: Any
+
+    def _finalize_final_module(self) -> None:
+        code = self._codegen._tm.emit_object(self._final_module)
+        missing = sorted(name for name in undefined_symbols(code) if not self._has(name))
+        if missing:
+            name = self._codegen.target.name
+            raise CompileError(
+                f"load the machine code of {self.name!r} for the target {name!r}",
+                f"it calls {', '.join(missing)}, which nothing provides",
+                "report this, and meanwhile run with AXIOMJIT_DISABLE=1 or on another target",
+            )
+        self.enable_object_caching()  # the engine takes this code, and compiles none
+        self._compiled_object, self.object_code = code, code
+        super()._finalize_final_module()
+
+    def _has(self, name: str) -> bool:
+        if self._codegen._engine.is_symbol_defined(name):
+            return True
+        return name in PROVIDED and binding.address_of_symbol(name) is not None
+
+
+class TargetCodegen(JITCPUCodegen):
+    """Code generation for one target, with an engine and a machine of its own."""
+
+    _library_class = TargetLibrary
+
+    def __init__(self, target: Target) -> None:
+        """Start an engine."""
+        self.target = target
+        super().__init__("axiomjit.exec")
+
+    def _get_host_cpu_name(self) -> str:
+        return self.target.cpu
+
+    def _get_host_cpu_features(self) -> str:
+        return self.target.features
+
+
+@global_compiler_lock
+@cache
+def target_context() -> Any:
+    """Numba's context for the target of this process.
+
+    Raises:
+        GraphValueError: this CPU cannot run the target's code.
+    """
+    rtsys.initialize(cpu_target.target_context)  # numba starts its runtime in the first that asks
+    return cpu_target.target_context.subtarget(_internal_codegen=TargetCodegen(target()))

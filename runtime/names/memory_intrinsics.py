@@ -1,0 +1,222 @@
+"""The names by which a kernel source reads and writes memory, as Numba intrinsics.
+
+`plain` holds the same names for plain Python; a kernel means the same in both.
+They emit LLVM directly, as those of `cast_intrinsics`, `value_intrinsics`, `division_intrinsics`
+and `tree_intrinsics` do.
+
+Importing this module imports numba; only what has to compile does so.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from axiomjit.runtime.emission.cast_intrinsics import CASTS
+from axiomjit.runtime.emission.kernel_types import (
+    BYTE,
+    CODES,
+    NUMBA_TYPES,
+    WORD,
+    BufferType,
+    CheckedBufferType,
+    Typed,
+    WordsType,
+)
+from axiomjit.runtime.names.checked_access import one, poison_cell, within
+from axiomjit.runtime.names.prefetching import passed
+
+
+def _word_index(words: Any, k: Any, kind: str) -> int | None:
+    """The literal `k` if parameter `k` exists and is of `kind`, else None (no such overload)."""
+    if not isinstance(words, WordsType) or not isinstance(k, types.IntegerLiteral):
+        return None
+    index = int(k.literal_value)
+    fits = 0 <= index < len(words.words) and words.words[index][0] == kind
+    return index if fits else None
+
+
+def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
+    """What lies in the words from `at`; nothing writes them while a kernel runs."""
+    cell = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
+    word = builder.load(cell)
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+@intrinsic(prefer_literal=True)
+def buffer(typingctx: Any, w: Any, k: Any) -> Typed:
+    """`buffer(w, k)`: word `k` as a typed pointer."""
+    index = _word_index(w, k, "buffer")
+    if index is None:
+        return None
+    result = BufferType(NUMBA_TYPES[w.words[index][1]], w.scope(index), w.count)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = _read_word(builder, args[0], w.at(index))
+        return builder.inttoptr(word, context.get_value_type(result))
+
+    return result(w, k), emit
+
+
+@intrinsic(prefer_literal=True)
+def checked_buffer(typingctx: Any, w: Any, k: Any) -> Typed:
+    """`buffer(w, k)` of a checked kernel: its bounds lie behind all words, in order of buffers."""
+    index = _word_index(w, k, "buffer")
+    if index is None:
+        return None
+    scope = w.scope(index)
+    result = CheckedBufferType(NUMBA_TYPES[w.words[index][1]], scope, w.count)
+    low = w.at(len(w.words)) + 2 * scope
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        element = context.get_data_type(result.dtype)
+        word, *bounds = (_read_word(builder, args[0], i) for i in (w.at(index), low, low + 1))
+        pointer = builder.inttoptr(word, element.as_pointer())
+        return cgutils.pack_struct(builder, [pointer, *bounds])
+
+    return result(w, k), emit
+
+
+@intrinsic(prefer_literal=True)
+def scalar(typingctx: Any, w: Any, k: Any) -> Typed:
+    """`scalar(w, k)`: the value that lies at the start of its words."""
+    index = _word_index(w, k, "scalar")
+    if index is None:
+        return None
+    code = w.words[index][1]
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value = _read_word(builder, args[0], w.at(index), context.get_data_type(NUMBA_TYPES[code]))
+        return builder.icmp_unsigned("!=", value, BYTE(0)) if code == "b1" else value
+
+    return NUMBA_TYPES[code](w, k), emit
+
+
+@intrinsic(prefer_literal=True)
+def length(typingctx: Any, w: Any, k: Any) -> Typed:
+    """`length(w, k)`: word `k` as an int64."""
+    index = _word_index(w, k, "length")
+    if index is None:
+        return None
+
+    at = w.at(index)
+    return types.int64(w, k), lambda context, b, signature, args: _read_word(b, args[0], at)
+
+
+def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
+    """Tell LLVM that `access` to this buffer aliases no access to another buffer."""
+    if buffer_type.count < 2:
+        return access
+    module = builder.module
+    domain = module.add_metadata([ir.MetaDataString(module, "buffers")])
+    scopes = [
+        module.add_metadata([ir.MetaDataString(module, f"buffer {number}"), domain])
+        for number in range(buffer_type.count)
+    ]
+    own = scopes.pop(buffer_type.scope)
+    access.set_metadata("alias.scope", module.add_metadata([own]))
+    access.set_metadata("noalias", module.add_metadata(scopes))
+    return access
+
+
+def _make_load(prefetching: bool) -> Any:
+    """The intrinsic `load`, or one which asks for floats further on where it loads vectors."""
+
+    def load(typingctx: Any, a: Any, i: Any) -> Typed:
+        """`load(a, i)`: the element `i` items away from where `a` points."""
+        if not isinstance(a, BufferType) or not isinstance(i, types.Integer):
+            return None
+        passes = prefetching and a.count > 0 and a.dtype in (types.float32, types.float64)
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            buffer, index = args
+
+            def read(pointer: Any) -> Any:
+                value = _mark(builder, builder.load(builder.gep(pointer, [index])), a)
+                return passed(builder, value, pointer, index) if passes else value
+
+            value = within(builder, a, buffer, one(index), read)
+            return builder.icmp_unsigned("!=", value, BYTE(0)) if CODES[a.dtype] == "b1" else value
+
+        return a.dtype(a, types.int64), emit
+
+    return intrinsic(load)
+
+
+load = _make_load(prefetching=False)
+
+
+@intrinsic
+def store(typingctx: Any, a: Any, i: Any, v: Any) -> Typed:
+    """`store(a, i, v)`: write the element `i` items away; `v` must have the buffer's dtype."""
+    if not isinstance(a, BufferType) or not isinstance(i, types.Integer) or v != a.dtype:
+        return None
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        buffer, index, given = args
+        value = builder.zext(given, BYTE) if CODES[a.dtype] == "b1" else given
+
+        def write(pointer: Any) -> None:
+            _mark(builder, builder.store(value, builder.gep(pointer, [index])), a)
+
+        within(builder, a, buffer, one(index), write, stores=True)
+        return context.get_dummy_value()
+
+    return types.void(a, types.int64, a.dtype), emit
+
+
+def _cells_of(typingctx: Any, n: Any, dtype: Any) -> tuple[int, types.Type] | None:
+    """How many cells `tile(n, dtype)` has, and of which type."""
+    code = next((c for c, f in CASTS.items() if typingctx.resolve_value_type(f) == dtype), None)
+    if code is None or not isinstance(n, types.IntegerLiteral):
+        return None
+    return int(n.literal_value), NUMBA_TYPES[code]
+
+
+def _stack_array(builder: Any, element: Any, cells: int) -> Any:
+    """Pointer to uninitialised cells on the stack."""
+    with builder.goto_entry_block():  # Numba's own helper would fill the array with zeros
+        array = builder.alloca(ir.ArrayType(element, cells))
+    array.align = 64  # one whole vector, so that no access splits a cache line
+    return builder.bitcast(array, element.as_pointer())
+
+
+@intrinsic(prefer_literal=True)
+def tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
+    """`tile(n, f8)`: uninitialised array of `n` cells on the stack, `n` a literal."""
+    found = _cells_of(typingctx, n, dtype)
+    if found is None:
+        return None
+    cells, result = found[0], BufferType(found[1], 0, 0)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _stack_array(builder, context.get_data_type(result.dtype), cells)
+
+    return result(n, dtype), emit
+
+
+@intrinsic(prefer_literal=True)
+def checked_tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
+    """`tile(n, f8)` of a checked kernel, poisoned."""
+    found = _cells_of(typingctx, n, dtype)
+    if found is None:
+        return None
+    cells, result = found[0], CheckedBufferType(found[1], 0, 0)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        element = context.get_data_type(result.dtype)
+        pointer = _stack_array(builder, element, cells)
+        with cgutils.for_range(builder, WORD(cells), intp=WORD) as loop:
+            builder.store(poison_cell(result, element), builder.gep(pointer, [loop.index]))
+        return cgutils.pack_struct(builder, [pointer, WORD(0), WORD(cells)])
+
+    return result(n, dtype), emit
+
+
+_INTRINSICS = (buffer, scalar, length, load, store, tile)
+NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
+PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load(prefetching=True)}
+"""The same for loops with elementary functions (see `prefetching`)."""
+CHECKED_NAMES: dict[str, Any] = {"buffer": checked_buffer, "tile": checked_tile}

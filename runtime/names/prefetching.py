@@ -1,0 +1,75 @@
+"""Loads of vectors that ask for memory further on.
+
+Arithmetic of an elementary function fills the window in which a processor looks for loads that it
+can begin early. LLVM makes no vector loop of one with an instruction that asks for memory; so a
+number that is loaded passes a function, whose forms for vectors have that instruction. They become
+part of the loop after it has been made a vector loop, as steps of recipes do (`kernel_library`).
+"""
+
+from typing import Any
+
+from llvmlite import ir
+
+from axiomjit.runtime.emission.kernel_types import WORD
+from axiomjit.runtime.vector_math import library
+from axiomjit.runtime.vector_math.definitions import LATE, PURE, add_attributes, keep, variants
+from axiomjit.runtime.vector_math.native import PREFIX
+
+AHEAD_BYTES = 2048
+"""1024 to 8192 gain the same, 512 half as much."""
+FLAG = ir.IntType(32)
+FOR_READING, INTO_EVERY_CACHE, OF_DATA = FLAG(0), FLAG(3), FLAG(1)
+POINTER = ir.IntType(8).as_pointer()
+
+
+def passed(builder: Any, value: Any, buffer: Any, index: Any) -> Any:
+    """The float32 or float64 that was loaded from a place of a buffer.
+
+    Of vectors from places one after another the line AHEAD_BYTES further on is asked for.
+    """
+    module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
+    name = f"{PREFIX}passed_f{size}"
+    function = module.globals.get(name) or _with_forms(module, name, value.type, size)
+    # Of integers, since LLVM would compute a vector of pointers to use the first of them.
+    address = builder.add(builder.ptrtoint(buffer, WORD), builder.mul(index, WORD(size)))
+    return builder.call(function, [value, address])
+
+
+def _with_forms(module: Any, name: str, kind: Any, size: int) -> Any:
+    """The function of single numbers, and its forms by what their addresses are."""
+    forms = {}
+    for lanes in library.lanes_of(kind):
+        vector = ir.VectorType(kind, lanes)
+        for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
+            parameters = f"vl{size}" if address == WORD else "vv"
+            form, builder = _define(module, f"{name}_{parameters}_x{lanes}", vector, address)
+            add_attributes(form, "nounwind", "willreturn", "alwaysinline")
+            emit(builder, form.args[1])
+            builder.ret(form.args[0])
+            forms[f"{lanes}{parameters}"] = form
+    keep(module, list(forms.values()))
+    single, builder = _define(module, name, kind, WORD)
+    named = {parameters: form.name for parameters, form in forms.items()}
+    add_attributes(single, *PURE, LATE, variants(name, named))
+    # No number lies at address 0; but LLVM is not to know that the result is the first operand.
+    nowhere = builder.icmp_unsigned("==", single.args[1], WORD(0))
+    builder.ret(builder.select(nowhere, ir.Constant(kind, 0.0), single.args[0]))
+    return single
+
+
+def _define(module: Any, name: str, kind: Any, address: Any) -> tuple[Any, Any]:
+    function = ir.Function(module, ir.FunctionType(kind, [kind, address]), name)
+    function.linkage = "internal"
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def _ask(builder: Any, address: Any) -> None:
+    ahead = builder.inttoptr(builder.add(address, WORD(AHEAD_BYTES)), POINTER)
+    given = [ahead, FOR_READING, INTO_EVERY_CACHE, OF_DATA]
+    name, module = "llvm.prefetch.p0", builder.module
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+    builder.call(module.globals.get(name) or ir.Function(module, kind, name), given)
+
+
+def _ask_nothing(builder: Any, addresses: Any) -> None:
+    """Of numbers that lie apart."""

@@ -1,0 +1,220 @@
+"""The tree of a blocked sum or product, as Numba intrinsics: a counter of finished subtrees.
+
+Where bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
+results are added in pairs whatever their number. A level is one cell, or one cell
+per lane of a tile. Names that end in `_mul` multiply. `axiomjit.runtime.names.plain` has the twins.
+
+Each becomes one function of the kernel's module that is called, not inlined: LLVM would otherwise
+spend as long on these few additions as on the loop they serve.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from axiomjit.runtime.emission.complex_rules import COMPLEX
+from axiomjit.runtime.emission.emitters import Emitter, Rules, method
+from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, Typed
+from axiomjit.runtime.names.checked_access import within
+
+BIT = ir.IntType(1)
+Body = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
+
+
+class Kind(NamedTuple):
+    """What a tree joins its blocks by; `suffix` stands behind the names of its functions."""
+
+    suffix: str
+    rules: Rules
+    neutral: int
+
+
+class Joint(NamedTuple):
+    """The two for elements of one dtype."""
+
+    join: Emitter
+    neutral: ir.Constant
+
+
+SUM = Kind("", {"f": method("fadd"), "iu": method("add"), "c": COMPLEX["add"]}, 0)
+PRODUCT = Kind("_mul", {"f": method("fmul"), "iu": method("mul"), "c": COMPLEX["multiply"]}, 1)
+
+
+def _called(module: Any, name: str, element: Any, body: Body, joint: Joint) -> Any:
+    """The module's function `name(tree, count, state, width)`, written at its first use."""
+    if name in module.globals:
+        return module.globals[name]
+    cells = element.as_pointer()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [cells, WORD, cells, WORD]), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    tree, count, state, width = function.args
+    for cell in (tree, state):
+        cell.add_attribute("noalias")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    body(builder, tree, count, state, width, joint)
+    builder.ret_void()
+    return function
+
+
+def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
+    with cgutils.for_range(builder, width, intp=WORD) as loop:
+        visit(loop.index)
+
+
+def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
+    """state = tree[level] + state (or *), cell by cell: the earlier subtree stands left."""
+
+    def join_cell(lane: Any) -> None:
+        here = builder.gep(state, [lane])
+        earlier = builder.load(_cell(builder, tree, level, width, lane))
+        later = builder.load(here)
+        builder.store(joint.join(builder, [earlier, later]), here)
+
+    _each_cell(builder, width, join_cell)
+
+
+def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
+    return builder.gep(tree, [builder.add(builder.mul(level, width), lane)])
+
+
+def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
+    """Add the cells at `state` as the next block; its level is the trailing ones of the count."""
+    done = builder.cttz(builder.not_(count), BIT(0))
+    with cgutils.for_range(builder, done, intp=WORD) as levels:
+        _join(builder, tree, levels.index, state, width, joint)
+
+    def keep(lane: Any) -> None:
+        value = builder.load(builder.gep(state, [lane]))
+        builder.store(value, _cell(builder, tree, done, width, lane))
+
+    _each_cell(builder, width, keep)
+
+
+def _depth(builder: Any, count: Any) -> Any:
+    """How many levels a tree of `count` blocks has."""
+    return builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
+
+
+def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
+    """Leave the total in the cells at `state`: the smallest and latest subtree first."""
+    start = joint.neutral
+    _each_cell(builder, width, lambda lane: builder.store(start, builder.gep(state, [lane])))
+    with cgutils.for_range(builder, _depth(builder, count), intp=WORD) as levels:
+        used = builder.trunc(builder.lshr(count, levels.index), BIT)
+        with builder.if_then(used):
+            _join(builder, tree, levels.index, state, width, joint)
+
+
+def _call(
+    builder: Any, t: BufferType, s: BufferType | None, body: Body, arguments: list[Any], kind: Kind
+) -> None:
+    """Call the function of `body` on a tree of type `t` and cells of type `s`, None for a pointer.
+
+    A checked tree and its cells have room for what the function touches, or it is not called.
+    """
+    tree, count, state, width = arguments
+    code = CODES[t.dtype]
+    name = f"axiomjit{body.__name__}{kind.suffix}_{code}"
+    join = next(rule for kinds, rule in kind.rules.items() if code[0] in kinds)
+
+    def levels() -> tuple[Any, Any]:
+        blocks = builder.add(count, WORD(1)) if body is _push else count
+        return WORD(0), builder.sub(builder.mul(_depth(builder, blocks), width), WORD(1))
+
+    def one_row() -> tuple[Any, Any]:
+        return WORD(0), builder.sub(width, WORD(1))
+
+    def on_tree(cells: Any) -> None:
+        def on_state(lanes: Any) -> None:
+            element = cells.type.pointee
+            neutral = ir.Constant(element, [kind.neutral, 0.0] if code in PARTS else kind.neutral)
+            function = _called(builder.module, name, element, body, Joint(join, neutral))
+            builder.call(function, [cells, count, lanes, width])
+
+        within(builder, s, state, one_row, on_state, stores=True)
+
+    within(builder, t, tree, levels, on_tree, stores=True)
+
+
+def _make_push(kind: Kind) -> Any:
+    @intrinsic
+    def push(typingctx: Any, t: Any, q: Any, s: Any) -> Typed:
+        """Add the sum s of the next block to the tree of q blocks, giving the new q."""
+        if not isinstance(t, BufferType) or s != t.dtype:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            tree, count, value = args
+            state = cgutils.alloca_once(builder, value.type)
+            builder.store(value, state)
+            _call(builder, t, None, _push, [tree, count, state, WORD(1)], kind)
+            return builder.add(count, WORD(1))
+
+        return types.int64(t, types.int64, s), emit
+
+    return push
+
+
+def _make_drain(kind: Kind) -> Any:
+    @intrinsic
+    def drain(typingctx: Any, t: Any, q: Any) -> Typed:
+        """The sum of all q blocks of a tree."""
+        if not isinstance(t, BufferType):
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            tree, count = args
+            state = cgutils.alloca_once(builder, context.get_data_type(t.dtype))
+            _call(builder, t, None, _drain, [tree, count, state, WORD(1)], kind)
+            return builder.load(state)
+
+        return t.dtype(t, types.int64), emit
+
+    return drain
+
+
+def _make_push_lanes(kind: Kind) -> Any:
+    @intrinsic
+    def push_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+        """`push` for each of the first cells of a tile, giving the new count."""
+        if not isinstance(t, BufferType) or s != t:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            _call(builder, t, s, _push, list(args), kind)
+            return builder.add(args[1], WORD(1))
+
+        return types.int64(t, types.int64, s, types.int64), emit
+
+    return push_lanes
+
+
+def _make_drain_lanes(kind: Kind) -> Any:
+    @intrinsic
+    def drain_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+        """`drain` into each of the first cells of a tile."""
+        if not isinstance(t, BufferType) or s != t:
+            return None
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            _call(builder, t, s, _drain, list(args), kind)
+            return context.get_dummy_value()
+
+        return types.void(t, types.int64, s, types.int64), emit
+
+    return drain_lanes
+
+
+_MAKERS = {
+    "push": _make_push,
+    "drain": _make_drain,
+    "push_lanes": _make_push_lanes,
+    "drain_lanes": _make_drain_lanes,
+}
+NAMES: dict[str, Any] = {
+    f"{name}{kind.suffix}": make(kind) for name, make in _MAKERS.items() for kind in (SUM, PRODUCT)
+}
