@@ -14,7 +14,7 @@ from axiomjit.graph.nodes import (
     Update,
     base_of,
     is_view,
-    labels_of,
+    operand_iterators,
     post_order,
     users,
 )
@@ -163,7 +163,7 @@ def _library_of(op: Op) -> Library | None:
     operand as they read it.
     """
     if isinstance(op.primitive, LibraryOperation):
-        return Library(op.primitive, labels_of(op))
+        return Library(op.primitive, operand_iterators(op))
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
     sides: list[tuple[int, ...]] = []

@@ -20,7 +20,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
-    rename,
+    rename_iterators,
     rewrite_body,
     statements,
     strain,
@@ -90,7 +90,9 @@ def _writes(step: Nest | LibraryCall) -> set[Storage]:
 def _join(first: Nest, second: Nest) -> Nest | None:
     """Both nests as one, or None where their loops or their data do not allow it."""
     taken = 1 + max((int(name[1:]) for name in _names(first.body)), default=0)
-    moved = rename(second.body, {n: f"{n[0]}{int(n[1:]) + taken}" for n in _names(second.body)})
+    moved = rename_iterators(
+        second.body, {n: f"{n[0]}{int(n[1:]) + taken}" for n in _names(second.body)}
+    )
     body = _merge(first.body + moved)
     loops = [stmt for stmt in body if isinstance(stmt, For)]
     mapped = any(loop.kind == "map" for loop in loops)
@@ -164,7 +166,7 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         if not _alike(host, stmt) or _depends(stmt, between):
             result.append(stmt)
             continue
-        guest = rename(stmt.body, {stmt.iterator: host.iterator})
+        guest = rename_iterators(stmt.body, {stmt.iterator: host.iterator})
         kind = "map" if host.kind == stmt.kind == "map" else "fold"
         joined = host.replace(kind=kind, body=host.body + guest)
         opened: list[Stmt] = [s for s in between if isinstance(s, Alloc)]
@@ -206,7 +208,7 @@ def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     stored: dict[tuple[Storage, Index], str] = {}
     result: list[Stmt] = []
     for original in body:
-        stmt = rename((original,), names)[0] if names else original
+        stmt = rename_iterators((original,), names)[0] if names else original
         key: object = None
         match stmt:
             case Load(buffer=buffer, index=index):
@@ -247,7 +249,7 @@ def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         again = isinstance(stmt, Alloc | Fold) and stmt.state.name in twins
         return () if again else (stmt,)
 
-    return rename(rewrite_body(body, drop), twins)
+    return rename_iterators(rewrite_body(body, drop), twins)
 
 
 def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:

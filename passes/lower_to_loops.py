@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, apply, fixed, iterator
+from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator
 from axiomjit.graph.primitives import CAST
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -24,7 +24,7 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
 )
-from axiomjit.passes.ir.view_ir import Definition, Number, Operand, Value, View, ViewProgram
+from axiomjit.passes.ir.view_ir import Definition, Number, ReadOperand, Value, View, ViewProgram
 
 
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
@@ -142,12 +142,12 @@ class _Emitter:
         body.append(Pick(name, definition.dtype, tuple(parts)))
         return name
 
-    def read(self, operand: Operand, place: IndexMap, body: list[Stmt]) -> str:
+    def read(self, operand: ReadOperand, place: IndexMap, body: list[Stmt]) -> str:
         """The value of an operand, computed or loaded once per index and body."""
         if isinstance(operand, Number):
             return operand.name
         if isinstance(operand, Value):
-            index = tuple(apply(function, place) for function in operand.index)
+            index = tuple(apply_map(function, place) for function in operand.index)
             key = (operand.name, index, id(body))
             if key not in self.values:
                 self.values[key] = self.define(self.definitions[operand.name], index, body)
@@ -172,7 +172,7 @@ class _Emitter:
 
 def _total(view: View, place: IndexMap) -> Affine:
     terms = tuple((k, stride) for k, stride in enumerate(view.strides) if stride.constant != 0)
-    return apply(Affine(view.offset, terms), place)
+    return apply_map(Affine(view.offset, terms), place)
 
 
 def _bound(function: Affine, low: Dim, high: Dim) -> Bound:

@@ -12,10 +12,10 @@ from axiomjit.graph.nodes import (
     Graph,
     Held,
     Input,
+    LengthNode,
     Node,
     Op,
     Scalar,
-    Size,
     Update,
     base_of,
     is_view,
@@ -29,7 +29,7 @@ from axiomjit.passes.ir.view_ir import (
     Definition,
     Library,
     Number,
-    Operand,
+    ReadOperand,
     Storage,
     Value,
     View,
@@ -133,7 +133,7 @@ class _Lowering:
             self.storages[node] = Storage(name, "held", node.dtype, node.shape, strides, node)
             self.orders[node] = _order_of(self.storages[node])
         else:
-            assert isinstance(node, Input | Scalar | Size)
+            assert isinstance(node, Input | Scalar | LengthNode)
             self.numbers[node] = Number(f"c{len(self.numbers)}", node.dtype, node)
 
     def _define(self, op: Op) -> None:
@@ -186,7 +186,7 @@ class _Lowering:
         strides = ordered_strides(op.shape, order)
         return Storage(f"{letter}{len(self.storages)}", role, op.dtype, op.shape, strides)
 
-    def _operand(self, child: Node, index: IndexMap, op: Op) -> Operand:
+    def _operand(self, child: Node, index: IndexMap, op: Op) -> ReadOperand:
         if child in self.numbers:
             return self.numbers[child]
         if child in self.storages:

@@ -6,7 +6,7 @@ from typing import Final
 
 from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import code
-from axiomjit.graph.nodes import Held, Input, Scalar, Size
+from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Cost, For, LibraryCall, LoopProgram, Nest
 from axiomjit.passes.ir.plan_ir import (
@@ -105,7 +105,7 @@ def _number(number: Number) -> NumberSource:
             return NumberSource(code(number.dtype), position=number.origin.position)
         case Scalar():
             return NumberSource(code(number.dtype), literal=number.origin.value)
-        case Size():
+        case LengthNode():
             return NumberSource(code(number.dtype), length=number.origin.length)
 
 

@@ -16,7 +16,7 @@ from axiomjit.passes.costs.estimate_cost import estimate_cost
 from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.forms import FORMS, Program
+from axiomjit.passes.ir.forms import FORMS, AnyProgram
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
@@ -32,7 +32,7 @@ from axiomjit.passes.tile_folds import tile_folds
 
 Pass = Callable[[Any, Context], Any]
 """From a program to the same program in another form, or in the same form made better."""
-Watcher = Callable[[str, Program, Program, int], None]
+Watcher = Callable[[str, AnyProgram, AnyProgram, int], None]
 """Is told after each pass: its name, the program before and after, and nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
@@ -81,7 +81,7 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
     Raises:
         VerifyError: a pass gave a program that is not legal: a defect of that pass.
     """
-    program: Program = graph
+    program: AnyProgram = graph
     last: dict[type, Any] = {}
     _verify(program)
     for step in PASSES:
@@ -96,6 +96,6 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
     return Stages(context, graph, *forms)
 
 
-def _verify(program: Program) -> None:
+def _verify(program: AnyProgram) -> None:
     if config.check:
         FORMS[type(program)].verify(program)

@@ -16,7 +16,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     bounds_of,
     map_nests,
-    rename,
+    rename_iterators,
     rewrite_body,
     statements,
     walk,
@@ -124,7 +124,7 @@ def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     names: dict[str, str] = {}
     rest = list(reversed(body))
     while rest:
-        (stmt,) = rename((rest.pop(),), names)
+        (stmt,) = rename_iterators((rest.pop(),), names)
         if isinstance(stmt, Pick):
             part = stmt.parts[0]
             assert not part.bounds, f"{stmt.name} is picked outside the loops of its bounds"

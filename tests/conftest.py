@@ -140,9 +140,9 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def evaluator():
     """Axis graphs are evaluated in NumPy: for what looks at meaning and not at kernels."""
-    before = execution.install(None)
+    before = execution.install_runner(None)
     yield
-    execution.install(before)
+    execution.install_runner(before)
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ def dim(value: int | Dim) -> Dim:
     return value if isinstance(value, Dim) else polynomial({(): operator.index(value)})
 
 
-def symbol(name: str, kind: Kind = LENGTH) -> Dim:
+def named_length(name: str, kind: Kind = LENGTH) -> Dim:
     """The Dim of a number called `name`, given from outside."""
     return polynomial({(Symbol(name, kind),): 1})
 

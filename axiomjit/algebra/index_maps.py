@@ -65,7 +65,7 @@ def permutation(order: Sequence[int]) -> IndexMap:
     return tuple(iterator(k) for k in order)
 
 
-def apply(function: Affine, values: Sequence[Affine]) -> Affine:
+def apply_map(function: Affine, values: Sequence[Affine]) -> Affine:
     """The function with iterator k replaced by `values[k]`."""
     offset = function.offset
     terms: dict[int, Dim] = {}
@@ -78,7 +78,7 @@ def apply(function: Affine, values: Sequence[Affine]) -> Affine:
 
 def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
     """The map from a base through a view: `inner` maps base to view, `outer` view to op."""
-    return tuple(apply(function, outer) for function in inner)
+    return tuple(apply_map(function, outer) for function in inner)
 
 
 def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:

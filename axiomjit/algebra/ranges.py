@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim, Extreme, Quotient, Symbol, dim, larger, polynomial, smaller
 
-Bound = int | Dim | None
+SliceBound = int | Dim | None
 
 
-def range_of(start: Bound, stop: Bound, step: int, length: Dim) -> tuple[Dim, Dim]:
+def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tuple[Dim, Dim]:
     """First position and number of positions of `[start:stop:step]`.
 
     A bound that is no constant is looked at for its sign; all else stays symbolic, as smaller and
@@ -15,7 +15,7 @@ def range_of(start: Bound, stop: Bound, step: int, length: Dim) -> tuple[Dim, Di
     """
     low, high = (dim(0), length) if step > 0 else (dim(-1), length - 1)
 
-    def clipped(value: Bound, default: Dim) -> Dim:
+    def clipped(value: SliceBound, default: Dim) -> Dim:
         if value is None:
             return default
         at = dim(value)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, SupportsIndex, TypeVar, overload
 
 from axiomjit.axis.axis import Axis, make_axis, merged_axis
-from axiomjit.axis.names import AxisName, axis_of, joined, listed
+from axiomjit.axis.names import AxisName, axes_text, axis_of, listed
 from axiomjit.axis.tags import AxisRole
 from axiomjit.base.errors import AxesError, GraphTypeError, PositionError
 from axiomjit.base.origins import user_location
@@ -41,7 +41,7 @@ class Axes:
         if twice:
             raise AxesError(
                 f"axes {listed(self._axes)}",
-                f"{joined(dict.fromkeys(twice))} more than once",
+                f"{axes_text(dict.fromkeys(twice))} more than once",
                 "use each axis once; make another axis of the same length with make_axis(...)",
                 user_location(),
             )
@@ -153,7 +153,7 @@ class Axes:
         if both:
             raise AxesError(
                 f"{self} + {right}",
-                f"{joined(both)} on both sides",
+                f"{axes_text(both)} on both sides",
                 "use | for the union of axes",
                 user_location(),
             )

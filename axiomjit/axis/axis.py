@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final, SupportsIndex
 from weakref import WeakValueDictionary
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, product, symbol
+from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, named_length, product
 from axiomjit.algebra.number_kinds import ANY
 from axiomjit.axis.tags import AxisClass, AxisRole, checked_class, checked_roles
 from axiomjit.base.errors import AxesError, GraphTypeError
@@ -71,7 +71,7 @@ class Axis:
         self.name = _checked_name(name)
         self.docstring = docstring
         self.axis_class = checked_class(axis_class, name)
-        self.dim = symbol(f"x{next(_numbers)}", ANY) if source is None else source.dim
+        self.dim = named_length(f"x{next(_numbers)}", ANY) if source is None else source.dim
         self._roles = checked_roles(roles)
         self._source: Final = source
         self.origin = user_location()

@@ -15,7 +15,7 @@ import numpy as np
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.placed_arrays import LayoutRequest, known_shape, placed
 from axiomjit.graph.nodes import Input, Node, Token
-from axiomjit.graph.storages import Storage
+from axiomjit.graph.storages import VersionedStorage
 
 Start = Callable[[tuple[int, ...]], np.ndarray]
 
@@ -66,10 +66,10 @@ class Uses(NamedTuple):
             _includes(self.declared, other.declared) and self.axes.is_super_set(other.axes)
         ):
             return self
-        return joined(Axes(), self, other)
+        return joined_uses(Axes(), self, other)
 
 
-class DeclaredStorage(Storage):
+class DeclaredStorage(VersionedStorage):
     """A storage of the axis language, and what the values of its versions depend on."""
 
     __slots__ = ("uses",)
@@ -89,7 +89,7 @@ class DeclaredStorage(Storage):
         self.write(make)
 
 
-def joined(axes: Axes, *uses: Uses) -> Uses:
+def joined_uses(axes: Axes, *uses: Uses) -> Uses:
     """What a value with these axes depends on that is computed from others."""
     held = {id(one): one for _, one in uses if one is not None}
     if len(held) > 1:
@@ -135,7 +135,7 @@ def starting_values(node: Input) -> np.ndarray | None:
     return placed(np.asarray(values, node.dtype), declared.layout)
 
 
-def labels_of(node: Input) -> Axes:
+def declared_axes(node: Input) -> Axes:
     """The axes of a placeholder or variable."""
     declared = declaration_of(node)
     assert declared is not None

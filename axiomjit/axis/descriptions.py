@@ -37,7 +37,7 @@ __all__ = [
     "row_major_strides",
 ]
 
-View = SimpleTensorViewDescription | ComplexTensorViewDescription
+ViewDescription = SimpleTensorViewDescription | ComplexTensorViewDescription
 
 
 class TensorDescription(BasicTensorDescription):
@@ -48,7 +48,7 @@ class TensorDescription(BasicTensorDescription):
     """
 
     axes: Axes
-    view: View | None
+    view: ViewDescription | None
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class TensorDescription(BasicTensorDescription):
         dtype: DTypeLike,
         read_only: bool = True,
         layout: Layout | None = None,
-        view: View | None = None,
+        view: ViewDescription | None = None,
     ) -> None:
         """Describe a tensor with axes.
 

@@ -29,7 +29,7 @@ from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
 from axiomjit.numpy_table import table
 
 Function = Callable[..., Tensor]
-Row = Callable[..., Node | tuple[Node, ...]]
+ElementwiseRow = Callable[..., Node | tuple[Node, ...]]
 _PLAIN: Final[dict[np.ufunc, Primitive]] = {
     row.ufunc: row
     for row in PRIMITIVES.values()
@@ -55,7 +55,7 @@ def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
     return axes, labels
 
 
-def map_op(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> Tensor:
+def map_tensors(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> Tensor:
     """A primitive of operands whose axes are paired."""
     axes, labels = paired(tensors, asked)
     maps = [axis_map(label, axes) for label in labels]
@@ -64,7 +64,7 @@ def map_op(primitive: Primitive, asked: str, tensors: Sequence[Tensor]) -> Tenso
     return labelled(node, axes, *tensors)
 
 
-def positional(row: Row, asked: str, tensors: Sequence[Tensor]) -> Tensor:
+def positional(row: ElementwiseRow, asked: str, tensors: Sequence[Tensor]) -> Tensor:
     """A row of the NumPy table of operands laid out alike; those without axes stay numbers."""
     axes, labels = paired(tensors, asked)
     nodes = [
@@ -78,7 +78,7 @@ def positional(row: Row, asked: str, tensors: Sequence[Tensor]) -> Tensor:
     return labelled(node, axes, *tensors)
 
 
-def apply(ufunc: np.ufunc, *operands: object, name: str | None = None) -> Tensor:
+def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> Tensor:
     """A ufunc of the table, element by element.
 
     Raises:
@@ -88,13 +88,13 @@ def apply(ufunc: np.ufunc, *operands: object, name: str | None = None) -> Tensor
     asked = f"{name or ufunc.__name__} of {shown(operands)}"
     tensors = [as_tensor(value, asked) for value in operands]
     if ufunc in _PLAIN:
-        return map_op(_PLAIN[ufunc], asked, tensors)
+        return map_tensors(_PLAIN[ufunc], asked, tensors)
     return positional(table.UFUNCS[ufunc], asked, tensors)
 
 
 def _unary(name: str, ufunc: np.ufunc) -> Function:
     def function(x: Operand) -> Tensor:
-        return apply(ufunc, x, name=name)
+        return apply_ufunc(ufunc, x, name=name)
 
     return function
 
@@ -102,7 +102,7 @@ def _unary(name: str, ufunc: np.ufunc) -> Function:
 def _binary(name: str, ufunc: np.ufunc) -> Function:
     def function(x: Operand, y: Operand, dtype: DTypeLike | None = None) -> Tensor:
         operands = (x, y) if dtype is None else _converted(name, (x, y), dtype)
-        result = apply(ufunc, *operands, name=name)
+        result = apply_ufunc(ufunc, *operands, name=name)
         return result if dtype is None else astype(result, dtype)
 
     return function
@@ -166,7 +166,7 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
     asked = f"where of {shown((condition, x, y))}"
-    return map_op(WHERE, asked, [as_tensor(value, asked) for value in (condition, x, y)])
+    return map_tensors(WHERE, asked, [as_tensor(value, asked) for value in (condition, x, y)])
 
 
 def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
@@ -209,4 +209,4 @@ FUNCTIONS: Final[Mapping[str, Function]] = _functions()
 """By name."""
 
 
-operators.install(**FUNCTIONS)
+operators.install_operation(**FUNCTIONS)

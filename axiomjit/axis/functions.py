@@ -5,8 +5,8 @@ from __future__ import annotations
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
-from axiomjit.axis.late_checks import Parts, require
-from axiomjit.axis.names import joined
+from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.names import axes_text
 from axiomjit.axis.pairing import check_names, check_outer, product_pairs
 from axiomjit.axis.tensors import (
     Operand,
@@ -61,7 +61,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
     return labelled(node, axes, left, right)
 
 
-operators.install(dot=dot)
+operators.install_operation(dot=dot)
 
 
 def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
@@ -93,7 +93,7 @@ def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
     """
     before = tensor.axes
 
-    def explain() -> Parts:
+    def explain() -> MessageParts:
         remedy = "give one axis of the same length for each axis of the tensor"
         seen = f"{len(labels)} axes for axes {before}"
         if len(labels) == len(before):
@@ -153,12 +153,12 @@ def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
     return _reread(asked, tensor, wanted, len(wanted) == len(tensor.axes), "list each of its axes")
 
 
-operators.install(axes_with_order=axes_with_order)
+operators.install_operation(axes_with_order=axes_with_order)
 
 
 def _reread(asked: str, tensor: Tensor, axes: Axes, fits: bool, remedy: str) -> Tensor:
     if not fits:
-        seen = f"axes {tensor.axes}, of which {joined(tensor.axes - axes)} would be lost"
+        seen = f"axes {tensor.axes}, of which {axes_text(tensor.axes - axes)} would be lost"
         raise AxesError(f"{asked} to {axes}", seen, remedy, user_location())
     if axes == tensor.axes:
         return tensor

@@ -13,7 +13,7 @@ from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.functions import relabelled
-from axiomjit.axis.late_checks import Parts, require
+from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName, axis_of
 from axiomjit.axis.pairing import matched
 from axiomjit.axis.slices import checked_integer
@@ -26,7 +26,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
-from axiomjit.axis.views import added_axis, place_of
+from axiomjit.axis.views import added_axis, normalized_position
 from axiomjit.base import dtypes
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
@@ -128,7 +128,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     """
     tensors, asked = _listed("stack", xs)
     first, new = tensors[0].axes, added_axis(axis, asked)
-    at = place_of(pos, len(first) + 1, asked)
+    at = normalized_position(pos, len(first) + 1, asked)
     nodes = []
     for tensor, node in zip(tensors, _in_common_dtype(tensors), strict=True):
         labels = matched(first, tensor.axes, asked)
@@ -141,7 +141,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     result = Axes((*first[:at], new, *first[at:]))
     node = builder.view(concatenate(nodes, at), identity(len(result)), axis_extents(result))
 
-    def explain() -> Parts:
+    def explain() -> MessageParts:
         return f"{asked} along {new}", f"{len(nodes)} tensors", "give an axis of that length"
 
     require(node, new.dim, "==", dim(len(nodes)), [new], explain)

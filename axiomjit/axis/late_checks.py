@@ -17,7 +17,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Node, is_view, post_order
 
-Parts = tuple[str, str, str]
+MessageParts = tuple[str, str, str]
 """What was asked, what was seen, and what to do instead."""
 
 
@@ -27,7 +27,7 @@ class Requirement(Record):
     left: Dim
     sign: str
     right: Dim
-    explain: Callable[[], Parts]
+    explain: Callable[[], MessageParts]
     where: str | None
 
     def check(self, lengths: Mapping[Symbol, int]) -> None:
@@ -49,7 +49,7 @@ def require(
     sign: str,
     right: Dim,
     axes: Iterable[Axis],
-    explain: Callable[[], Parts],
+    explain: Callable[[], MessageParts],
 ) -> None:
     """Let the value of a node need `left sign right`.
 

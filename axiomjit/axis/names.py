@@ -44,10 +44,10 @@ def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
 
 def listed(axes: Iterable[Axis]) -> str:
     """Axes with their lengths, as `[H=2, W=3]`."""
-    return f"[{joined(axes)}]"
+    return f"[{axes_text(axes)}]"
 
 
-def joined(axes: Iterable[Axis]) -> str:
+def axes_text(axes: Iterable[Axis]) -> str:
     """Axes with their lengths, as `H=2, W=3`."""
     return ", ".join(map(str, axes))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from axiomjit.axis import reductions
 from axiomjit.axis.axes import AxesOf
-from axiomjit.axis.elementwise import apply
+from axiomjit.axis.elementwise import apply_ufunc
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, shown
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
@@ -23,7 +23,7 @@ def sigmoid(x: Operand) -> Tensor:
     Raises:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
-    return apply(np.divide, 1, apply(np.exp, apply(np.negative, x)) + 1)
+    return apply_ufunc(np.divide, 1, apply_ufunc(np.exp, apply_ufunc(np.negative, x)) + 1)
 
 
 def relu(x: Operand) -> Tensor:
@@ -35,7 +35,7 @@ def relu(x: Operand) -> Tensor:
     Raises:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
-    return apply(np.maximum, x, 0, name="relu")
+    return apply_ufunc(np.maximum, x, 0, name="relu")
 
 
 def safelog(x: Operand, limit: float = -50.0) -> Tensor:
@@ -47,7 +47,7 @@ def safelog(x: Operand, limit: float = -50.0) -> Tensor:
     Raises:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
-    return apply(np.log, apply(np.maximum, x, math.exp(limit)))
+    return apply_ufunc(np.log, apply_ufunc(np.maximum, x, math.exp(limit)))
 
 
 def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
@@ -71,7 +71,7 @@ def softmax(x: Operand, normalization_axes: AxesOf = None) -> Tensor:
     """
     tensor = as_tensor(x, f"softmax of {shown((x,))}")
     axes, _ = reductions.split_axes("softmax", tensor, normalization_axes, None)
-    powers = apply(np.exp, tensor - reductions.max(tensor, axes))
+    powers = apply_ufunc(np.exp, tensor - reductions.max(tensor, axes))
     return powers / reductions.sum(powers, axes)
 
 

@@ -8,13 +8,13 @@ from axiomjit.algebra.dims import Dim, Symbol, dim, substitute
 from axiomjit.algebra.index_maps import Affine, IndexMap
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
-from axiomjit.axis.descriptions import TensorDescription, View
+from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.placed_arrays import layout_of
 from axiomjit.graph.effects import place_of, storage_root
 from axiomjit.graph.nodes import Held, Node, Op, is_view
 from axiomjit.graph.primitives import JOIN, VIEW
 from axiomjit.views.complex_views import ComplexTensorViewDescription
-from axiomjit.views.dense_layout import Layout, Length
+from axiomjit.views.dense_layout import Layout, LengthLike
 from axiomjit.views.descriptions import (
     BasicTensorDescription,
     PermuteTensorDescription,
@@ -26,7 +26,7 @@ from axiomjit.views.descriptions import (
 def describe(node: Node, axes: Axes, lengths: Mapping[Symbol, int]) -> TensorDescription:
     """The description of a node whose dimensions have these axes; `lengths` are known ones."""
     plain = _Known(lengths).by_shape(node)
-    view: View | None = None
+    view: ViewDescription | None = None
     if isinstance(plain, SimpleTensorViewDescription | ComplexTensorViewDescription):
         view = plain
     return TensorDescription(axes, node.dtype, plain.read_only, plain.layout, view)
@@ -50,12 +50,12 @@ class _Known:
             tensor = self.seen(view, tensor)
         return tensor
 
-    def length(self, length: Dim) -> Length:
+    def length(self, length: Dim) -> LengthLike:
         """A length as an integer, where that is known."""
         now = substitute(length, self.symbols)
         return now if now.constant is None else now.constant
 
-    def lengths(self, node: Node) -> tuple[Length, ...]:
+    def lengths(self, node: Node) -> tuple[LengthLike, ...]:
         """The shape of a node."""
         return tuple(map(self.length, node.shape))
 
@@ -106,7 +106,7 @@ class _Known:
 
 
 def _is_permutation(
-    index: IndexMap, lengths: tuple[Length, ...], base: BasicTensorDescription
+    index: IndexMap, lengths: tuple[LengthLike, ...], base: BasicTensorDescription
 ) -> bool:
     """Whether each dimension of the base is one of the view, whole."""
     own = [f.terms[0][0] for f in index if len(f.terms) == 1 and f.terms[0][1].constant == 1]
@@ -128,5 +128,5 @@ def _layout(index: IndexMap, rank: int, base: Layout) -> Layout:
     return Layout(map(_plain, strides), _plain(offset))
 
 
-def _plain(length: Dim) -> Length:
+def _plain(length: Dim) -> LengthLike:
     return length if length.constant is None else length.constant

@@ -14,12 +14,12 @@ import numpy as np
 from axiomjit.axis import operators, reductions
 from axiomjit.axis.axes import Axes, AxesOf, axes_at
 from axiomjit.axis.axis import Axis
-from axiomjit.axis.elementwise import UFUNCS, apply, clip, paired, where
+from axiomjit.axis.elementwise import UFUNCS, apply_ufunc, clip, paired, where
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, as_tensor, axis_extents, axis_map, labelled, shown
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
-from axiomjit.base.tree import flatten, unflatten
+from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 
 Options = Mapping[str, object]
@@ -48,7 +48,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
         remedy = "call the ufunc itself, without options; fold with sum(x, axes) and its like"
         raise UnsupportedError(asked, seen, remedy, user_location())
     if ufunc in UFUNCS:
-        return _held(apply(ufunc, *operands), operands)
+        return _held(apply_ufunc(ufunc, *operands), operands)
     if ufunc is np.matmul:
         for value in operands:
             as_tensor(value, asked)  # which refuses arrays without axes
@@ -112,14 +112,14 @@ def _of_values(
 
     Its results have no axes. An `axis` argument may be an Axis or a name, as for reductions.
     """
-    leaves, structure = flatten((operands, options))
+    leaves, structure = flatten_tree((operands, options))
     axes = [leaf.axes for leaf in leaves if isinstance(leaf, Tensor | NamedArray)]
     if any(one != axes[0] for one in axes):
         seen = f"axes {' and '.join(map(str, axes))}, which NumPy would not pair"
         remedy = "bring them to one order with axes_with_order(x, axes), or take np.asarray(x)"
         raise UnsupportedError(asked, seen, remedy, user_location())
     arrays = (np.asarray(v) if isinstance(v, Tensor | NamedArray) else v for v in leaves)
-    positional, named = cast(tuple[Any, Any], unflatten(structure, arrays))
+    positional, named = cast(tuple[Any, Any], unflatten_tree(structure, arrays))
     if any(isinstance(leaf, Axis | str) for leaf in leaves):
         positional, named = _with_positions(function, positional, named, axes[0], asked)
     return function(*positional, **named)
@@ -152,4 +152,4 @@ def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
     return result if lazy else result.eval()
 
 
-operators.install(ufunc=_ufunc, function=_function, reduce=_reduced)
+operators.install_operation(ufunc=_ufunc, function=_function, reduce=_reduced)

@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 _operations: Final[dict[str, Callable[..., Any]]] = {}
 
 
-def install(**operations: Callable[..., Any]) -> None:
+def install_operation(**operations: Callable[..., Any]) -> None:
     """Let these functions do the operations of their names."""
     _operations.update(operations)
 

@@ -10,7 +10,7 @@ import numpy as np
 from axiomjit.axis.axes import Axes
 from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
-from axiomjit.views.dense_layout import Layout, Length, column_major_strides, row_major_strides
+from axiomjit.views.dense_layout import Layout, LengthLike, column_major_strides, row_major_strides
 from axiomjit.views.descriptions import BasicTensorDescription
 
 LayoutRequest = Layout | str | None
@@ -47,14 +47,14 @@ def check_layout(request: LayoutRequest, axes: Axes, asked: str) -> None:
     if not isinstance(request, Layout):
         remedy = 'give "C", "F" or a Layout from axiomjit.descriptions'
         raise GraphTypeError(asked, f"layout={request!r}", remedy, user_location())
-    lengths: list[Length] = [a.dim if a.length is None else a.length for a in axes]
+    lengths: list[LengthLike] = [a.dim if a.length is None else a.length for a in axes]
     BasicTensorDescription(lengths, "f8", False, request)
     sizes = request.sizes if request.sizes is not None else lengths
     if all(isinstance(n, int) for n in (*sizes, *request.strides, request.offset)):
         _check_places(request, numbers(sizes), asked)
 
 
-def numbers(lengths: Iterable[Length]) -> list[int]:
+def numbers(lengths: Iterable[LengthLike]) -> list[int]:
     """Lengths that are known, as integers."""
     return [operator.index(length) for length in lengths]
 
@@ -76,7 +76,7 @@ def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
         raise GraphValueError(asked, seen, "give a larger offset", user_location())
 
 
-def layout_of(request: LayoutRequest, lengths: tuple[Length, ...]) -> Layout | None:
+def layout_of(request: LayoutRequest, lengths: tuple[LengthLike, ...]) -> Layout | None:
     """The layout that is asked for, of an array of these lengths."""
     if request == "C":
         return Layout(row_major_strides(lengths))  # type: ignore[type-var]

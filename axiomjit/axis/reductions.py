@@ -9,10 +9,10 @@ import numpy as np
 
 from axiomjit.algebra.dims import dim, product
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
-from axiomjit.axis.elementwise import apply
+from axiomjit.axis.elementwise import apply_ufunc
 from axiomjit.axis.functions import axes_with_order
-from axiomjit.axis.late_checks import Parts, require
-from axiomjit.axis.names import joined
+from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.names import axes_text
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
@@ -21,10 +21,10 @@ from axiomjit.graph.library_operations import ARGMAX, ARGMIN, LibraryOperation
 from axiomjit.graph.nodes import Node
 from axiomjit.numpy_table import table
 
-Fold = Callable[[Node, Sequence[int]], Node]
+NodeReduction = Callable[[Node, Sequence[int]], Node]
 
 
-def _numpys(function: Callable[..., Any]) -> Fold:
+def _numpys(function: Callable[..., Any]) -> NodeReduction:
     """The row of the NumPy table, given the dimensions to fold in the tensor's own order.
 
     So that the order of the request changes no bit of the result.
@@ -37,11 +37,11 @@ def _numpys(function: Callable[..., Any]) -> Fold:
     return fold
 
 
-def _choosing(operation: LibraryOperation) -> Fold:
-    return lambda node, positions: library_nodes.choose(operation, node, positions)
+def _choosing(operation: LibraryOperation) -> NodeReduction:
+    return lambda node, positions: library_nodes.choose_position(operation, node, positions)
 
 
-_FOLDS: Final[dict[str, Fold]] = {
+_FOLDS: Final[dict[str, NodeReduction]] = {
     "sum": _numpys(np.sum),
     "prod": _numpys(np.prod),
     "max": _numpys(np.max),
@@ -174,9 +174,9 @@ def argmin(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -
 def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum of squares over axes; arguments and errors as for `sum`."""
     tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
-    squares = apply(np.square, tensor.real)
+    squares = apply_ufunc(np.square, tensor.real)
     if tensor.dtype.kind == "c":
-        squares = squares + apply(np.square, tensor.imag)
+        squares = squares + apply_ufunc(np.square, tensor.imag)
     return _reduce("squared_L2", squares, reduction_axes, out_axes)
 
 
@@ -185,12 +185,12 @@ def L2_norm(
 ) -> Tensor:
     """The square root of the sum of squares and `eps`; arguments and errors as for `sum`."""
     squared = squared_L2(x, reduction_axes, out_axes)
-    return apply(np.sqrt, squared + eps if eps else squared)
+    return apply_ufunc(np.sqrt, squared + eps if eps else squared)
 
 
 def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The sum of absolute values over axes; arguments and errors as for `sum`."""
-    return _reduce("L1_norm", apply(np.absolute, x), reduction_axes, out_axes)
+    return _reduce("L1_norm", apply_ufunc(np.absolute, x), reduction_axes, out_axes)
 
 
 def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
@@ -218,7 +218,7 @@ def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> 
 def _require_elements(name: str, node: Node, reduced: Axes) -> None:
     """Refuse the largest or smallest element of nothing, at the latest at a call."""
 
-    def explain() -> Parts:
+    def explain() -> MessageParts:
         seen = f"a length of 0, and {name} of nothing has no value"
         return f"{name} over {reduced}", seen, "reduce axes that have a position"
 
@@ -241,7 +241,7 @@ def split_axes(
         reduced = whole - out
     both, neither = reduced & out, whole - (reduced | out)
     if both or neither:
-        listed = joined(both or neither)
+        listed = axes_text(both or neither)
         raise AxesError(
             f"{asked} over {reduced}, leaving {out}",
             f"{listed} {'both reduced and left' if both else 'neither reduced nor left'}",

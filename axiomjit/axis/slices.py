@@ -19,7 +19,7 @@ from axiomjit.algebra.index_maps import Affine, affine, iterator
 from axiomjit.algebra.ranges import range_of
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis, derived_axis
-from axiomjit.axis.late_checks import Parts, require
+from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
@@ -68,7 +68,7 @@ def items_of(key: object, axes: Axes, asked: str) -> list[object]:
     return [*items[:at], *rest, *items[at + 1 :]]
 
 
-def part(node: Node, axes: Axes, items: Sequence[object], asked: str) -> tuple[Node, Axes]:
+def tensor_part(node: Node, axes: Axes, items: Sequence[object], asked: str) -> tuple[Node, Axes]:
     """The part that items, one per axis, name of a node with these axes.
 
     Raises:
@@ -98,7 +98,7 @@ def part(node: Node, axes: Axes, items: Sequence[object], asked: str) -> tuple[N
 
 
 def _require_inside(node: Node, position: int, axis: Axis, asked: str) -> None:
-    def explain() -> Parts:
+    def explain() -> MessageParts:
         length = axis.length or 0
         remedy = f"give a position from {-length} to {length - 1}" if length else "leave it whole"
         return asked, f"position {position} along {axis}", remedy

@@ -17,13 +17,13 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesLike
-from axiomjit.axis.declarations import DeclaredStorage, joined
+from axiomjit.axis.declarations import DeclaredStorage, joined_uses
 from axiomjit.axis.late_checks import inherit
 from axiomjit.axis.pairing import matched
 from axiomjit.axis.slices import Key
 from axiomjit.axis.tensors import (
-    Number,
     Operand,
+    ScalarValue,
     Tensor,
     as_tensor,
     axis_extents,
@@ -135,7 +135,9 @@ def persistent_tensor(
     return variable(axes, dtype, initial_value)
 
 
-def temporary(axes: AxesLike, dtype: DTypeLike | None = None, initial_value: Number = 0) -> Tensor:
+def temporary(
+    axes: AxesLike, dtype: DTypeLike | None = None, initial_value: ScalarValue = 0
+) -> Tensor:
     """A tensor with storage of its own in every run of a computation, filled with a number.
 
     Returns:
@@ -264,7 +266,7 @@ def _set(target: Tensor, key: Key, value: Operand) -> None:
     write.storage.write_from(following, write.target.uses.extended(write.value.uses))
 
 
-operators.install(set_part=_set)
+operators.install_operation(set_part=_set)
 
 
 def set_item(x: Tensor, item: Key, value: Operand) -> Tensor:
@@ -272,7 +274,7 @@ def set_item(x: Tensor, item: Key, value: Operand) -> Tensor:
     return assign(x[item], value)
 
 
-def fill(x: Tensor, scalar: Number) -> Tensor:
+def fill(x: Tensor, scalar: ScalarValue) -> Tensor:
     """`assign(x, scalar)`."""
     return assign(x, scalar)
 
@@ -321,5 +323,5 @@ def materialize(x: Operand) -> Tensor:
     tensor = as_tensor(x, f"materialize of {shown((x,))}")
     node = builder.strong(tensor.node)
     made = note(Materialized(node.dtype, node, Token()))
-    uses = joined(tensor.axes, tensor.uses)
+    uses = joined_uses(tensor.axes, tensor.uses)
     return Tensor(made, tensor.axes, uses, DeclaredStorage(made, uses))

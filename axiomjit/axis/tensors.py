@@ -22,9 +22,9 @@ from axiomjit.axis.declarations import (
     DeclaredStorage,
     Start,
     Uses,
-    joined,
+    declared_axes,
     joined_axes,
-    labels_of,
+    joined_uses,
     starting_values,
 )
 from axiomjit.axis.descriptions import TensorDescription
@@ -46,7 +46,7 @@ from axiomjit.graph.origins import note
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.views.dense_layout import Layout
 
-Number = bool | int | float | complex | np.number | np.bool_
+ScalarValue = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()
 _serials: Final = itertools.count()
 
@@ -84,7 +84,7 @@ class Tensor(AxisMethods["Tensor"]):
             storage: That of an l-tensor.
         """
         self._node: Final = node
-        self._uses: Final = joined(axes) if uses is None else uses
+        self._uses: Final = joined_uses(axes) if uses is None else uses
         self.axes: Final = axes
         self.serial: Final = next(_serials)  # orders the tensors of a set in every process alike
         self.storage: Final = storage
@@ -182,7 +182,7 @@ class Tensor(AxisMethods["Tensor"]):
         graph, variables = with_versions((self.node,), ())
         given = [node for node in variables if starting_values(node) is None]
         if given:
-            listed = ", ".join(f"{code(node.dtype)}{labels_of(node)}" for node in given)
+            listed = ", ".join(f"{code(node.dtype)}{declared_axes(node)}" for node in given)
             raise GraphValueError(
                 f"the values of {self!r}",
                 f"it depends on the placeholders {listed}",
@@ -217,7 +217,7 @@ class Tensor(AxisMethods["Tensor"]):
         )
 
 
-Operand = Tensor | NamedArray | Number
+Operand = Tensor | NamedArray | ScalarValue
 
 
 def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -371,7 +371,7 @@ def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
     for tensor in sources if root is not None else ():
         if tensor.storage is not None and tensor.storage.root is root:
             storage = tensor.storage
-    return Tensor(node, axes, joined(axes, *[tensor.uses for tensor in sources]), storage)
+    return Tensor(node, axes, joined_uses(axes, *[tensor.uses for tensor in sources]), storage)
 
 
 def shown(values: tuple[object, ...]) -> str:

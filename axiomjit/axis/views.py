@@ -11,7 +11,7 @@ from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.functions import relabelled
 from axiomjit.axis.names import AxisName
-from axiomjit.axis.slices import Item, Key, items_of, part
+from axiomjit.axis.slices import Item, Key, items_of, tensor_part
 from axiomjit.axis.tensors import (
     Operand,
     Tensor,
@@ -55,7 +55,7 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Te
             "give exactly one item per axis; x[...] leaves axes out",
             user_location(),
         )
-    node, labels = part(tensor.node, tensor.axes, items, asked)
+    node, labels = tensor_part(tensor.node, tensor.axes, items, asked)
     seen = tensor if node is tensor.node else labelled(node, labels, tensor)
     return seen if axes is None else relabelled(seen, new_axes(seen.axes, axes, asked), asked)
 
@@ -64,11 +64,11 @@ def _part(x: Operand, key: Key) -> Tensor:
     """What `x[key]` gives."""
     asked = f"a part of {shown((x,))}"
     tensor = as_tensor(x, asked)
-    node, axes = part(tensor.node, tensor.axes, items_of(key, tensor.axes, asked), asked)
+    node, axes = tensor_part(tensor.node, tensor.axes, items_of(key, tensor.axes, asked), asked)
     return tensor if node is tensor.node else labelled(node, axes, tensor)
 
 
-operators.install(part=_part)
+operators.install_operation(part=_part)
 
 
 def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:
@@ -105,7 +105,7 @@ def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
     if axis in tensor.axes:
         return tensor
     new = added_axis(axis, asked)
-    at = place_of(pos, len(tensor.axes) + 1, asked)
+    at = normalized_position(pos, len(tensor.axes) + 1, asked)
     labels = Axes((*tensor.axes[:at], new, *tensor.axes[at:]))
     node = builder.view(tensor.node, axis_map(tensor.axes, labels), axis_extents(labels))
     return labelled(node, labels, tensor)
@@ -128,7 +128,7 @@ def added_axis(axis: object, asked: str) -> Axis:
     )
 
 
-def place_of(pos: SupportsIndex, count: int, asked: str) -> int:
+def normalized_position(pos: SupportsIndex, count: int, asked: str) -> int:
     """A position among `count`, counted from the front.
 
     Raises:
@@ -197,7 +197,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
     asked = f"flatten_at of {shown((x,))}"
     tensor = as_tensor(x, asked)
     rank = len(tensor.axes)
-    at = place_of(i, rank + 1, asked)
+    at = normalized_position(i, rank + 1, asked)
     return _merged(tensor, [at, rank - at] if 0 < at < rank else [rank])
 
 

@@ -14,7 +14,7 @@ from axiomjit.algebra.index_maps import Affine, affine, iterator
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.joins import padding_pair
-from axiomjit.axis.late_checks import Parts, require
+from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
 from axiomjit.axis.slices import checked_integer
 from axiomjit.base.errors import AxesError
@@ -151,8 +151,8 @@ def slide(
     return seen
 
 
-def _too_long(one: Slide, asked: str) -> Callable[[], Parts]:
-    def explain() -> Parts:
+def _too_long(one: Slide, asked: str) -> Callable[[], MessageParts]:
+    def explain() -> MessageParts:
         window = f"a window along {one.roots[0]}" if one.roots else f"a window of {one.window}"
         apart = f", {one.dilation} apart," if one.dilation > 1 else ""
         there = f"{one.axis} with a padding of {one.padding}" if any(one.padding) else one.axis

@@ -18,7 +18,7 @@ Keys = tuple[object, ...]
 Apart = tuple[Keys, Sequence[object]]
 
 
-class Form(Record):
+class ContainerForm(Record):
     """How containers of a type are taken apart.
 
     `apart` gives what must stay (keys, names), and the parts; `build` makes a container of a
@@ -42,14 +42,14 @@ def _proxy(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     return kind(dict(zip(keys, parts, strict=True)))
 
 
-DICT: Final = Form(
+DICT: Final = ContainerForm(
     lambda value: (tuple(value), list(value.values())),
     lambda kind, keys, parts: dict(zip(keys, parts, strict=True)),
 )
-SEQUENCE: Final = Form(lambda value: ((), value), lambda kind, keys, parts: kind(parts))
-NAMED: Final = Form(lambda value: ((), value), _namedtuple)
-NAMESPACE: Final = Form(lambda v: (tuple(vars(v)), list(vars(v).values())), _namespace)
-PROXY: Final = Form(lambda value: (tuple(value), list(value.values())), _proxy)
+SEQUENCE: Final = ContainerForm(lambda value: ((), value), lambda kind, keys, parts: kind(parts))
+NAMED: Final = ContainerForm(lambda value: ((), value), _namedtuple)
+NAMESPACE: Final = ContainerForm(lambda v: (tuple(vars(v)), list(vars(v).values())), _namespace)
+PROXY: Final = ContainerForm(lambda value: (tuple(value), list(value.values())), _proxy)
 
 
 def _slots(kind: type) -> Iterable[tuple[str, Any]]:
@@ -94,7 +94,7 @@ def _object_built(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     return value
 
 
-OBJECT: Final = Form(_object_apart, _object_built, is_object=True)
+OBJECT: Final = ContainerForm(_object_apart, _object_built, is_object=True)
 
 
 class Filling(Record):
@@ -142,7 +142,7 @@ FILLINGS: Final[dict[type, Filling]] = {
 }
 
 
-def _subclass(base: type) -> Form:
+def _subclass(base: type) -> ContainerForm:
     """The form of a subclass of a built-in type: contents, settings and attributes."""
     filling = FILLINGS[base]
 
@@ -160,7 +160,7 @@ def _subclass(base: type) -> Form:
         _set_state(value, names, parts[count:])
         return value
 
-    return Form(apart, build)
+    return ContainerForm(apart, build)
 
 
 def _tuple_apart(value: Any) -> Apart:
@@ -175,8 +175,8 @@ def _tuple_built(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
     return value
 
 
-TUPLE: Final = Form(_tuple_apart, _tuple_built)
-_EXACT: Final[dict[type, Form]] = {
+TUPLE: Final = ContainerForm(_tuple_apart, _tuple_built)
+_EXACT: Final[dict[type, ContainerForm]] = {
     dict: DICT,
     list: SEQUENCE,
     tuple: SEQUENCE,
@@ -186,7 +186,7 @@ _EXACT: Final[dict[type, Form]] = {
 
 
 @lru_cache(maxsize=512)
-def form_of(kind: type) -> Form | None:
+def form_of(kind: type) -> ContainerForm | None:
     """How values of a type are taken apart; None where a value is whole.
 
     A subclass of a built-in container is opened unless it has a `__new__` of its own, which might

@@ -59,7 +59,7 @@ def convert(value: Any, dtype: DType) -> Any:
     return (value.real if dtype.kind not in "bc" else value).astype(dtype)
 
 
-def bounds(dtype: DType) -> tuple[int, int]:
+def integer_range(dtype: DType) -> tuple[int, int]:
     """The smallest and largest number of an integer dtype."""
     bits = 8 * dtype.itemsize
     return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -106,7 +106,7 @@ Promotable = DType | type
 
 
 @lru_cache(maxsize=4096)
-def resolve(ufunc: np.ufunc, operands: tuple[Promotable, ...]) -> tuple[DType, ...]:
+def resolve_loop(ufunc: np.ufunc, operands: tuple[Promotable, ...]) -> tuple[DType, ...]:
     """Operand and result dtypes of the loop that NumPy would run; a Python type is weak.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from axiomjit.base.containers import Form, form_of
+from axiomjit.base.containers import ContainerForm, form_of
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -36,7 +36,7 @@ def cannot_be_hashed(value: object) -> bool:
     return False
 
 
-def flatten(
+def flatten_tree(
     value: object, opens: Callable[[object], bool] = cannot_be_hashed
 ) -> tuple[list[object], Structure]:
     """The leaves of nested containers, and the structure without them.
@@ -62,7 +62,7 @@ def flatten(
 
 def _structure(value: object, leaves: list[object], opens: Callable[[object], bool]) -> Structure:
     kind: Any = type(value)
-    form: Form | None = form_of(kind)
+    form: ContainerForm | None = form_of(kind)
     if form is None or (form.is_object and not opens(value)):
         leaves.append(value)
         return LEAF
@@ -70,11 +70,11 @@ def _structure(value: object, leaves: list[object], opens: Callable[[object], bo
     return Branch(kind, keys, tuple(_structure(part, leaves, opens) for part in parts))
 
 
-def unflatten(structure: Structure, leaves: Iterator[object]) -> object:
+def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:
     """The containers again, with other leaves."""
     if isinstance(structure, Leaf):
         return next(leaves)
-    parts = [unflatten(part, leaves) for part in structure.parts]
+    parts = [unflatten_tree(part, leaves) for part in structure.parts]
     form = form_of(structure.kind)
     assert form is not None, structure.kind
     return form.build(structure.kind, structure.keys, parts)

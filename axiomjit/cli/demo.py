@@ -17,14 +17,14 @@ import numpy as np
 from axiomjit.base.commands import SPEC, package_version
 from axiomjit.base.config import config
 from axiomjit.base.errors import DataFileError, GraphValueError
-from axiomjit.base.tree import flatten
+from axiomjit.base.tree import flatten_tree
 from axiomjit.cli.datafile import Column, DataFile
 from axiomjit.cli.measure import (
     QUIET,
     RUNS,
     Comparison,
     OtherPrograms,
-    compare,
+    compare_functions,
     difference,
     exact_l2,
 )
@@ -191,7 +191,7 @@ def _show_function(
     _show_loops(lowered)
     first = _first_call(lowered, jitted, arrays, lowering)
     result = jitted(*arrays)
-    seen = compare(plain, jitted, arrays)
+    seen = compare_functions(plain, jitted, arrays)
     _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
     _show_times("time of a call", seen, others)
     planned = f"{lowered.cost.temporary_bytes:,} bytes"
@@ -323,7 +323,7 @@ def _show_times(label: str, seen: Comparison, others: OtherPrograms) -> None:
 
 
 def _show_results(expected: object, result: object) -> None:
-    pairs = list(zip(flatten(expected)[0], flatten(result)[0], strict=True))
+    pairs = list(zip(flatten_tree(expected)[0], flatten_tree(result)[0], strict=True))
     for k, (left, right) in enumerate(pairs[:4]):
         label = "result" if len(pairs) == 1 else f"result {k + 1}"
         _row(label, _shown(left), _shown(right))
@@ -354,7 +354,7 @@ def _show_summary(data: DataFile, others: OtherPrograms) -> None:
         _say("* rows with a value; the others are missing and left out")
     if len(data.columns) > len(columns):
         _say(f"and {len(data.columns) - len(columns)} more columns")
-    seen = compare(_each(summary), _each(jitted), clean)
+    seen = compare_functions(_each(summary), _each(jitted), clean)
     _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
     _show_times("time of all columns", seen, others)
     _row("temporaries, measured", f"{seen.numpy_bytes:,} bytes", f"{seen.ours_bytes:,} bytes")

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.records import Record
-from axiomjit.base.tree import flatten
+from axiomjit.base.tree import flatten_tree
 
 Array = np.ndarray
 Function = Callable[..., Any]
@@ -84,7 +84,7 @@ class Comparison(Record):
         return Times(numpy.low / ours.high, numpy.median / ours.median, numpy.high / ours.low)
 
 
-def compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> Comparison:
+def compare_functions(plain: Function, jitted: Function, arrays: Sequence[Array]) -> Comparison:
     """Time two functions in turns and trace the memory of one call of each."""
     functions = (plain, jitted)
     repeats = [max(1, math.ceil(RUN_SECONDS / _timed(f, arrays, 1))) for f in functions]
@@ -117,7 +117,7 @@ def _traced_bytes(function: Function, arrays: Sequence[Array]) -> int:
     finally:
         if not tracing:
             tracemalloc.stop()
-    owned = (leaf for leaf in flatten(result)[0] if isinstance(leaf, Array))
+    owned = (leaf for leaf in flatten_tree(result)[0] if isinstance(leaf, Array))
     return max(0, peak - sum(a.nbytes for a in owned if a.base is None))
 
 
@@ -138,7 +138,7 @@ def difference(value: object, reference: object) -> float:
     Infinite where one of two values is finite and the other is not.
     """
     worst = 0.0
-    for left, right in zip(flatten(value)[0], flatten(reference)[0], strict=True):
+    for left, right in zip(flatten_tree(value)[0], flatten_tree(reference)[0], strict=True):
         if not isinstance(right, Array | np.generic | int | float):  # a static value
             worst = worst if left == right else math.inf
             continue

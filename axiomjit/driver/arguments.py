@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, symbol
+from axiomjit.algebra.dims import Dim, Symbol, dim, named_length
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, SMALL, STRIDE, Kind
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import COMPLEX, FLOAT, supported, walkable
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.base.tree import Structure, flatten
+from axiomjit.base.tree import Structure, flatten_tree
 from axiomjit.driver.static_keys import Forget, static_key, structure_key
 from axiomjit.graph.nodes import Input
 
@@ -23,7 +23,7 @@ Array = np.ndarray
 Layouts = dict[int, tuple[Dim, ...]]
 
 
-class Call(Record):
+class CallArguments(Record):
     """Leaves of the arguments in order of parameters; a static leaf has its place and value.
 
     `names` gives for each dynamic leaf the parameter it belongs to.
@@ -47,15 +47,15 @@ def take_apart(
     static: frozenset[str],
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
-) -> Call:
+) -> CallArguments:
     """Sort the leaves of a call's arguments.
 
     Raises:
         TypeError: the call does not fit the signature (Python's own message).
     """
     bound = signature.bind(*args, **kwargs)
-    leaves, structure = flatten((bound.args, bound.kwargs))
-    owners = [name for name, value in bound.arguments.items() for _ in flatten(value)[0]]
+    leaves, structure = flatten_tree((bound.args, bound.kwargs))
+    owners = [name for name, value in bound.arguments.items() for _ in flatten_tree(value)[0]]
     dynamic: list[object] = []
     names: list[str] = []
     fixed: list[tuple[int, object]] = []
@@ -65,7 +65,7 @@ def take_apart(
         else:
             dynamic.append(leaf)
             names.append(name)
-    return Call(structure, tuple(dynamic), tuple(fixed), tuple(names))
+    return CallArguments(structure, tuple(dynamic), tuple(fixed), tuple(names))
 
 
 def _is_static(leaf: object) -> bool:
@@ -77,7 +77,7 @@ def _is_static(leaf: object) -> bool:
     return not hasattr(type(leaf), "__array__")
 
 
-def exact_key(call: Call, forget: Forget | None = None) -> object:
+def exact_key(call: CallArguments, forget: Forget | None = None) -> object:
     """Equal for calls that one bound plan can answer.
 
     `forget` is called when an object that the key refers to has died.
@@ -93,7 +93,7 @@ def _layout(leaf: Any) -> object:
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
 
 
-def statics_key(call: Call, forget: Forget | None = None) -> tuple[object, ...]:
+def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
     """The places of the static arguments, and what their values are told apart by."""
     return tuple((place, static_key(value, forget)) for place, value in call.static)
 
@@ -125,7 +125,7 @@ class ArgumentClass:
 
     def _symbol(self, name: str, kind: Kind, value: int) -> Dim:
         self.values[Symbol(name, kind)] = value
-        return symbol(name, kind)
+        return named_length(name, kind)
 
     def integer(self, position: int, value: int) -> Dim:
         """The symbol of an integer argument, about which nothing is known."""
@@ -165,7 +165,9 @@ class Signature(Record):
     scalars: frozenset[int]
 
 
-def classify(call: Call, arguments: Sequence[object], forget: Forget | None = None) -> Signature:
+def classify(
+    call: CallArguments, arguments: Sequence[object], forget: Forget | None = None
+) -> Signature:
     """The class of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.axis.elementwise import map_op
+from axiomjit.axis.elementwise import map_tensors
 from axiomjit.axis.tensors import Tensor, shown
 from axiomjit.base import dtypes
 from axiomjit.graph import builder
@@ -41,7 +41,7 @@ def erfc(x: Any) -> Any:
 
 def _applied(primitive: Primitive, x: Any) -> Any:
     if isinstance(x, Tensor):
-        return map_op(primitive, f"{primitive.name} of {shown((x,))}", [x])
+        return map_tensors(primitive, f"{primitive.name} of {shown((x,))}", [x])
     if isinstance(x, Tracer):
         return Tracer(builder.elementwise(primitive, x.node))
     assert primitive.loop is not None

@@ -13,8 +13,8 @@ from axiomjit.base.errors import NeedsValuesError, TraceError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following
 from axiomjit.base.records import Record
-from axiomjit.base.tree import Structure, flatten, unflatten
-from axiomjit.driver.arguments import Call, Signature
+from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.driver.arguments import CallArguments, Signature
 from axiomjit.driver.fresh import Returned
 from axiomjit.driver.printed import kept_back
 from axiomjit.driver.random_states import none_drawn
@@ -35,7 +35,7 @@ class Followed(Record):
 
 
 def follow(
-    function: Callable[..., Any], call: Call, signature: Signature, scope: Scope
+    function: Callable[..., Any], call: CallArguments, signature: Signature, scope: Scope
 ) -> Followed:
     """Follow the function of a call, once more where the first time has changed something.
 
@@ -78,7 +78,7 @@ def _print(printed: list[str]) -> None:
 
 def _follow_again(
     function: Callable[..., Any],
-    call: Call,
+    call: CallArguments,
     signature: Signature,
     scope: Scope,
     before: Surroundings,
@@ -99,7 +99,7 @@ def _follow_again(
 
 def _follow_once(
     function: Callable[..., Any],
-    call: Call,
+    call: CallArguments,
     signature: Signature,
     scope: Scope,
     surroundings: Surroundings,
@@ -107,11 +107,11 @@ def _follow_once(
     captured = Captured(surroundings.arrays)
 
     def run(tracers: Sequence[Tracer | Length]) -> object:
-        whole: Any = unflatten(call.structure, iter(call.leaves(tracers)))
+        whole: Any = unflatten_tree(call.structure, iter(call.leaves(tracers)))
         arguments = (*whole[0], *whole[1].values())
-        given = tuple(map(flatten, arguments))
+        given = tuple(map(flatten_tree, arguments))
         returned = function(*whole[0], **whole[1])
-        _check_containers(function, given, tuple(map(flatten, arguments)))
+        _check_containers(function, given, tuple(map(flatten_tree, arguments)))
         refuse_traps()
         return returned
 

@@ -19,7 +19,7 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_of
+from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_in_owner
 
 Statics = Sequence[tuple[int, object]]
 Memo = dict[int, Any]
@@ -124,7 +124,7 @@ class Returned:
         if id(array) in self._captured.outside:
             self._captured.used.append(array)
             return array
-        place = None if array is owner else place_of(array, owner)
+        place = None if array is owner else place_in_owner(array, owner)
         if id(owner) in self._captured.outside:
             self._captured.used.append(owner)
             return _view(owner, place)

@@ -27,9 +27,9 @@ from axiomjit.base.errors import (
     UnsupportedError,
 )
 from axiomjit.base.records import Record
-from axiomjit.base.tree import LEAF, Structure, unflatten
+from axiomjit.base.tree import LEAF, Structure, unflatten_tree
 from axiomjit.driver.arguments import (
-    Call,
+    CallArguments,
     Signature,
     classify,
     exact_key,
@@ -39,7 +39,7 @@ from axiomjit.driver.arguments import (
 from axiomjit.driver.following import Followed, follow
 from axiomjit.driver.fresh import Memo, Recipe
 from axiomjit.driver.named_calls import NamedCalls
-from axiomjit.driver.programs import Program, ProgramTable, Runnable
+from axiomjit.driver.programs import LoweredProgram, ProgramTable, Runnable
 from axiomjit.driver.static_keys import mentions_dead
 from axiomjit.graph.captured import Watch
 from axiomjit.show.explain import Explanation
@@ -63,7 +63,7 @@ class CacheInfo(Record):
     traced: int
 
 
-class TracedProgram(Program):
+class TracedProgram(LoweredProgram):
     """A program and how its results are put together again."""
 
     def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
@@ -225,7 +225,7 @@ class Jitted(Generic[P, R]):
         """How calls were answered so far."""
         return CacheInfo(self._hits, self._bound, self._traced)
 
-    def _prepare(self, call: Call, key: object) -> Ready:
+    def _prepare(self, call: CallArguments, key: object) -> Ready:
         """Bind a plan for a layout of arguments that was not seen before."""
         plain = _plain(call)
         signature = classify(call, plain, self._forget)
@@ -248,7 +248,7 @@ class Jitted(Generic[P, R]):
             self._forget()
         return ready
 
-    def _program(self, call: Call, signature: Signature) -> TracedProgram:
+    def _program(self, call: CallArguments, signature: Signature) -> TracedProgram:
         def build() -> TracedProgram:
             scope = Scope(signature.values)
             self._traced += 1
@@ -279,11 +279,11 @@ def _has_axes(arguments: Sequence[object]) -> bool:
     return any(isinstance(value, NamedArray) for value in arguments)
 
 
-def _values(call: Call) -> Iterator[object]:
+def _values(call: CallArguments) -> Iterator[object]:
     return (value for _, value in call.static)
 
 
-def _plain(call: Call) -> tuple[object, ...]:
+def _plain(call: CallArguments) -> tuple[object, ...]:
     return tuple(map(plain_argument, call.dynamic, call.names))
 
 
@@ -308,7 +308,7 @@ def _assemble(
     results = ready.runnable.run(arguments)
     if ready.structure is LEAF and ready.leaves[0][0] is not None:
         return results[0][()] if results[0].ndim == 0 else results[0]
-    return unflatten(ready.structure, _leaves(ready, results, statics))
+    return unflatten_tree(ready.structure, _leaves(ready, results, statics))
 
 
 def _leaves(

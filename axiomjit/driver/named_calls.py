@@ -14,8 +14,8 @@ from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.axis.transformers import Computation
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
-from axiomjit.base.tree import Structure, flatten, unflatten
-from axiomjit.driver.arguments import Call, statics_key
+from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.driver.arguments import CallArguments, statics_key
 from axiomjit.driver.static_keys import mentions_dead, structure_key
 
 LIMIT: Final = 128
@@ -38,7 +38,7 @@ class NamedCalls:
         """The number of computations."""
         return len(self._known)
 
-    def run(self, call: Call) -> object:
+    def run(self, call: CallArguments) -> object:
         """What the function returns, tensors in it as named arrays.
 
         Raises:
@@ -47,13 +47,13 @@ class NamedCalls:
         computation, structure, leaves = self._followed(call)
         values: Iterator[NamedArray] = iter(computation(*_arrays(call)))
         results = (next(values) if isinstance(leaf, Tensor) else leaf for leaf in leaves)
-        return unflatten(structure, results)
+        return unflatten_tree(structure, results)
 
-    def lower(self, call: Call) -> Any:
+    def lower(self, call: CallArguments) -> Any:
         """Every stage of the computation for these arguments."""
         return self._followed(call)[0].lower(*_arrays(call))
 
-    def _followed(self, call: Call) -> Followed:
+    def _followed(self, call: CallArguments) -> Followed:
         leaves = map(_leaf_key, call.dynamic, call.names)
         key = (structure_key(call.structure), *leaves, statics_key(call, self._forget))
         found = self._known.get(key)
@@ -70,19 +70,19 @@ class NamedCalls:
         for key in [key for key in tuple(self._known) if mentions_dead(key)]:
             self._known.pop(key, None)
 
-    def _follow(self, call: Call) -> Followed:
+    def _follow(self, call: CallArguments) -> Followed:
         leaves = [
             placeholder(leaf.axes, leaf.dtype) if isinstance(leaf, NamedArray) else leaf
             for leaf in call.dynamic
         ]
-        whole: Any = unflatten(call.structure, iter(call.leaves(leaves)))
-        results, structure = flatten(self._function(*whole[0], **whole[1]))
+        whole: Any = unflatten_tree(call.structure, iter(call.leaves(leaves)))
+        results, structure = flatten_tree(self._function(*whole[0], **whole[1]))
         outputs = [leaf for leaf in results if isinstance(leaf, Tensor)]
         placeholders = tuple(leaf for leaf in leaves if isinstance(leaf, Tensor))
         return Computation(outputs, placeholders, named=True), structure, results
 
 
-def _arrays(call: Call) -> list[NamedArray]:
+def _arrays(call: CallArguments) -> list[NamedArray]:
     return [leaf for leaf in call.dynamic if isinstance(leaf, NamedArray)]
 
 

@@ -22,7 +22,7 @@ from axiomjit.base.records import Record
 from axiomjit.driver.arguments import ArgumentClass, Layouts, plain_array
 from axiomjit.graph import execution
 from axiomjit.graph.evaluate_graph import run_in_numpy
-from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, Size, Update, post_order
+from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.launching.execute import BoundPlan
@@ -32,7 +32,7 @@ from axiomjit.show.lowered import Lowered
 Array = np.ndarray
 
 
-class Program:
+class LoweredProgram:
     """A graph lowered for one class of arguments; bound to lengths as they come."""
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
@@ -87,7 +87,7 @@ def _notice(reason: str) -> None:
     )
 
 
-AnyProgram = TypeVar("AnyProgram", bound=Program)
+AnyProgram = TypeVar("AnyProgram", bound=LoweredProgram)
 
 
 class ProgramTable(Generic[AnyProgram]):
@@ -135,7 +135,7 @@ class ProgramTable(Generic[AnyProgram]):
         return True
 
 
-_programs: Final[ProgramTable[Program]] = ProgramTable(256)
+_programs: Final[ProgramTable[LoweredProgram]] = ProgramTable(256)
 
 
 class Ready(Record):
@@ -203,11 +203,11 @@ def lower_graph(
 
 def _lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
-) -> tuple[Program, dict[Symbol, int], list[object]]:
+) -> tuple[LoweredProgram, dict[Symbol, int], list[object]]:
     """The program of a graph for these arguments, its lengths, and what it takes."""
     placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
     key = (placed, tuple(layouts.items()))
-    program = _programs.find(key, values, lambda: Program(placed, layouts, Scope(values)))
+    program = _programs.find(key, values, lambda: LoweredProgram(placed, layouts, Scope(values)))
     return program, values, arrays
 
 
@@ -257,7 +257,7 @@ def _substituted(
             case Input() | Held():
                 given = constants.get(node, node)
                 new[node] = given.replace(extents=tuple(map(place, node.extents)))
-            case Size():
+            case LengthNode():
                 new[node] = node.replace(length=place(node.length))
             case Op():
                 new[node] = node.replace(
@@ -278,5 +278,5 @@ def _substituted(
     return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
 
 
-execution.install(run_graph)
+execution.install_runner(run_graph)
 execution.install_lowerer(lower_graph)

@@ -19,7 +19,7 @@ from axiomjit.base.dtypes import BOOL, HALF, SINGLE, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.captured import held_array
-from axiomjit.graph.nodes import Held, Node, Op, Scalar, Size, size
+from axiomjit.graph.nodes import Held, LengthNode, Node, Op, Scalar, size
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import (
     ANY,
@@ -30,7 +30,7 @@ from axiomjit.graph.primitives import (
     READ_ONLY,
     SUM,
     VIEW,
-    Accumulator,
+    FoldRule,
     Primitive,
 )
 from axiomjit.graph.promotion import cast, check_fits, loop_of, promotable, resolve
@@ -183,7 +183,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
         ValueError: it is negative, as in NumPy.
         UnsupportedError: the exponent is an array.
     """
-    if not isinstance(exponent, Scalar | Size):
+    if not isinstance(exponent, Scalar | LengthNode):
         raise UnsupportedError(
             seen_call("power", base, exponent),
             "an array of integer exponents, of which NumPy refuses negative ones by value",
@@ -191,7 +191,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
             user_location(),
         )
     check_fits(exponent, dtype)
-    times = int(exponent.length if isinstance(exponent, Size) else exponent.value.item())
+    times = int(exponent.length if isinstance(exponent, LengthNode) else exponent.value.item())
     if times < 0 and not any(length == 0 for length in base.shape):
         raise ValueError("Integers to negative integer powers are not allowed.")
     square = cast(base, dtype)
@@ -258,7 +258,7 @@ def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
 
 
 def fold(
-    accumulator: Accumulator, node: Node, axes: Sequence[int], initial: Node | None = None
+    accumulator: FoldRule, node: Node, axes: Sequence[int], initial: Node | None = None
 ) -> Node:
     """The node folded along dimensions, in the order listed; the others keep theirs.
 
@@ -282,7 +282,7 @@ def fold(
     return _fold(accumulator, cast(node, result), axes)
 
 
-def _fold(accumulator: Accumulator, operand: Node, axes: Sequence[int]) -> Node:
+def _fold(accumulator: FoldRule, operand: Node, axes: Sequence[int]) -> Node:
     if not axes:
         return operand
     rank = len(operand.shape)
@@ -293,7 +293,7 @@ def _fold(accumulator: Accumulator, operand: Node, axes: Sequence[int]) -> Node:
     return note(Op(operand.dtype, VIEW, accumulator, (operand,), (index,), extents, len(kept)))
 
 
-def _check_not_empty(accumulator: Accumulator, node: Node, axes: Sequence[int]) -> None:
+def _check_not_empty(accumulator: FoldRule, node: Node, axes: Sequence[int]) -> None:
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
             f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",

@@ -55,7 +55,7 @@ class _Interface:
         self.__array_interface__, self.owner = interface, owner
 
 
-def place_of(array: Array, owner: Array) -> Place:
+def place_in_owner(array: Array, owner: Array) -> Place:
     """Where a view lies in its owner."""
     offset = address_of(array) - address_of(owner)
     return Place(offset, array.shape, array.strides, array.dtype, array.flags.writeable)
@@ -113,7 +113,7 @@ class Captured:
             if same and seen.copy.tobytes() == array.tobytes():
                 return seen.copy
             self._earlier.append(seen)
-        place = place_of(array, owner)
+        place = place_in_owner(array, owner)
         made = _Seen(weakref.ref(array), weakref.ref(owner), place, frozen(array))
         self._seen[id(array)] = made
         return made.copy

@@ -15,13 +15,13 @@ from axiomjit.graph.nodes import (
     Graph,
     Held,
     Input,
+    LengthNode,
     Node,
     Op,
     Scalar,
-    Size,
     Update,
     is_view,
-    labels_of,
+    operand_iterators,
     post_order,
 )
 
@@ -78,7 +78,7 @@ def _evaluate_node(
             return np.asarray(node.value)
         case Held():
             return node.array
-        case Size():
+        case LengthNode():
             return np.asarray(evaluate(node.length, lengths), node.dtype)
         case Op():
             return _evaluate_op(node, [values[child] for child in node.operands], lengths)
@@ -127,7 +127,7 @@ def _library(
 ) -> Array:
     """What a library operation makes of its operands, each along its own iterators."""
     extents = tuple(evaluate(length, lengths) for length in op.extents)
-    labels = labels_of(op)
+    labels = operand_iterators(op)
     views = []
     for value, index, own in zip(operands, op.maps, labels, strict=True):
         place = tuple(iterator(own.index(k)) if k in own else fixed(0) for k in range(len(extents)))

@@ -23,7 +23,7 @@ _runner: Runner | None = None
 _lowerer: Lowerer | None = None
 
 
-def install(runner: Runner | None) -> Runner | None:
+def install_runner(runner: Runner | None) -> Runner | None:
     """Let `runner` answer every `run` of this process; None brings the evaluator back.
 
     A runner returns arrays that share no memory with arguments, with arrays that the graph

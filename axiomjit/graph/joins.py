@@ -15,11 +15,11 @@ from axiomjit.graph.nodes import Node, Op
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import JOIN
 
-Part = tuple[Node, IndexMap, Region]
+JoinedPart = tuple[Node, IndexMap, Region]
 """An operand, how it is read at a point of the whole, and the region it stands in."""
 
 
-def join(parts: Sequence[Part], extents: tuple[Dim, ...]) -> Node:
+def join(parts: Sequence[JoinedPart], extents: tuple[Dim, ...]) -> Node:
     """A value made of parts of one dtype, whose regions partition the extents."""
     operands, maps, regions = zip(*parts, strict=True)
     dtype = operands[0].dtype
@@ -40,7 +40,7 @@ def concatenate(nodes: Sequence[Node], axis: int) -> Node:
         start = start + node.shape[axis]
     first = nodes[0].shape
     extents = (*first[:axis], start, *first[axis + 1 :])
-    parts: list[Part] = []
+    parts: list[JoinedPart] = []
     for node, low in places:
         if node.shape[axis].constant == 0:
             continue

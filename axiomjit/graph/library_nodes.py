@@ -38,7 +38,7 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
     return builder.transpose(found, [order.index(d) for d in range(rank)])
 
 
-def choose(operation: LibraryOperation, node: Node, axes: Sequence[int]) -> Node:
+def choose_position(operation: LibraryOperation, node: Node, axes: Sequence[int]) -> Node:
     """ARGMAX or ARGMIN along dimensions, as one in the order listed: the first position, int64."""
     if not axes:
         return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
@@ -83,7 +83,7 @@ def gather(
     return note(Op(values.dtype, TAKE, None, operands, maps, extents, rank))
 
 
-def take(values: Node, positions: Node, axis: int) -> Node:
+def take_nodes(values: Node, positions: Node, axis: int) -> Node:
     """np.take along a dimension, whose place the dimensions of the positions take."""
     shape = (*values.shape[:axis], *positions.shape, *values.shape[axis + 1 :])
     rank, new = len(shape), len(positions.shape)

@@ -24,7 +24,7 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record, RecordType
-from axiomjit.graph.primitives import IMAG, REAL, Accumulator, Primitive
+from axiomjit.graph.primitives import IMAG, REAL, FoldRule, Primitive
 
 
 class NodeType(RecordType):
@@ -136,7 +136,7 @@ class Held(Node):
         return id(self.array), self.dtype, self.extents, self.array.strides
 
 
-class Size(Node):
+class LengthNode(Node):
     """A length as a number, e.g. the n that a mean divides by; int64, weak."""
 
     length: Dim
@@ -156,7 +156,7 @@ class Op(Node):
     """
 
     primitive: Primitive
-    fold: Accumulator | None
+    fold: FoldRule | None
     operands: tuple[Node, ...]
     maps: tuple[IndexMap, ...]
     extents: tuple[Dim, ...]
@@ -206,9 +206,9 @@ class Update(Op):
         return self.whole
 
 
-def size(length: Dim) -> Size:
+def size(length: Dim) -> LengthNode:
     """The node of a length."""
-    return Size(INT, length)
+    return LengthNode(INT, length)
 
 
 class Graph(Record):
@@ -278,7 +278,7 @@ def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
     return rebuild(graph, lambda n, new: rule(with_operands(n, [new[c] for c in n.children])))
 
 
-def labels_of(op: Op) -> tuple[tuple[int, ...], ...]:
+def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
     """For each operand the iterators along which a library operation sees it.
 
     A single operand runs along all of them. Of two, each runs along those that its map names, and

@@ -29,8 +29,8 @@ from axiomjit.base.dtypes import (
     SINGLE,
     UNSIGNED,
     DType,
-    bounds,
     cast_name,
+    integer_range,
 )
 from axiomjit.base.records import Record
 from axiomjit.base.target import target
@@ -268,7 +268,7 @@ _ROWS: Final = (
 PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
 
 
-class Accumulator(Record):
+class FoldRule(Record):
     """An associative fold over iterators.
 
     `lane` combines a state with one more element where lanes may be reordered. `blocked`
@@ -319,21 +319,19 @@ class Accumulator(Record):
         if dtype.kind == "b":
             return not low
         if dtype.kind in "iu":
-            return bounds(dtype)[not low]
+            return integer_range(dtype)[not low]
         end = float("-inf") if low else float("inf")
         return complex(end, end) if dtype.kind == "c" else end
 
 
-SUM: Final = Accumulator("sum", np.add, "add_reassoc({0}, {1})", True, True, NUMBERS)
-PROD: Final = Accumulator(
-    *("prod", np.multiply, "mul_reassoc({0}, {1})", True, True, NUMBERS, "_mul")
-)
-MAX: Final = Accumulator("max", np.maximum, "maximum({0}, {1})", False, False)
-MIN: Final = Accumulator("min", np.minimum, "minimum({0}, {1})", False, False)
+SUM: Final = FoldRule("sum", np.add, "add_reassoc({0}, {1})", True, True, NUMBERS)
+PROD: Final = FoldRule(*("prod", np.multiply, "mul_reassoc({0}, {1})", True, True, NUMBERS, "_mul"))
+MAX: Final = FoldRule("max", np.maximum, "maximum({0}, {1})", False, False)
+MIN: Final = FoldRule("min", np.minimum, "minimum({0}, {1})", False, False)
 TESTS: Final = frozenset({"b1"})
-ANY: Final = Accumulator("any", np.logical_or, "{0} | {1}", False, True, TESTS)
-ALL_OF: Final = Accumulator("all", np.logical_and, "{0} & {1}", False, True, TESTS)
-ACCUMULATORS: Final[dict[str, Accumulator]] = {
+ANY: Final = FoldRule("any", np.logical_or, "{0} | {1}", False, True, TESTS)
+ALL_OF: Final = FoldRule("all", np.logical_and, "{0} & {1}", False, True, TESTS)
+ACCUMULATORS: Final[dict[str, FoldRule]] = {
     row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import show, show_region
 from axiomjit.base.dtypes import CODES
-from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, Scalar, Size, post_order
+from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Scalar, post_order
 
 
 def shape_text(shape: tuple[Dim, ...]) -> str:
@@ -44,7 +44,7 @@ def node_text(node: Node, numbers: dict[Node, int]) -> str:
             return f"scalar {node.value.item()!r}"
         case Held():
             return "held array"
-        case Size():
+        case LengthNode():
             return f"length {node.length}"
         case Op():
             return _op_text(node, numbers)

@@ -16,7 +16,7 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, WEAK_TYPES, DType, Promotable
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.origins import user_location, warn
-from axiomjit.graph.nodes import Node, Op, Scalar, Size
+from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import CAST, COPIES, IMAG, REAL, WHERE, Primitive
 from axiomjit.graph.seen import seen_call
@@ -32,11 +32,11 @@ def fits(node: Node, dtype: DType) -> bool:
 
     A look at a length leaves a guard.
     """
-    if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | Size):
+    if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | LengthNode):
         return True
     if node.dtype.kind not in "iu":
         return True
-    low, high = dtypes.bounds(dtype)
+    low, high = dtypes.integer_range(dtype)
     if isinstance(node, Scalar):
         return bool(low <= node.value.item() <= high)
     above = low == -(2**63) or node.length >= low
@@ -52,8 +52,8 @@ def cast(node: Node, dtype: DType) -> Node:
         return node
     if node.dtype.kind == "c" and dtype.kind not in "bc":
         warn("Casting complex values to real discards the imaginary part", ComplexWarning)
-    if isinstance(node, Size) and fits(node, dtype):
-        return Size(dtype, node.length)
+    if isinstance(node, LengthNode) and fits(node, dtype):
+        return LengthNode(dtype, node.length)
     if isinstance(node, Scalar):
         with np.errstate(all="ignore"):
             return Scalar(dtype, dtypes.convert(node.value, dtype), node.weak)
@@ -103,7 +103,7 @@ def check_fits(node: Node, dtype: DType) -> None:
         OverflowError: the dtype does not hold it.
     """
     if not fits(node, dtype):
-        value = int(node.length) if isinstance(node, Size) else getattr(node, "value", None)
+        value = int(node.length) if isinstance(node, LengthNode) else getattr(node, "value", None)
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
 
 
@@ -116,7 +116,7 @@ def loop_of(
         GraphTypeError, UnsupportedError: no such loop.
     """
     try:
-        return dtypes.resolve(ufunc, kinds)
+        return dtypes.resolve_loop(ufunc, kinds)
     except (GraphTypeError, UnsupportedError) as error:
         own, shown = ufunc.__name__, name or ufunc.__name__
         asked, seen = (text.replace(own, shown) for text in (error.asked, error.seen))

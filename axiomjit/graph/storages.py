@@ -20,7 +20,7 @@ _lock: Final = threading.RLock()
 """Held while a storage gets its next version: writes of several threads are all kept."""
 
 
-class Storage:
+class VersionedStorage:
     """Memory that can be written to; `root` is the node of its first version."""
 
     __slots__ = ("_version", "root")

@@ -18,7 +18,7 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
-from axiomjit.numpy_table.options import Axis, Row, axes_of, only_defaults, refuse
+from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.reshape import reshaped
 from axiomjit.numpy_table.shapes import (
     array_node,
@@ -138,12 +138,12 @@ def _append(arr: object, values: object, axis: int | None = None) -> Node:
     return _joined("append", nodes, axis)
 
 
-def _roll(a: object, shift: Any, axis: Axis = None) -> Node:
+def _roll(a: object, shift: Any, axis: AxisOption = None) -> Node:
     """np.roll; the elements that fall off one end come first at the other."""
     node = array_node(a, "roll")
     if axis is None:
         return reshaped(_rolled(_flat(node), shift, 0), node.shape)
-    axes = axes_of(node, axis) if isinstance(axis, int) else tuple(axis)
+    axes = reduced_dimensions(node, axis) if isinstance(axis, int) else tuple(axis)
     shifts = tuple(shift) if isinstance(shift, Sequence) else (shift,) * len(axes)
     axes = axes * len(shifts) if len(axes) == 1 else axes
     if len(shifts) != len(axes):

@@ -22,15 +22,15 @@ from axiomjit.graph.library_operations import (
     LibraryOperation,
 )
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import PROD, SUM, Accumulator
-from axiomjit.numpy_table.options import Row, axes_of, only_defaults, refuse
+from axiomjit.graph.primitives import PROD, SUM, FoldRule
+from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.reshape import reshaped
 from axiomjit.numpy_table.shapes import array_node, insert_dimensions
 
-Axis = int | None
+OneAxis = int | None
 
 
-def _flat_along(node: Node, axis: Axis) -> tuple[Node, int]:
+def _flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
     """The array and a dimension of it; flat where none is named or where it has none."""
     if axis is None or not node.shape:
         flat = reshaped(node, (product(node.shape),))
@@ -38,8 +38,8 @@ def _flat_along(node: Node, axis: Axis) -> tuple[Node, int]:
     return node, normalize_axis_index(axis, len(node.shape))
 
 
-def _running_row(name: str, operation: LibraryOperation, fold: Accumulator) -> Row:
-    def row(a: object, axis: Axis = None, dtype: Any = None, out: object = None) -> Node:
+def _running_row(name: str, operation: LibraryOperation, fold: FoldRule) -> Row:
+    def row(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
         node, along = _flat_along(array_node(a, name), axis)
         wanted = fold.result_dtype(node.dtype)
@@ -54,7 +54,7 @@ def _running_row(name: str, operation: LibraryOperation, fold: Accumulator) -> R
 
 def _sort_row(name: str, operation: LibraryOperation) -> Row:
     def row(
-        a: object, axis: Axis = -1, kind: object = None, order: object = None, **options: Any
+        a: object, axis: OneAxis = -1, kind: object = None, order: object = None, **options: Any
     ) -> Node:
         only_defaults(name, order=order, **options)
         if kind not in (None, "quicksort"):
@@ -69,27 +69,29 @@ def _sort_row(name: str, operation: LibraryOperation) -> Row:
 
 
 def _take(
-    a: object, indices: object, axis: Axis = None, out: object = None, mode: str = "raise"
+    a: object, indices: object, axis: OneAxis = None, out: object = None, mode: str = "raise"
 ) -> Node:
     only_defaults("take", out=out)
     if mode != "raise":
         raise refuse("take", "mode", mode)
     node, along = _flat_along(array_node(a, "take"), axis)
-    return library_nodes.take(node, array_node(indices, "take"), along)
+    return library_nodes.take_nodes(node, array_node(indices, "take"), along)
 
 
 def _choice_row(name: str, operation: LibraryOperation) -> Row:
-    def row(a: object, axis: Axis = None, out: object = None, *, keepdims: object = False) -> Node:
+    def row(
+        a: object, axis: OneAxis = None, out: object = None, *, keepdims: object = False
+    ) -> Node:
         only_defaults(name, out=out)
         if keepdims not in (False, True):
             raise refuse(name, "keepdims", keepdims)
         node = array_node(a, name)
         if axis is not None and node.shape:
             axis = normalize_axis_index(axis, len(node.shape))
-        axes = axes_of(node, axis)
+        axes = reduced_dimensions(node, axis)
         if any(node.shape[d] == 0 for d in axes):
             raise ValueError(f"attempt to get {name} of an empty sequence")
-        found = library_nodes.choose(operation, node, axes)
+        found = library_nodes.choose_position(operation, node, axes)
         return insert_dimensions(found, axes) if keepdims else found
 
     return row

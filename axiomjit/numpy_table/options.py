@@ -13,7 +13,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.seen import seen_type
 
-Axis = int | Sequence[int] | None
+AxisOption = int | Sequence[int] | None
 Row = Callable[..., Any]
 """What stands for a NumPy function: it takes nodes for arrays, and gives a node or a tuple."""
 
@@ -42,7 +42,7 @@ def only_defaults(function: str, **options: object) -> None:
             raise refuse(function, option, value)
 
 
-def axes_of(node: Node, axis: Axis) -> tuple[int, ...]:
+def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
     """The dimensions that an `axis` argument names, in the array's order, as NumPy walks them.
 
     Raises:

@@ -22,20 +22,27 @@ from axiomjit.graph.primitives import (
     PROD,
     SUM,
     WHERE,
-    Accumulator,
+    FoldRule,
 )
 from axiomjit.graph.seen import seen_type
-from axiomjit.numpy_table.options import UNGIVEN, Axis, Row, axes_of, only_defaults, refuse
+from axiomjit.numpy_table.options import (
+    UNGIVEN,
+    AxisOption,
+    Row,
+    only_defaults,
+    reduced_dimensions,
+    refuse,
+)
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node, insert_dimensions
 
 
-def _reduction(name: str, accumulator: Accumulator) -> Row:
+def _reduction(name: str, accumulator: FoldRule) -> Row:
     """The row of a ufunc's `reduce`, which the other forms call."""
 
     def row(
         a: object,
-        axis: Axis = None,
+        axis: AxisOption = None,
         dtype: object = None,
         out: object = None,
         keepdims: object = False,
@@ -46,7 +53,7 @@ def _reduction(name: str, accumulator: Accumulator) -> Row:
         node = array_node(a, name)
         wanted = _computed_in(name, accumulator, node, dtype)
         node = builder.cast(builder.cast(node, wanted), accumulator.result_dtype(wanted))
-        axes = axes_of(node, axis)
+        axes = reduced_dimensions(node, axis)
         start = _start(name, initial, node.dtype)
         if _given(where):
             if start is None and not accumulator.has_identity:
@@ -62,7 +69,7 @@ def _reduction(name: str, accumulator: Accumulator) -> Row:
     return row
 
 
-def _computed_in(name: str, accumulator: Accumulator, node: Node, dtype: Any) -> DType:
+def _computed_in(name: str, accumulator: FoldRule, node: Node, dtype: Any) -> DType:
     """The dtype of the result."""
     if dtype is None or dtype is UNGIVEN:
         return accumulator.result_dtype(node.dtype)
@@ -117,7 +124,7 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
     return builder.broadcast_to(mask, shape)
 
 
-def _masked(name: str, accumulator: Accumulator, node: Node, where: object) -> Node:
+def _masked(name: str, accumulator: FoldRule, node: Node, where: object) -> Node:
     neutral = Scalar(node.dtype, node.dtype.type(accumulator.initial(node.dtype)), False)
     return builder.elementwise(WHERE, _mask(name, where, node.shape), node, neutral)
 
@@ -132,7 +139,7 @@ def _without_dtype(reduction: Row) -> Row:
 
     def row(
         a: object,
-        axis: Axis = None,
+        axis: AxisOption = None,
         out: object = None,
         keepdims: object = False,
         initial: object = UNGIVEN,
@@ -149,7 +156,7 @@ def _test(reduction: Row) -> Row:
 
     def row(
         a: object,
-        axis: Axis = None,
+        axis: AxisOption = None,
         out: object = None,
         keepdims: object = False,
         *,
@@ -163,7 +170,7 @@ def _test(reduction: Row) -> Row:
 
 def _mean(
     a: object,
-    axis: Axis = None,
+    axis: AxisOption = None,
     dtype: Any = None,
     out: object = None,
     keepdims: object = False,
@@ -172,7 +179,7 @@ def _mean(
 ) -> Node:
     only_defaults("mean", out=out)
     node = array_node(a, "mean")
-    axes = axes_of(node, axis)
+    axes = reduced_dimensions(node, axis)
     wanted = builder.summed_in(node) if dtype is None else _computed_in("mean", SUM, node, dtype)
     result = HALF if dtype is None and node.dtype == HALF else wanted
     node = builder.cast(node, wanted)
@@ -188,7 +195,7 @@ def _mean(
 
 def _var(
     a: object,
-    axis: Axis = None,
+    axis: AxisOption = None,
     dtype: Any = None,
     out: object = None,
     ddof: object = 0,
@@ -201,7 +208,7 @@ def _var(
 
 def _std(
     a: object,
-    axis: Axis = None,
+    axis: AxisOption = None,
     dtype: Any = None,
     out: object = None,
     ddof: object = 0,
@@ -215,7 +222,7 @@ def _std(
 def _spread(
     name: str,
     a: object,
-    axis: Axis,
+    axis: AxisOption,
     dtype: Any,
     out: object,
     ddof: object,
@@ -233,7 +240,7 @@ def _spread(
     if not isinstance(ddof, int | np.integer | Dim):
         raise refuse(name, "ddof", ddof)
     node = array_node(a, name)
-    axes = axes_of(node, axis)
+    axes = reduced_dimensions(node, axis)
     wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
     if wanted is not None and (wanted.kind not in "fc" or node.dtype.kind + wanted.kind == "cf"):
         raise refuse(name, "dtype", dtype)
@@ -262,13 +269,13 @@ def _square_length(node: Node) -> Node:
     return builder.elementwise(PRIMITIVES["add"], *squares)
 
 
-def _count_nonzero(a: object, axis: Axis = None, *, keepdims: object = False) -> Node:
+def _count_nonzero(a: object, axis: AxisOption = None, *, keepdims: object = False) -> Node:
     node = array_node(a, "count_nonzero")
     result: Node = _SUM(builder.cast(node, BOOL), axis, INT, None, keepdims)
     return result
 
 
-def _ptp(a: object, axis: Axis = None, out: object = None, keepdims: object = False) -> Node:
+def _ptp(a: object, axis: AxisOption = None, out: object = None, keepdims: object = False) -> Node:
     only_defaults("ptp", out=out)
     high, low = (row(a, axis, None, None, keepdims) for row in (_MAX, _MIN))
     return builder.elementwise(PRIMITIVES["subtract"], high, low)

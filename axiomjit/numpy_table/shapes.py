@@ -18,7 +18,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import seen_type
-from axiomjit.numpy_table.options import Axis, Row, axes_of
+from axiomjit.numpy_table.options import AxisOption, Row, reduced_dimensions
 
 
 def array_node(value: object, function: str) -> Node:
@@ -96,12 +96,12 @@ def _rollaxis(a: object, axis: int, start: int = 0) -> Node:
     return builder.transpose(node, order)
 
 
-def _squeeze(a: object, axis: Axis = None) -> Node:
+def _squeeze(a: object, axis: AxisOption = None) -> Node:
     node = array_node(a, "squeeze")
     if axis is None:
         dropped = tuple(d for d, n in enumerate(node.shape) if n == 1)
     else:
-        dropped = axes_of(node, axis)
+        dropped = reduced_dimensions(node, axis)
     if any(node.shape[d] != 1 for d in dropped):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return drop_dimensions(node, dropped)
@@ -125,7 +125,7 @@ def insert_dimensions(node: Node, axes: Sequence[int]) -> Node:
     return builder.view(node, tuple(iterator(d) for d in kept), extents)
 
 
-def _expand_dims(a: object, axis: Axis) -> Node:
+def _expand_dims(a: object, axis: AxisOption) -> Node:
     node = array_node(a, "expand_dims")
     given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     return insert_dimensions(node, normalize_axis_tuple(given, len(given) + len(node.shape)))
@@ -171,9 +171,9 @@ def _diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
     return builder.read_only(node, seen)
 
 
-def _flip(m: object, axis: Axis = None) -> Node:
+def _flip(m: object, axis: AxisOption = None) -> Node:
     node = array_node(m, "flip")
-    flipped = range(len(node.shape)) if axis is None else axes_of(node, axis)
+    flipped = range(len(node.shape)) if axis is None else reduced_dimensions(node, axis)
     return flip(node, flipped)
 
 

@@ -18,7 +18,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.merging import pack
-from axiomjit.graph.nodes import Node, Scalar, Size
+from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import fits, loop_of, promotable
 from axiomjit.graph.seen import seen_call
@@ -92,7 +92,9 @@ def _bound(node: Node, value: object, below: bool) -> Node | None:
     bound = builder.as_node(value, "clip")
     if fits(bound, node.dtype):
         return bound
-    negative = bound.length < 0 if isinstance(bound, Size) else cast(Scalar, bound).value.item() < 0
+    negative = (
+        bound.length < 0 if isinstance(bound, LengthNode) else cast(Scalar, bound).value.item() < 0
+    )
     return None if negative == below else bound
 
 

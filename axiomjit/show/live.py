@@ -8,7 +8,7 @@ from typing import Final
 
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.passes.ir.forms import FORMS, Program, text_of
+from axiomjit.passes.ir.forms import FORMS, AnyProgram, text_of
 from axiomjit.passes.ir.plan_ir import Launch, Plan
 from axiomjit.passes.pipeline import PASSES, Watcher
 
@@ -49,7 +49,7 @@ class _Live:
         self.printing = 0
         self.started = perf_counter_ns()
 
-    def __call__(self, name: str, before: Program, after: Program, took: int) -> None:
+    def __call__(self, name: str, before: AnyProgram, after: AnyProgram, took: int) -> None:
         started = perf_counter_ns()
         whole = started - self.started - self.printing
         self.times.append((name, took))

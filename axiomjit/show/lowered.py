@@ -11,7 +11,7 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.print_graph import print_graph
-from axiomjit.passes.ir.forms import Program, text_of
+from axiomjit.passes.ir.forms import AnyProgram, text_of
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Call, Launch
 from axiomjit.passes.ir.print_loops import print_loops
@@ -124,7 +124,7 @@ class Lowered:
         """For each pass the program before and after as text, and milliseconds."""
         trail: dict[str, tuple[str, str, float]] = {}
 
-        def keep(name: str, before: Program, after: Program, took: int) -> None:
+        def keep(name: str, before: AnyProgram, after: AnyProgram, took: int) -> None:
             trail[name] = text_of(before), text_of(after), took / 1e6
 
         run_pipeline(self._stages.graph, self._stages.context, keep)

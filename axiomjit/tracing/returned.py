@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from axiomjit.base.errors import TraceError
 from axiomjit.base.origins import user_location
-from axiomjit.base.tree import Structure, flatten
+from axiomjit.base.tree import Structure, flatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.primitives import COPY
@@ -26,7 +26,7 @@ def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]
     Raises:
         TraceError: a traced array is of another call, or inside an object that is not opened.
     """
-    values, structure = flatten(returned, opens=lambda value: traced_inside(value) is not None)
+    values, structure = flatten_tree(returned, opens=lambda value: traced_inside(value) is not None)
     outputs: dict[Node, int] = {}
     owners: dict[Node, Tracer] = {}
     leaves: list[tuple[int | None, object]] = []

@@ -9,16 +9,16 @@ from axiomjit.algebra.dims import dim, product
 from axiomjit.algebra.index_maps import Affine, IndexMap
 from axiomjit.base.errors import PositionError
 from axiomjit.base.origins import user_location
-from axiomjit.views.dense_layout import Length
+from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 
-Box = Sequence[tuple[Length, Length]]
+Box = Sequence[tuple[LengthLike, LengthLike]]
 """For each dimension where a region starts and where it stops."""
 PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
 """Which element of a tensor a place shows: an index map, or a function of the place."""
 
 
-def partition_fault(regions: Sequence[Box], lengths: Sequence[Length]) -> str | None:
+def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:
     """Why boxes do not partition a space, None where they do or where lengths decide it later."""
     for region in regions:
         if len(region) != len(lengths):
@@ -37,7 +37,7 @@ def partition_fault(regions: Sequence[Box], lengths: Sequence[Length]) -> str | 
     return None
 
 
-def _overlap(one: tuple[Length, Length], other: tuple[Length, Length]) -> bool:
+def _overlap(one: tuple[LengthLike, LengthLike], other: tuple[LengthLike, LengthLike]) -> bool:
     """Whether two ranges, neither empty, surely share a place."""
     gaps = known(one[1] - other[0]), known(other[1] - one[0])
     return all(gap is not None and gap > 0 for gap in gaps)
@@ -56,13 +56,13 @@ class ComplexTensorViewDescription(BasicTensorDescription):
     """
 
     tensors: tuple[BasicTensorDescription, ...]
-    regions: tuple[tuple[tuple[Length, Length], ...], ...]
+    regions: tuple[tuple[tuple[LengthLike, LengthLike], ...], ...]
     maps: tuple[PlaceMap, ...]
 
     def __init__(
         self,
         tensors: Iterable[BasicTensorDescription],
-        regions: Iterable[Iterable[tuple[Length, Length]]],
+        regions: Iterable[Iterable[tuple[LengthLike, LengthLike]]],
         maps: Iterable[PlaceMap],
     ) -> None:
         """Describe the view; its shape ends where the last region does.
@@ -106,7 +106,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         )
 
 
-def _last(ends: Sequence[Length]) -> Length:
+def _last(ends: Sequence[LengthLike]) -> LengthLike:
     """The largest of the ends; of lengths that cannot be compared the last listed."""
     last = ends[0]
     for end in ends[1:]:
@@ -150,5 +150,5 @@ def complex_view(description: PadTensorDescription) -> ComplexTensorViewDescript
     return ComplexTensorViewDescription([base, *[zero] * len(zeros)], [inner, *zeros], maps)
 
 
-def _shifted(starts: tuple[Length, ...]) -> IndexMap:
+def _shifted(starts: tuple[LengthLike, ...]) -> IndexMap:
     return tuple(Affine(dim(0) - start, ((k, dim(1)),)) for k, start in enumerate(starts))

@@ -16,7 +16,7 @@ from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 
-Length = int | Dim
+LengthLike = int | Dim
 AnyLength = TypeVar("AnyLength", int, Dim)
 
 
@@ -27,15 +27,15 @@ class Layout(Record):
     transpose (ngraph tensors, "Dense L-Tensor Implementation").
     """
 
-    strides: tuple[Length, ...]
-    offset: Length = 0
-    sizes: tuple[Length, ...] | None = None
+    strides: tuple[LengthLike, ...]
+    offset: LengthLike = 0
+    sizes: tuple[LengthLike, ...] | None = None
 
     def __init__(
         self,
-        strides: Iterable[Length],
-        offset: Length = 0,
-        sizes: Iterable[Length] | None = None,
+        strides: Iterable[LengthLike],
+        offset: LengthLike = 0,
+        sizes: Iterable[LengthLike] | None = None,
     ) -> None:
         """Take strides, offset and sizes.
 
@@ -52,7 +52,7 @@ class Layout(Record):
                 user_location(),
             )
 
-    def linear_index(self, index: Sequence[Length]) -> Length:
+    def linear_index(self, index: Sequence[LengthLike]) -> LengthLike:
         """The linear index of the element at an index.
 
         Raises:

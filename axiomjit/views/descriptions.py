@@ -19,17 +19,17 @@ from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.views.dense_layout import Layout, Length
+from axiomjit.views.dense_layout import Layout, LengthLike
 
-Nested = Length | tuple[Length, ...]
+Nested = LengthLike | tuple[LengthLike, ...]
 
 
-def known(length: Length) -> int | None:
+def known(length: LengthLike) -> int | None:
     """The length as an integer, None where it may differ."""
     return length.constant if isinstance(length, Dim) else length
 
 
-def differ(one: Length, other: Length) -> bool:
+def differ(one: LengthLike, other: LengthLike) -> bool:
     """Whether two lengths are never equal."""
     apart = known(one - other)
     return apart is not None and apart != 0
@@ -80,7 +80,7 @@ class BasicTensorDescription(Record):
                 raise refusal(asked, f"sizes {layout.sizes}", "give sizes of at least the lengths")
 
     @property
-    def lengths(self) -> tuple[Length, ...]:
+    def lengths(self) -> tuple[LengthLike, ...]:
         """The length of each dimension; the shape itself, unless dimensions are flattened."""
         return tuple(_product(n) if isinstance(n, tuple) else n for n in self.shape)
 
@@ -90,8 +90,8 @@ class BasicTensorDescription(Record):
         return len(self.shape)
 
 
-def _product(lengths: Iterable[Length]) -> Length:
-    total: Length = 1
+def _product(lengths: Iterable[LengthLike]) -> LengthLike:
+    total: LengthLike = 1
     for length in lengths:
         total = length * total
     return total
@@ -134,10 +134,10 @@ class BroadcastTensorDescription(SimpleTensorViewDescription):
     it is stretched, so that it cannot be written through.
     """
 
-    broadcast_shape: tuple[Length, ...]
+    broadcast_shape: tuple[LengthLike, ...]
 
     def __init__(
-        self, base_tensor: BasicTensorDescription, broadcast_shape: Iterable[Length]
+        self, base_tensor: BasicTensorDescription, broadcast_shape: Iterable[LengthLike]
     ) -> None:
         """Describe the view.
 
@@ -201,9 +201,9 @@ class FlattenTensorDescription(SimpleTensorViewDescription):
         super().__init__(base_tensor, shape, layout)
 
 
-def _merged(groups: Sequence[tuple[Length, ...]], layout: Layout) -> Layout | None:
+def _merged(groups: Sequence[tuple[LengthLike, ...]], layout: Layout) -> Layout | None:
     """The layout with the dimensions of each group as one, None where they do not walk as one."""
-    strides: list[Length] = []
+    strides: list[LengthLike] = []
     steps = iter(layout.strides)
     for group in groups:
         walked = [(n, s) for n, s in zip(group, steps, strict=False) if known(n) != 1]
@@ -262,7 +262,7 @@ class SliceTensorDescription(SimpleTensorViewDescription):
         layout = None
         if (base := base_tensor.layout) is not None:
             offset = base.offset
-            strides: list[Length] = []
+            strides: list[LengthLike] = []
             for (start, step, length), stride in zip(parts, base.strides, strict=True):
                 offset = offset + stride * start
                 strides += [] if length is None else [stride * step]
@@ -271,7 +271,7 @@ class SliceTensorDescription(SimpleTensorViewDescription):
         super().__init__(base_tensor, shape, layout, slices=slices)
 
 
-def _part(item: slice | int, length: Length, asked: str) -> tuple[int, int, Length | None]:
+def _part(item: slice | int, length: LengthLike, asked: str) -> tuple[int, int, LengthLike | None]:
     """Start, step and length of a slice; an integer has no length."""
     if item == slice(None):
         return 0, 1, length
@@ -299,14 +299,14 @@ class PadTensorDescription(SimpleTensorViewDescription):
     layout of its own and cannot be written through.
     """
 
-    pre_padding: tuple[Length, ...]
-    post_padding: tuple[Length, ...]
+    pre_padding: tuple[LengthLike, ...]
+    post_padding: tuple[LengthLike, ...]
 
     def __init__(
         self,
         base_tensor: BasicTensorDescription,
-        pre_padding: Iterable[Length],
-        post_padding: Iterable[Length],
+        pre_padding: Iterable[LengthLike],
+        post_padding: Iterable[LengthLike],
     ) -> None:
         """Describe the view.
 

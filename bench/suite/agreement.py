@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.tree import flatten
+from axiomjit.base.tree import flatten_tree
 
 TOLERANCE: Final = {"f2": 1e-2, "f4": 1e-4, "f8": 1e-9, "c8": 1e-4, "c16": 1e-9}
 """Largest difference allowed, by the largest finite element; everything else must be equal."""
@@ -18,7 +18,7 @@ def disagreement(result: object, expected: object) -> str:
     Structure, shapes, kind of dtype, places of NaN and infinity must be the same, values close,
     and elements no narrower than NumPy's.
     """
-    ours, theirs = flatten(result)[0], flatten(expected)[0]
+    ours, theirs = flatten_tree(result)[0], flatten_tree(expected)[0]
     if len(ours) != len(theirs):
         return f"{len(ours)} results, NumPy's are {len(theirs)}"
     found = (_difference(np.asarray(a), np.asarray(b)) for a, b in zip(ours, theirs, strict=True))

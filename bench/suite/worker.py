@@ -39,7 +39,7 @@ import numpy as np
 
 from axiomjit import jit
 from axiomjit.base.errors import AxiomError
-from axiomjit.base.tree import flatten
+from axiomjit.base.tree import flatten_tree
 from axiomjit.bench.suite.agreement import disagreement
 from axiomjit.bench.suite.cases import find
 from axiomjit.bench.suite.limits import measure_limits
@@ -234,7 +234,7 @@ def other_threads_s() -> float:
 
 def result_bytes(result: object) -> int:
     """Memory that belongs to results, small ones left out."""
-    sizes = (getattr(leaf, "nbytes", 0) for leaf in flatten(result)[0] if not _is_view(leaf))
+    sizes = (getattr(leaf, "nbytes", 0) for leaf in flatten_tree(result)[0] if not _is_view(leaf))
     return sum(size for size in sizes if size >= LARGE_BYTES)
 
 

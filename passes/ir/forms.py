@@ -19,7 +19,7 @@ from axiomjit.passes.ir.verify_plan import verify_plan
 from axiomjit.passes.ir.verify_views import verify_views
 from axiomjit.passes.ir.view_ir import ViewProgram
 
-Program = Graph | ViewProgram | LoopProgram | Plan
+AnyProgram = Graph | ViewProgram | LoopProgram | Plan
 
 
 class Form(Record):
@@ -38,6 +38,6 @@ FORMS: Final[dict[type, Form]] = {
 }
 
 
-def text_of(program: Program) -> str:
+def text_of(program: AnyProgram) -> str:
     """The text of a program in any form."""
     return FORMS[type(program)].text(program)

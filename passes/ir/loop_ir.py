@@ -23,7 +23,7 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import DType
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.primitives import Accumulator, Primitive
+from axiomjit.graph.primitives import FoldRule, Primitive
 from axiomjit.passes.ir.view_ir import Number, Storage, View
 
 
@@ -84,7 +84,7 @@ class State(Record):
     """The running value of a fold; `lanes` names the loop over a block that has a cell a step."""
 
     name: str
-    accumulator: Accumulator
+    accumulator: FoldRule
     dtype: DType
     lanes: str | None = None
     cells: int = 1
@@ -281,7 +281,7 @@ def rewrite_body(
     return tuple(result)
 
 
-def rename(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
+def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
     """The statements with iterators, values and states renamed."""
 
     def get(name: str) -> str:

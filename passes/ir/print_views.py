@@ -5,11 +5,11 @@ from __future__ import annotations
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import show, show_region
 from axiomjit.base.dtypes import code
-from axiomjit.graph.nodes import Input, Scalar, Size
+from axiomjit.graph.nodes import Input, LengthNode, Scalar
 from axiomjit.passes.ir.view_ir import (
     Definition,
     Number,
-    Operand,
+    ReadOperand,
     Storage,
     Value,
     View,
@@ -28,7 +28,7 @@ def number_text(number: Number) -> str:
             source = f"input {number.origin.position}"
         case Scalar():
             source = f"scalar {number.origin.value.item()!r}"
-        case Size():
+        case LengthNode():
             source = f"length {number.origin.length}"
     return f"{number.name}: {code(number.dtype)} = {source}"
 
@@ -47,7 +47,7 @@ def view_text(view: View) -> str:
     return f"{view.storage.name}{version} at {view.offset} + ({_list(view.strides)}){parts}"
 
 
-def _operand_text(operand: Operand) -> str:
+def _operand_text(operand: ReadOperand) -> str:
     match operand:
         case View():
             return view_text(operand)

@@ -13,8 +13,8 @@ from axiomjit.algebra.index_maps import IndexMap, Region
 from axiomjit.base.dtypes import DType
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Held, Input, Scalar, Size
-from axiomjit.graph.primitives import Accumulator, Primitive
+from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
+from axiomjit.graph.primitives import FoldRule, Primitive
 from axiomjit.views.dense_layout import Layout
 from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorViewDescription
 
@@ -61,7 +61,7 @@ class Storage(Record):
     @property
     def strides(self) -> tuple[Dim, ...]:
         """The steps in memory from one element to the next, by dimension."""
-        return strides_of(self.tensor)
+        return tensor_strides(self.tensor)
 
 
 class View(Record):
@@ -109,7 +109,7 @@ class View(Record):
     @property
     def strides(self) -> tuple[Dim, ...]:
         """The steps in memory from one element to the next, by dimension."""
-        return strides_of(self.tensor)
+        return tensor_strides(self.tensor)
 
     @property
     def writable(self) -> bool:
@@ -117,7 +117,7 @@ class View(Record):
         return not self.tensor.read_only
 
 
-def strides_of(tensor: BasicTensorDescription) -> tuple[Dim, ...]:
+def tensor_strides(tensor: BasicTensorDescription) -> tuple[Dim, ...]:
     """The strides of a tensor whose layout is known; none of another."""
     return () if tensor.layout is None else tuple(map(dim, tensor.layout.strides))
 
@@ -134,10 +134,10 @@ class Number(Record):
 
     name: str
     dtype: DType
-    origin: Input | Scalar | Size
+    origin: Input | Scalar | LengthNode
 
 
-Operand = View | Value | Number
+ReadOperand = View | Value | Number
 
 
 class Library(Record):
@@ -161,8 +161,8 @@ class Definition(Record):
     name: str
     dtype: DType
     primitive: Primitive
-    fold: Accumulator | None
-    operands: tuple[Operand, ...]
+    fold: FoldRule | None
+    operands: tuple[ReadOperand, ...]
     extents: tuple[Dim, ...]
     rank: int
     storage: Storage | None = None

@@ -27,7 +27,7 @@ from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, valu
 from axiomjit.runtime.emission.kernel_types import WordsType
 from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.names import memory_intrinsics, tree_intrinsics
-from axiomjit.runtime.names.plain import Parameter
+from axiomjit.runtime.names.plain import KernelWord
 from axiomjit.runtime.vector_math import intrinsics as elementary
 
 NAMES: dict[str, Any] = {
@@ -140,7 +140,7 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
 
 def compile_source(
     source: str,
-    parameters: Sequence[Parameter],
+    parameters: Sequence[KernelWord],
     traits: Traits = TRAITS,
     *,
     checked: bool = False,

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from axiomjit.base.dtypes import cast_name, float_route
 from axiomjit.runtime.emission import half_casts
-from axiomjit.runtime.emission.complex_rules import joined, parts_of
+from axiomjit.runtime.emission.complex_rules import complex_value, parts_of
 from axiomjit.runtime.emission.emitters import Real
 from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 
@@ -95,7 +95,7 @@ def _from_complex(builder: Any, value: Any, source: str, code: str, target: Any)
         return _emit_cast(builder, parts[0], PARTS[source], code, target)
     to = target.elements[0]
     cast = [_emit_cast(builder, v, PARTS[source], PARTS[code], to) for v in parts]
-    return joined(*(Real(builder, v) for v in cast))
+    return complex_value(*(Real(builder, v) for v in cast))
 
 
 def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
@@ -107,7 +107,7 @@ def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) ->
     if code in PARTS:
         part = target.elements[0]
         re = Real(builder, _emit_cast(builder, value, source, PARTS[code], part))
-        return joined(re, re.constant(0.0))
+        return complex_value(re, re.constant(0.0))
     if source == "f2":
         single = half_casts.widened(builder, value)
         return _emit_cast(builder, single, "f4", code, target)

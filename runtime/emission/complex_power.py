@@ -7,11 +7,11 @@ from numba.core import cgutils
 
 from axiomjit.runtime.emission.complex_rules import (
     COMPLEX,
-    Number,
-    choose,
-    joined,
+    RealPair,
+    complex_value,
     library,
     parts_of,
+    select_complex,
 )
 from axiomjit.runtime.emission.emitters import Real
 
@@ -37,11 +37,11 @@ def _function(module: Any, name: str, kind: Any) -> Any:
     zero, one, nan = map(base[0].constant, (0.0, 1.0, float("nan")))
     still = exponent[0].equals(0.0) & exponent[1].equals(0.0)
     with builder.if_then(still.value):
-        builder.ret(joined(one, zero))
+        builder.ret(complex_value(one, zero))
     nothing = base[0].equals(0.0) & base[1].equals(0.0)
     with builder.if_then(nothing.value):
         result = (exponent[0] > zero).choose(zero, nan)
-        builder.ret(joined(result, result))
+        builder.ret(complex_value(result, result))
     below = abs(exponent[0]) < zero.constant(LARGEST)
     whole = exponent[0].compare("==", exponent[0].intrinsic("llvm.trunc"))
     with builder.if_then((below & whole & exponent[1].equals(0.0)).value):
@@ -50,22 +50,26 @@ def _function(module: Any, name: str, kind: Any) -> Any:
     return function
 
 
-def _product(x: Number, y: Number) -> Number:
+def _product(x: RealPair, y: RealPair) -> RealPair:
     """Without fused multiply-add, as NumPy's powers multiply."""
     (a, b), (c, d) = x, y
     return a * c - b * d, a * d + b * c
 
 
-def _by_products(builder: Any, base: Number, exponent: Real) -> Any:
+def _by_products(builder: Any, base: RealPair, exponent: Real) -> Any:
     """Square and multiply; the exponents 1 to 3 in as many products as they need."""
     one, zero = exponent.constant(1.0), exponent.constant(0.0)
     square = _product(base, base)
     for count, result in ((1.0, base), (2.0, square), (3.0, _product(base, square))):
         with builder.if_then(exponent.equals(count).value):
-            builder.ret(joined(*result))
+            builder.ret(complex_value(*result))
     left, total, factor = (
         cgutils.alloca_once_value(builder, value)
-        for value in (builder.fptosi(abs(exponent).value, INT), joined(one, zero), joined(*base))
+        for value in (
+            builder.fptosi(abs(exponent).value, INT),
+            complex_value(one, zero),
+            complex_value(*base),
+        )
     )
     body, done = builder.append_basic_block("products"), builder.append_basic_block("done")
     builder.branch(body)
@@ -73,13 +77,13 @@ def _by_products(builder: Any, base: Number, exponent: Real) -> Any:
     bits = builder.load(left)
     with builder.if_then(builder.trunc(bits, ir.IntType(1))):
         pair = (parts_of(builder, builder.load(cell)) for cell in (total, factor))
-        builder.store(joined(*_product(*pair)), total)
+        builder.store(complex_value(*_product(*pair)), total)
     here = parts_of(builder, builder.load(factor))
-    builder.store(joined(*_product(here, here)), factor)
+    builder.store(complex_value(*_product(here, here)), factor)
     rest = builder.lshr(bits, INT(1))
     builder.store(rest, left)
     builder.cbranch(builder.icmp_unsigned("==", rest, INT(0)), done, body)
     builder.position_at_end(done)
     result = builder.load(total)
-    inverse = COMPLEX["divide"](builder, [joined(one, zero), result])
-    return choose(builder, (exponent < zero).value, inverse, result)
+    inverse = COMPLEX["divide"](builder, [complex_value(one, zero), result])
+    return select_complex(builder, (exponent < zero).value, inverse, result)

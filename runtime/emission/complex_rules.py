@@ -13,25 +13,25 @@ from llvmlite import ir
 
 from axiomjit.runtime.emission.emitters import Bit, Emitter, Real, call_library
 
-Number = tuple[Real, Real]
+RealPair = tuple[Real, Real]
 
 
-def parts_of(builder: Any, value: Any) -> Number:
+def parts_of(builder: Any, value: Any) -> RealPair:
     """The real and the imaginary part of a complex value."""
     re, im = (Real(builder, builder.extract_value(value, k)) for k in (0, 1))
     return re, im
 
 
-def joined(re: Real, im: Real) -> Any:
+def complex_value(re: Real, im: Real) -> Any:
     """The complex value with these parts."""
     pair = ir.Constant(ir.LiteralStructType([re.value.type] * 2), ir.Undefined)
     pair = re.builder.insert_value(pair, re.value, 0)
     return re.builder.insert_value(pair, im.value, 1)
 
 
-def _to_number(rule: Callable[..., Number]) -> Emitter:
+def _to_number(rule: Callable[..., RealPair]) -> Emitter:
     """Emission of a formula whose result is complex."""
-    return lambda b, args: joined(*rule(*(parts_of(b, value) for value in args)))
+    return lambda b, args: complex_value(*rule(*(parts_of(b, value) for value in args)))
 
 
 def _to_part(rule: Callable[..., Real | Bit]) -> Emitter:
@@ -48,17 +48,17 @@ def _reassociated(a: Real, b: Real) -> Real:
     return Real(a.builder, a.builder.fadd(a.value, b.value, flags=("reassoc",)))
 
 
-def _product(x: Number, y: Number) -> Number:
+def _product(x: RealPair, y: RealPair) -> RealPair:
     (a, b), (c, d) = x, y
     return a.intrinsic("llvm.fma", c, -(b * d)), a.intrinsic("llvm.fma", d, b * c)
 
 
-def _swapped(keep: Bit, x: Number) -> Number:
+def _swapped(keep: Bit, x: RealPair) -> RealPair:
     """The parts, in the other order where `keep` does not hold."""
     return keep.choose(*x), keep.choose(x[1], x[0])
 
 
-def _quotient(x: Number, y: Number) -> Number:
+def _quotient(x: RealPair, y: RealPair) -> RealPair:
     """Smith's: scaled by the larger part of the divisor."""
     by_real = abs(y[0]) >= abs(y[1])
     (p, q), (large, small) = _swapped(by_real, x), _swapped(by_real, y)
@@ -72,7 +72,7 @@ def _quotient(x: Number, y: Number) -> Number:
     )
 
 
-def _reciprocal(x: Number) -> Number:
+def _reciprocal(x: RealPair) -> RealPair:
     by_real = abs(x[0]) >= abs(x[1])
     large, small = _swapped(by_real, x)
     ratio, one = small / large, large.constant(1.0)
@@ -80,7 +80,7 @@ def _reciprocal(x: Number) -> Number:
     return by_real.choose(one, ratio) / below, by_real.choose(-ratio, -one) / below
 
 
-def _absolute(x: Number) -> Real:
+def _absolute(x: RealPair) -> Real:
     re, im = map(abs, x)
     larger, smaller = _swapped(re >= im, (re, im))
     ratio = larger.equals(0.0).choose(smaller, smaller / larger)
@@ -89,7 +89,7 @@ def _absolute(x: Number) -> Real:
     return infinite.choose(root.constant(float("inf")), root * larger)
 
 
-def _sign(x: Number) -> Number:
+def _sign(x: RealPair) -> RealPair:
     """x / |x|; of a number whose length is infinite the direction of its infinite part."""
     re, im = x
     length = re.library("hypot", im)
@@ -104,21 +104,21 @@ def _sign(x: Number) -> Number:
     return part(re, re.is_infinite()), part(im, ~re.is_infinite())
 
 
-def _is_nan(x: Number) -> Bit:
+def _is_nan(x: RealPair) -> Bit:
     return x[0].is_nan() | x[1].is_nan()
 
 
-def _ordered(sign: str) -> Callable[[Number, Number], Bit]:
+def _ordered(sign: str) -> Callable[[RealPair, RealPair], Bit]:
     """A lexicographic comparison; false where the parts compared first leave a NaN."""
 
-    def compare(x: Number, y: Number) -> Bit:
+    def compare(x: RealPair, y: RealPair) -> Bit:
         first = x[0].compare(sign[0], y[0]) & ~(x[1].is_nan() | y[1].is_nan())
         return first | (x[0].compare("==", y[0]) & x[1].compare(sign, y[1]))
 
     return compare
 
 
-def _equal(x: Number, y: Number) -> Bit:
+def _equal(x: RealPair, y: RealPair) -> Bit:
     return x[0].compare("==", y[0]) & x[1].compare("==", y[1])
 
 
@@ -129,22 +129,22 @@ def _extreme(sign: str, *, ignores_nan: bool = False) -> Emitter:
     """
     compare = _ordered(sign)
 
-    def rule(x: Number, y: Number) -> Number:
+    def rule(x: RealPair, y: RealPair) -> RealPair:
         first = compare(x, y) | _is_nan(y if ignores_nan else x)
         return first.choose(x[0], y[0]), first.choose(x[1], y[1])
 
     return _to_number(rule)
 
 
-def _clip(x: Number, low: Number, high: Number) -> Number:
+def _clip(x: RealPair, low: RealPair, high: RealPair) -> RealPair:
     """As NumPy's ufunc, whose order looks at the imaginary parts of equal real parts alone."""
 
-    def stays(a: Number, greater: Number, less: Number) -> Bit:
+    def stays(a: RealPair, greater: RealPair, less: RealPair) -> Bit:
         same = greater[0].compare("==", less[0])
         by_real, by_imag = greater[0] > less[0], greater[1] > less[1]
         return _is_nan(a) | (same & by_imag) | (~same & by_real)
 
-    def chosen(bit: Bit, a: Number, b: Number) -> Number:
+    def chosen(bit: Bit, a: RealPair, b: RealPair) -> RealPair:
         return bit.choose(a[0], b[0]), bit.choose(a[1], b[1])
 
     raised = chosen(stays(x, x, low), x, low)
@@ -164,7 +164,7 @@ def library(name: str) -> Emitter:
             kind = ir.FunctionType(packed, [packed] * len(args))
             result = call_library(builder, name + "f", kind, [_packed(x) for x in numbers])
             lanes = [builder.extract_element(result, ir.IntType(32)(k)) for k in (0, 1)]
-            return joined(*(Real(builder, lane) for lane in lanes))
+            return complex_value(*(Real(builder, lane) for lane in lanes))
         kind = ir.FunctionType(args[0].type, [part] * (2 * len(args)))
         values = [part.value for number in numbers for part in number]
         return call_library(builder, name + "f" * single, kind, values)
@@ -172,20 +172,20 @@ def library(name: str) -> Emitter:
     return emit
 
 
-def _packed(x: Number) -> Any:
+def _packed(x: RealPair) -> Any:
     builder, lanes = x[0].builder, ir.VectorType(x[0].value.type, 2)
     one = builder.insert_element(ir.Constant(lanes, ir.Undefined), x[0].value, ir.IntType(32)(0))
     return builder.insert_element(one, x[1].value, ir.IntType(32)(1))
 
 
-def choose(builder: Any, condition: Any, yes: Any, no: Any) -> Any:
+def select_complex(builder: Any, condition: Any, yes: Any, no: Any) -> Any:
     """One of two complex values, without a branch."""
     bit = Bit(builder, condition)
     pairs = zip(parts_of(builder, yes), parts_of(builder, no), strict=True)
-    return joined(*(bit.choose(a, b) for a, b in pairs))
+    return complex_value(*(bit.choose(a, b) for a, b in pairs))
 
 
-def _log1p(x: Number) -> Number:
+def _log1p(x: RealPair) -> RealPair:
     re, im = x[0] + x[0].constant(1.0), x[1]
     return re.library("hypot", im).library("log"), im.library("atan2", re)
 

@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.base.target import target
-from axiomjit.runtime.emission.emitters import Emitter, Rules, call
+from axiomjit.runtime.emission.emitters import Emitter, Rules, call_declared
 from axiomjit.runtime.emission.value_intrinsics import make_binary
 
 
@@ -66,7 +66,7 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
         through = ir.DoubleType()
     enter, leave = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
     real = builder.fdiv(*(getattr(builder, enter)(v, through) for v in args))
-    quotient = getattr(builder, leave)(call("llvm.floor")(builder, [real]), between)
+    quotient = getattr(builder, leave)(call_declared("llvm.floor")(builder, [real]), between)
     if a.type.width < 32:
         quotient = builder.trunc(quotient, a.type)
     elif signed:  # the smallest by -1 does not fit, and wraps
@@ -86,11 +86,11 @@ def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     double = ir.DoubleType()
     inverse = builder.fdiv(double(1.0), builder.sitofp(b, double))
     real = builder.fmul(builder.sitofp(a, double), inverse)
-    below = call("llvm.minnum")(builder, [real, double(2.0**63 - 1024)])
+    below = call_declared("llvm.minnum")(builder, [real, double(2.0**63 - 1024)])
     quotient = builder.fptosi(below, a.type)
     rest = builder.sub(a, builder.mul(quotient, b))
     real = builder.fmul(builder.sitofp(rest, double), inverse)
-    more = builder.fptosi(call("llvm.rint")(builder, [real]), a.type)
+    more = builder.fptosi(call_declared("llvm.rint")(builder, [real]), a.type)
     rest = builder.sub(rest, builder.mul(more, b))
     return _lowered(builder, builder.add(quotient, more), rest, b)
 
@@ -135,7 +135,7 @@ def _divmod(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     """NumPy's npy_divmod of floats: floor of the quotient, and the remainder."""
     a, b = args
     zero, one, half = (ir.Constant(a.type, value) for value in (0.0, 1.0, 0.5))
-    copysign, floor = call("llvm.copysign"), call("llvm.floor")
+    copysign, floor = call_declared("llvm.copysign"), call_declared("llvm.floor")
     rest, exact = builder.frem(a, b), builder.fdiv(a, b)
     quotient = builder.fdiv(builder.fsub(a, rest), b)
     leaves = builder.fcmp_unordered("!=", rest, zero)

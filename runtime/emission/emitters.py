@@ -16,7 +16,7 @@ Rules = dict[str, Emitter]
 """The emission for operands of the kinds whose letters the key lists."""
 
 
-def call(name: str) -> Emitter:
+def call_declared(name: str) -> Emitter:
     """Emission of a call of the LLVM intrinsic `name` on the operands' type."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
@@ -71,7 +71,7 @@ class Real:
     def intrinsic(self, name: str, *others: Real) -> Real:
         """The LLVM intrinsic `name` of this and other numbers."""
         values = [self.value, *(other.value for other in others)]
-        return Real(self.builder, call(name)(self.builder, values))
+        return Real(self.builder, call_declared(name)(self.builder, values))
 
     def library(self, name: str, *others: Real) -> Real:
         """The C library's function `name` of this and other numbers."""

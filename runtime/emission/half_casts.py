@@ -11,7 +11,7 @@ from typing import Any, Final
 from llvmlite import ir
 
 from axiomjit.base.target import target
-from axiomjit.runtime.emission.emitters import call
+from axiomjit.runtime.emission.emitters import call_declared
 
 HALF, SINGLE = ir.HalfType(), ir.FloatType()
 SHORT, INT = ir.IntType(16), ir.IntType(32)
@@ -37,7 +37,7 @@ def narrowed(builder: Any, value: Any) -> Any:
     if target().converts_halves:
         # LLVM rounds the operands of copysign in place of its result, and so a float64 to float16.
         # It leaves alone what must be a canonical number.
-        return builder.fptrunc(call("llvm.canonicalize")(builder, [value]), HALF)
+        return builder.fptrunc(call_declared("llvm.canonicalize")(builder, [value]), HALF)
     bits = builder.bitcast(value, INT)
     size = builder.and_(bits, INT(SIGN - 1))
     last = builder.and_(builder.lshr(size, INT(SHIFT)), INT(1))

@@ -11,8 +11,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from axiomjit.runtime.emission.complex_rules import COMPLEX, choose, joined
-from axiomjit.runtime.emission.emitters import Emitter, Real, Rules, call, method
+from axiomjit.runtime.emission.complex_rules import COMPLEX, complex_value, select_complex
+from axiomjit.runtime.emission.emitters import Emitter, Real, Rules, call_declared, method
 from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 
 Result = Callable[[str], str]
@@ -124,7 +124,7 @@ def _some(builder: Any, args: list[Any]) -> Any:
 def _magnitude_against_infinity(comparison: str) -> Emitter:
     def emit(builder: Any, args: list[Any]) -> Any:
         infinity = ir.Constant(args[0].type, float("inf"))
-        return builder.fcmp_ordered(comparison, call("llvm.fabs")(builder, args), infinity)
+        return builder.fcmp_ordered(comparison, call_declared("llvm.fabs")(builder, args), infinity)
 
     return emit
 
@@ -177,18 +177,18 @@ def make_comparison(name: str, sign: str) -> Any:
 
 
 MAXIMUM: Rules = {
-    "f": call("llvm.maximum"),
+    "f": call_declared("llvm.maximum"),
     "i": _choose(">=", signed=True),
     "u": _choose(">=", signed=False),
     "b": method("or_"),
 }
 MINIMUM: Rules = {
-    "f": call("llvm.minimum"),
+    "f": call_declared("llvm.minimum"),
     "i": _choose("<=", signed=True),
     "u": _choose("<=", signed=False),
     "b": method("and_"),
 }
-ABSOLUTE: Rules = {"f": call("llvm.fabs"), "i": _magnitude, "ub": _same}
+ABSOLUTE: Rules = {"f": call_declared("llvm.fabs"), "i": _magnitude, "ub": _same}
 ISNAN: Rules = {
     "f": lambda b, args: b.fcmp_unordered("uno", args[0], args[0]),
     "iub": _constant(False),
@@ -210,7 +210,7 @@ def select(typingctx: Any, c: Any, a: Any, b: Any) -> Typed:
     """`select(c, a, b)`: a where c else b, both evaluated, without a branch."""
     if c != types.boolean or a != b or a not in CODES:
         return None
-    chosen = choose if CODES[a] in PARTS else ir.IRBuilder.select
+    chosen = select_complex if CODES[a] in PARTS else ir.IRBuilder.select
     return a(c, a, a), lambda context, builder, signature, args: chosen(builder, *args)
 
 
@@ -228,7 +228,7 @@ def complex_of(typingctx: Any, re: Any, im: Any) -> Typed:
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return joined(*(Real(builder, part) for part in args))
+        return complex_value(*(Real(builder, part) for part in args))
 
     return NUMBA_TYPES[code](re, im), emit
 
@@ -257,7 +257,7 @@ NAMES: dict[str, Any] = {
     # NaN if both are NaN.
     "fmax": make_binary("fmax", MAXIMUM | {"f": _number_beside_nan(MAXIMUM["f"])}),
     "fmin": make_binary("fmin", MINIMUM | {"f": _number_beside_nan(MINIMUM["f"])}),
-    "sqrt": make_unary("sqrt", {"f": call("llvm.sqrt")}),
+    "sqrt": make_unary("sqrt", {"f": call_declared("llvm.sqrt")}),
     "absolute": make_unary("absolute", ABSOLUTE, _part),
     "sign": make_unary("sign", {"f": _float_sign, "i": _int_sign, "u": _some}),
     # Of complex numbers; floats have operators or need none.
@@ -265,14 +265,14 @@ NAMES: dict[str, Any] = {
     **{name: make_unary(name, {}) for name in ("conjugate", "reciprocal")},
     **{name: make_unary(name, {}, _part) for name in ("real", "imag")},
     **{
-        name: make_unary(name, {"f": call(f"llvm.{name}"), "iub": _same})
+        name: make_unary(name, {"f": call_declared(f"llvm.{name}"), "iub": _same})
         for name in ("floor", "ceil", "trunc", "rint")
     },
     "isnan": make_unary("isnan", ISNAN, _truth),
     "isinf": make_unary("isinf", ISINF, _truth),
     "isfinite": make_unary("isfinite", ISFINITE, _truth),
     "signbit": make_unary("signbit", {"f": _sign_bit}, _truth),
-    "copysign": make_binary("copysign", {"f": call("llvm.copysign")}),
+    "copysign": make_binary("copysign", {"f": call_declared("llvm.copysign")}),
     "left_shift": make_binary("left_shift", {"iu": _shift("shl")}),
     "right_shift": make_binary("right_shift", {"i": _shift("ashr"), "u": _shift("lshr")}),
 }

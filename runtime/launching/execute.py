@@ -183,7 +183,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
             for word, bits in enumerate(_bits(arguments[position], dtype), k):
                 words[word] = bits
         if kernel.checked:
-            words[behind:] = [end for name in names for end in memory.bounds(arrays[name])]
+            words[behind:] = [end for name in names for end in memory.element_bounds(arrays[name])]
         address = ctypes.addressof(words) + before
         _count_run()
         threads = 1 if work < SERIAL_WORK else available_threads()

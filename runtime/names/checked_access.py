@@ -12,10 +12,10 @@ from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferTyp
 from axiomjit.runtime.names.report import FIRST, REPORT, TILE
 from axiomjit.runtime.pool.memory import poison
 
-Range = tuple[Any, Any]
+AccessRange = tuple[Any, Any]
 
 
-def one(index: Any) -> Callable[[], Range]:
+def one(index: Any) -> Callable[[], AccessRange]:
     """The range of the element at an index."""
     return lambda: (index, index)
 
@@ -24,7 +24,7 @@ def within(
     builder: Any,
     kind: BufferType | None,
     buffer: Any,
-    reached: Callable[[], Range],
+    reached: Callable[[], AccessRange],
     perform: Callable[[Any], Any],
     *,
     stores: bool = False,

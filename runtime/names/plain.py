@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axiomjit.base.dtypes import cast_name, float_route
-from axiomjit.runtime.pool.memory import bounds, poison
+from axiomjit.runtime.pool.memory import element_bounds, poison
 from axiomjit.runtime.vector_math.plain import NAMES as ELEMENTARY
 
 _CODES = (
@@ -25,7 +25,7 @@ DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in _CODES}
 Join = Callable[[Any, Any], Any]
 
 
-class Parameter(Protocol):
+class KernelWord(Protocol):
     """What one word of a kernel's argument block holds."""
 
     @property
@@ -56,7 +56,7 @@ class PlainBuffer:
         pairs = list(zip(array.strides, array.shape, strict=True))
         if any(step % itemsize for step, size in pairs if size > 1):
             raise ValueError(f"buffer {name}: strides {array.strides} are not whole elements")
-        low, high = bounds(array)
+        low, high = element_bounds(array)
         # Flipping the axes with negative strides puts the lowest address first.
         flips = tuple(slice(None, None, -1 if step < 0 else 1) for step in array.strides)
         self.name = name
@@ -259,7 +259,7 @@ NUMPYS: tuple[np.ufunc, ...] = (
 )
 
 
-def _reader(parameters: Sequence[Parameter], kind: str) -> Callable[[Sequence[Any], int], Any]:
+def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[Any], int], Any]:
     """The function that reads words of one kind."""
 
     def read(w: Sequence[Any], k: int) -> Any:
@@ -270,7 +270,7 @@ def _reader(parameters: Sequence[Parameter], kind: str) -> Callable[[Sequence[An
     return read
 
 
-def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
+def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
     """The globals of a kernel source that runs in plain Python."""
     return {
         **{cast.__name__: cast for cast in CASTS.values()},
@@ -304,7 +304,7 @@ def plain_names(parameters: Sequence[Parameter]) -> dict[str, Any]:
     }
 
 
-def plain_words(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> list[Any]:
+def plain_words(parameters: Sequence[KernelWord], arguments: Sequence[Any]) -> list[Any]:
     """The argument block in plain Python: one array, scalar or length per parameter.
 
     Raises:
@@ -326,7 +326,7 @@ def plain_words(parameters: Sequence[Parameter], arguments: Sequence[Any]) -> li
 
 
 def run_plain(
-    source: str, parameters: Sequence[Parameter], arguments: Sequence[Any], lo: int, hi: int
+    source: str, parameters: Sequence[KernelWord], arguments: Sequence[Any], lo: int, hi: int
 ) -> None:
     """Run the function `kernel(w, lo, hi)` in `source` in plain Python, writing into arguments.
 

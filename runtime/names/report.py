@@ -15,7 +15,7 @@ from typing import Final
 
 from axiomjit.base.errors import BoundsError
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.pool.memory import Block
+from axiomjit.runtime.pool.memory import ArgumentBlock
 
 REPORT: Final = 4
 """Words in front of those of a checked kernel."""
@@ -25,7 +25,7 @@ FIRST: Final = 2
 """Number of the first buffer."""
 
 
-def refuse_report(kernel: Kernel, block: Block) -> None:
+def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
     """Raise what a checked kernel reported in its argument block, if anything.
 
     Raises:

@@ -16,13 +16,13 @@ import numpy as np
 from axiomjit.base.config import config
 
 Array = np.ndarray[Any, Any]
-Block = ctypes.Array[ctypes.c_int64]
+ArgumentBlock = ctypes.Array[ctypes.c_int64]
 empty = np.empty
 _POINTER_AT = ctypes.c_size_t.from_address
 _HEAD = object.__basicsize__
 
 
-def block(kind: type[Block], words: bytes) -> Block:
+def block(kind: type[ArgumentBlock], words: bytes) -> ArgumentBlock:
     """An argument block of type `kind` that holds these bytes."""
     return kind.from_buffer_copy(words)
 
@@ -67,7 +67,7 @@ def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[i
     return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + size
 
 
-def bounds(array: Array) -> tuple[int, int]:
+def element_bounds(array: Array) -> tuple[int, int]:
     """`span` of an array in elements; [low, high) is what a kernel may touch."""
     low, high = span(array.shape, array.strides, array.itemsize)
     return low // array.itemsize, high // array.itemsize

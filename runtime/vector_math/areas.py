@@ -8,7 +8,7 @@ from axiomjit.runtime.vector_math.entries import (
     HALF_LOG_OF_QUOTIENT_LOW,
     QUOTIENT_INVERSE,
 )
-from axiomjit.runtime.vector_math.logarithm import joined, of_sum
+from axiomjit.runtime.vector_math.logarithm import of_sum, sum_of_parts
 
 FAR = {"f4": 2.0**20, "f8": 2.0**40}
 """From here on x + sqrt(x**2 + 1) is 2 x."""
@@ -78,7 +78,7 @@ def arctanh(m: Arithmetic, x: Value) -> Value:
     high = m.looked_up("half_log", HALF_LOG_OF_QUOTIENT[m.code], index)
     low = m.looked_up("half_log_low", HALF_LOG_OF_QUOTIENT_LOW[m.code], index)
     rest = m.fma(s * z, m.polynomial(z, ARCTANH[m.code]), m.fma(exponent, two_low / 2, low))
-    result = joined(m, m.fma(exponent, two / 2, high), s, rest)
+    result = sum_of_parts(m, m.fma(exponent, two / 2, high), s, rest)
     return m.copysign(m.log_limits(below, result), x)
 
 

@@ -12,10 +12,10 @@ from axiomjit.runtime.vector_math.constants import INFINITY
 from axiomjit.runtime.vector_math.logarithm import of_sum
 from axiomjit.runtime.vector_math.turns import two_sum
 
-Parts = tuple[Value, Value]
-Call = Callable[..., Value]
+RealParts = tuple[Value, Value]
+RealFunction = Callable[..., Value]
 """A real function of the name and operands."""
-ComplexRecipe = Callable[[Arithmetic, Call, Value, Value], Parts]
+ComplexRecipe = Callable[[Arithmetic, RealFunction, Value, Value], RealParts]
 
 REACH = {"f4": 88.0, "f8": 709.0}
 """Up to this exp, sinh and cosh are finite."""
@@ -23,14 +23,14 @@ SHIFT = {"f4": 40.0, "f8": 350.0}
 """Beyond, e**SHIFT is a factor of its own; twice the rest leaves one of e**x and e**-x."""
 
 
-def _shifted(m: Arithmetic, far: Value, x: Value) -> Parts:
+def _shifted(m: Arithmetic, far: Value, x: Value) -> RealParts:
     """x, or nearer to 0 by SHIFT, and e to what was taken off."""
     shift = SHIFT[m.code]
     factor = m.select(far, m.constant(math.exp(shift)), 1.0)
     return m.select(far, x - m.copysign(m.constant(shift), x), x), factor
 
 
-def exp(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def exp(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """e**x (cos(y) + i sin(y))."""
     less, factor = _shifted(m, x > REACH[m.code], x)
     power = of("exp", less)
@@ -40,14 +40,14 @@ def exp(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
     return m.select(lost, power, re), m.select(y == 0.0, y, im)
 
 
-def _hyperbolic(m: Arithmetic, of: Call, x: Value, y: Value) -> tuple[Parts, Parts]:
+def _hyperbolic(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> tuple[RealParts, RealParts]:
     """sinh(x) and cosh(x), both without a factor; the cosine and sine of y times it."""
     less, factor = _shifted(m, abs(x) > REACH[m.code], x)
     cosine, sine = of("cos", y) * factor, of("sin", y) * factor
     return (of("sinh", less), of("cosh", less)), (cosine, sine)
 
 
-def sinh(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def sinh(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """Its parts: the odd function times the cosine of y, and the even one times the sine."""
     (odd, even), (cosine, sine) = _hyperbolic(m, of, x, y)
     lost = ~(abs(y) < INFINITY)
@@ -56,7 +56,7 @@ def sinh(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
     return re, m.select(y == 0.0, y, even * sine)
 
 
-def cosh(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def cosh(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """Its parts: the even function times the cosine of y, and the odd one times the sine."""
     (odd, even), (cosine, sine) = _hyperbolic(m, of, x, y)
     lost = ~(abs(y) < INFINITY)
@@ -65,13 +65,13 @@ def cosh(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
     return re, m.select(y == 0.0, y * m.copysign(m.constant(1.0), x), im)
 
 
-def sin(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def sin(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """-i sinh(i z)."""
     im, re = sinh(m, of, y, x)
     return re, im
 
 
-def cos(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def cos(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """cosh(i z)."""
     return cosh(m, of, -y, x)
 
@@ -84,7 +84,7 @@ def _near_1(m: Arithmetic, x: Value, y: Value) -> tuple[Value, Value, Value]:
     return m.scaled(larger, -exponent), m.scaled(smaller, -exponent), exponent
 
 
-def log(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def log(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """Half of the logarithm of x**2 + y**2, whose terms are sums of two, and the angle."""
     a, b, exponent = _near_1(m, x, y)
     square, other = a * a, b * b
@@ -98,7 +98,7 @@ def log(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
     )
 
 
-def expm1(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def expm1(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """As NumPy has it: e**z - 1 without the difference of numbers near 1."""
     half = of("sin", y * 0.5)
     re = of("expm1", x) * of("cos", y) - half * 2.0 * half
@@ -106,14 +106,14 @@ def expm1(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
 
 
 def _times(factor: float, recipe: ComplexRecipe) -> ComplexRecipe:
-    def times(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+    def times(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
         re, im = recipe(m, of, x, y)
         return re * factor, im * factor
 
     return times
 
 
-def exp2(m: Arithmetic, of: Call, x: Value, y: Value) -> Parts:
+def exp2(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     """e**(z log(2))."""
     return exp(m, of, x * math.log(2), y * math.log(2))
 

@@ -26,7 +26,7 @@ from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 INLINED = 6
 """One call among inlined functions costs as much as calling all: registers are saved around it."""
 LANE = ir.IntType(32)
-Definition = Callable[[Any, str, Any, Recipe, int], Any]
+FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
 """Of a function in a module: its name, type, recipe and count of operands."""
 
 
@@ -70,7 +70,7 @@ def _prefer_long_vectors(builder: Any) -> None:
     add_attributes(builder.function, f'"prefer-vector-width"="{8 * target().vector_bytes}"')
 
 
-def emitter(name: str, recipe: Recipe, define: Definition = _inlined) -> Emitter:
+def emitter(name: str, recipe: Recipe, define: FunctionDefiner = _inlined) -> Emitter:
     """Emission of a call of the module's function, which the first such call defines."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
@@ -83,7 +83,7 @@ def emitter(name: str, recipe: Recipe, define: Definition = _inlined) -> Emitter
     return emit
 
 
-def _of_complex(recipe: ComplexRecipe, define: Definition) -> Emitter:
+def _of_complex(recipe: ComplexRecipe, define: FunctionDefiner) -> Emitter:
     """Emission of a function of complex numbers, around calls of real ones."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
@@ -103,7 +103,7 @@ def _of_complex(recipe: ComplexRecipe, define: Definition) -> Emitter:
     return emit
 
 
-def _intrinsic(name: str, recipe: Recipe, define: Definition) -> Any:
+def _intrinsic(name: str, recipe: Recipe, define: FunctionDefiner) -> Any:
     operands = len(inspect.signature(recipe).parameters) - 1
     make = make_unary if operands == 1 else make_binary
     rules = {"f": emitter(name, recipe, define)}

@@ -100,7 +100,7 @@ def inverse_of(m: Arithmetic, x: Value, exponent: Value) -> Value:
     return m.scaled(_inverse(m, x), -exponent)
 
 
-def joined(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
+def sum_of_parts(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
     """A sum of which `whole` is 0 or the largest; float32 has no room for another rounding."""
     if m.code == "f8":
         return whole + (high + low)
@@ -116,7 +116,7 @@ def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Val
     all_lost = lost if less is None else lost + less
     whole, rest = terms(m, E, exponent + doublings, total, m.fma(all_lost, v, high))
     rest = rest if less is None else m.fma(less, v, rest)
-    return joined(m, whole, high, m.fma(lost, v, rest))
+    return sum_of_parts(m, whole, high, m.fma(lost, v, rest))
 
 
 def _of_one_more(m: Arithmetic, base: Base, x: Value) -> tuple[Value, Value, Value]:
@@ -134,7 +134,7 @@ def _of_one_more(m: Arithmetic, base: Base, x: Value) -> tuple[Value, Value, Val
 def log1p(m: Arithmetic, x: Value) -> Value:
     """log(1 + x)."""
     whole, rest, r = _of_one_more(m, E, x)
-    return m.copysign(m.log_limits(x + 1.0, joined(m, whole, r, rest)), x)
+    return m.copysign(m.log_limits(x + 1.0, sum_of_parts(m, whole, r, rest)), x)
 
 
 def log2_1p(m: Arithmetic, x: Value) -> Value:

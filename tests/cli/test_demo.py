@@ -15,7 +15,14 @@ from axiomjit.base.config import config
 from axiomjit.cli import demo as demo_module
 from axiomjit.cli.demo import innermost
 from axiomjit.cli.main import main
-from axiomjit.cli.measure import Comparison, OtherPrograms, Times, compare, difference, exact_l2
+from axiomjit.cli.measure import (
+    Comparison,
+    OtherPrograms,
+    Times,
+    compare_functions,
+    difference,
+    exact_l2,
+)
 
 UNITS = {"us": 1e-6, "ms": 1e-3}
 
@@ -251,7 +258,7 @@ class Programs:
 )
 def test_a_ratio_is_printed_only_where_it_is_certain(demo, monkeypatch, numpy, ours, used, printed):
     seen = Comparison(Times(*numpy), Times(*ours), 0, 0)
-    monkeypatch.setattr(demo_module, "compare", lambda *_: seen)
+    monkeypatch.setattr(demo_module, "compare_functions", lambda *_: seen)
     monkeypatch.setattr(demo_module, "OtherPrograms", Programs)
     monkeypatch.setattr(Programs, "used", used)
     lines = demo("--rows", 1000)
@@ -272,7 +279,7 @@ def test_other_programs_are_seen():
 
 
 def test_planted_temporaries_are_measured():
-    seen = compare(lambda x: (x + 1.0).sum(), lambda x: x + 1.0, [np.zeros(100_000)])
+    seen = compare_functions(lambda x: (x + 1.0).sum(), lambda x: x + 1.0, [np.zeros(100_000)])
     assert seen.numpy_bytes >= 800_000
     assert seen.ours_bytes < 10_000
 

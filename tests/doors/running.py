@@ -10,21 +10,21 @@ from tests.graphs import checked, run_plan_plain
 @contextmanager
 def evaluated():
     """Graphs are evaluated in NumPy: no pass runs."""
-    before = execution.install(None)
+    before = execution.install_runner(None)
     try:
         yield
     finally:
-        execution.install(before)
+        execution.install_runner(before)
 
 
 @contextmanager
 def planned():
     """Graphs go through all passes, verified, and kernels run in plain Python: none is compiled."""
-    before = execution.install(_run_plan)
+    before = execution.install_runner(_run_plan)
     try:
         yield
     finally:
-        execution.install(before)
+        execution.install_runner(before)
 
 
 def _run_plan(graph, arguments, lengths):

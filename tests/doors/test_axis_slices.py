@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim, evaluate, symbol
+from axiomjit.algebra.dims import dim, evaluate, named_length
 from axiomjit.algebra.ranges import range_of
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.graph import execution
@@ -24,9 +24,9 @@ X = aj.constant(A, [H, W, C])
 @pytest.fixture
 def in_numpy():
     """Graphs are evaluated in NumPy: no kernel is compiled."""
-    before = execution.install(None)
+    before = execution.install_runner(None)
     yield
-    execution.install(before)
+    execution.install_runner(before)
 
 
 def run(outputs, *pairs):
@@ -207,7 +207,7 @@ BOUNDS = [None, *range(-7, 8)]
 
 
 def test_ranges_are_pythons():
-    n = symbol("n")
+    n = named_length("n")
     for length, step in itertools.product(range(6), [-3, -2, -1, 1, 2, 3]):
         for start, stop in itertools.product(BOUNDS, BOUNDS):
             values = {n.terms[0][0][0]: length}
@@ -227,7 +227,7 @@ ITEMS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ITEMS, max_size=3), st.data())
 def test_parts_of_parts(items, data):
-    before = execution.install(None)
+    before = execution.install_runner(None)
     try:
         key = tuple(items)
         part, want = X[key], A[key]
@@ -238,4 +238,4 @@ def test_parts_of_parts(items, data):
             part = part[{axis: again}]
         np.testing.assert_array_equal(run(part), want)
     finally:
-        execution.install(before)
+        execution.install_runner(before)

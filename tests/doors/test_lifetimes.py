@@ -261,8 +261,8 @@ def test_programs_in_tables_hold_no_data():
     for node in post_order(tuple(node for graph in graphs for node in graph.outputs)):
         assert not isinstance(node, Held)
         assert not isinstance(node, Input) or node.storage is None
-    assert programs
-    assert not [b for p in programs for b in p.stages.plan.buffers if b.array is not None]
+    assert lowered
+    assert not [b for p in lowered for b in p.stages.plan.buffers if b.array is not None]
 
 
 def test_nodes_hold_no_data():

@@ -54,7 +54,7 @@ def all_but_strides(array):
 PLANTED = {
     "symbols are different numbers": lambda: patch.object(dims, "_known", known_as_it_was),
     "strides are large": lambda: patch.object(arguments, "STRIDE", Kind("stride", 5)),
-    "no guard is looked at": lambda: patch.object(programs.Program, "fits", lambda *_: True),
+    "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
         sys.modules["axiomjit.jit"],
         _arrays_key=lambda args: tuple(map(all_but_strides, args)),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axiomjit.algebra.dims import symbol
+from axiomjit.algebra.dims import named_length
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.axes import make_axis
 from axiomjit.base.errors import GraphValueError, PositionError
@@ -161,10 +161,10 @@ def test_a_slice_refuses():
         SliceTensorDescription(BASE, (0, 3, 0))
     with pytest.raises(GraphValueError, match="give one slice or integer per dimension"):
         SliceTensorDescription(BASE, (0, 1))
-    deferred = BasicTensorDescription((symbol("n"), 3), "f8")
+    deferred = BasicTensorDescription((named_length("n"), 3), "f8")
     with pytest.raises(GraphValueError, match="not known yet"):
         SliceTensorDescription(deferred, (slice(1, None), 0))
-    assert SliceTensorDescription(deferred, (slice(None), 0)).shape == (symbol("n"),)
+    assert SliceTensorDescription(deferred, (slice(None), 0)).shape == (named_length("n"),)
 
 
 def test_pad_is_a_selection_of_its_base_and_of_zeros():
@@ -239,7 +239,7 @@ def test_boxes_must_partition_the_shape(regions, fault):
 
 
 def test_boxes_of_unknown_lengths_are_compared_as_polynomials():
-    n, m = symbol("n"), symbol("m")
+    n, m = named_length("n"), named_length("m")
     tensors = [BasicTensorDescription((n, 4), "f8"), BasicTensorDescription((m, 4), "f8")]
     regions = [((0, n), (0, 4)), ((n, n + m), (0, 4))]
     view = ComplexTensorViewDescription(tensors, regions, [identity(2)] * 2)

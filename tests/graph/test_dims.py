@@ -16,15 +16,15 @@ from axiomjit.algebra.dims import (
     dim,
     evaluate,
     larger,
+    named_length,
     product,
     smaller,
     substitute,
-    symbol,
 )
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
 from axiomjit.base.errors import TraceError
 
-N, M = symbol("n0"), symbol("n1")
+N, M = named_length("n0"), named_length("n1")
 AT = {Symbol("n0"): 17, Symbol("n1"): 6, Symbol("t2", STRIDE): 6, Symbol("u2", BACKWARD): -3}
 
 
@@ -74,7 +74,7 @@ def test_values(length, value):
 
 def test_a_symbol_without_value_raises():
     with pytest.raises(KeyError):
-        evaluate(N + symbol("n9"), AT)
+        evaluate(N + named_length("n9"), AT)
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_looking_leaves_a_guard():
         lambda: N == 1,  # and which are small
         lambda: N > 4,
         lambda: N >= 5,
-        lambda: symbol("t2", STRIDE) != 1,
-        lambda: symbol("u2", BACKWARD) < 0,
-        lambda: symbol("u2", BACKWARD) != N,
+        lambda: named_length("t2", STRIDE) != 1,
+        lambda: named_length("u2", BACKWARD) < 0,
+        lambda: named_length("u2", BACKWARD) != N,
         lambda: N + 1 == N,  # decided by the polynomials
         lambda: N + 2 > N,
         lambda: bool(N),
@@ -149,7 +149,9 @@ def looked(left, right, sign, values):
 def test_a_number_is_known_to_be_what_all_of_its_kind_are(kind, sign):
     one = Symbol("one", kind)
     for constant in range(-8, 9):
-        seen = [looked(symbol("one", kind), constant, sign, {one: v}) for v in numbers_of(kind)]
+        seen = [
+            looked(named_length("one", kind), constant, sign, {one: v}) for v in numbers_of(kind)
+        ]
         assert len({outcome for outcome, _ in seen}) == 1 or all(guarded for _, guarded in seen)
 
 
@@ -160,7 +162,7 @@ def test_two_numbers_are_known_to_be_what_all_of_their_kinds_are(left, right, si
     """Lengths alone are known to be different numbers: equal ones are one symbol."""
     one, other = Symbol("one", left), Symbol("other", right)
     seen = [
-        looked(symbol("one", left), symbol("other", right), sign, {one: a, other: b})
+        looked(named_length("one", left), named_length("other", right), sign, {one: a, other: b})
         for a in numbers_of(left)
         for b in numbers_of(right)
         if a != b or not (left.distinct and right.distinct)
@@ -206,7 +208,7 @@ def test_unused_lengths_are_freed():
 
     gc.collect()
     before = len(dims._interned)
-    made = [symbol("zz") + k for k in range(1000)]
+    made = [named_length("zz") + k for k in range(1000)]
     assert len(dims._interned) >= before + 1000
     del made
     gc.collect()
@@ -223,7 +225,7 @@ def test_threads_get_one_object():
 
             def make(k=k, made=made, barrier=barrier):
                 barrier.wait()
-                made.append(symbol(f"race{k}") * 3 + 1)
+                made.append(named_length(f"race{k}") * 3 + 1)
 
             threads = [threading.Thread(target=make) for _ in range(4)]
             for thread in threads:

@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import Symbol, dim, symbol
+from axiomjit.algebra.dims import Symbol, dim, named_length
 from axiomjit.algebra.index_maps import (
     affine,
     compose,
@@ -27,7 +27,7 @@ from axiomjit.graph.verify_graph import verify_graph
 from tests.graphs import CONTEXT, GRAPH_PASSES, follow
 from tests.passes.examples import example
 
-N = symbol("n0")
+N = named_length("n0")
 X = Input(FLOAT, 0, (N,))
 
 
@@ -38,7 +38,7 @@ def add(left, right):
 def test_equal_nodes_are_one_object():
     assert add(X, 1.0) is add(X, 1.0)
     assert add(X, 1.0) is not add(X, 2.0)
-    assert Input(FLOAT, 0, (symbol("n0"),)) is X
+    assert Input(FLOAT, 0, (named_length("n0"),)) is X
 
 
 @pytest.mark.parametrize(

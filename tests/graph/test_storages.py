@@ -12,7 +12,7 @@ from axiomjit.base.dtypes import FLOAT
 from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Held, Input, Scalar, base_of, post_order
-from axiomjit.graph.storages import Storage, update, view_map
+from axiomjit.graph.storages import VersionedStorage, update, view_map
 from axiomjit.numpy_table.shapes import index_node
 
 START = np.arange(24.0).reshape(4, 6)
@@ -38,7 +38,7 @@ def value_of(storage, node, root):
 )
 def test_writes_through_views_mean_what_numpy_does(keys):
     root = Input(FLOAT, 0, SHAPE)
-    storage, want = Storage(root), START.copy()
+    storage, want = VersionedStorage(root), START.copy()
     first, row = index_node(root, keys), index_node(root, (1,))
     before = builder.elementwise(builder.PRIMITIVES["negative"], storage.current(first))
     new = Held(FLOAT, want[keys] * 10, first.shape)
@@ -64,7 +64,7 @@ def test_a_view_that_shows_an_element_twice_has_no_place():
 
 def test_threads_lose_no_version():
     root = Input(FLOAT, 0, ())
-    storage = Storage(root)
+    storage = VersionedStorage(root)
     add, one = builder.PRIMITIVES["add"], Scalar(FLOAT, np.float64(1), False)
 
     def work():
@@ -81,7 +81,7 @@ def test_threads_lose_no_version():
 
 def test_a_storage_is_freed_with_its_versions_by_reference_counts():
     values = np.ones(6)
-    storage = Storage(Input(FLOAT, 0, (dim(6),)))
+    storage = VersionedStorage(Input(FLOAT, 0, (dim(6),)))
     for _ in range(3):
         write(storage, storage.root, Held(FLOAT, values, (dim(6),)))
     seen = weakref.ref(storage.version), weakref.ref(values)

@@ -13,7 +13,7 @@ import pytest
 
 import axiomjit
 from axiomjit.base.errors import GraphValueError, TraceError
-from axiomjit.base.tree import flatten, unflatten
+from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.tracing.holders import traced_inside
 
 X = np.arange(42.0).reshape(6, 7)
@@ -113,11 +113,11 @@ def same(result, expected):
         np.testing.assert_array_equal(result, expected)
         return
     assert type(result) is type(expected)
-    leaves, structure = flatten(expected, lambda value: True)
+    leaves, structure = flatten_tree(expected, lambda value: True)
     if leaves and leaves[0] is expected:
         assert result == expected
         return
-    found, shape = flatten(result, lambda value: True)
+    found, shape = flatten_tree(result, lambda value: True)
     assert shape == structure
     for one, other in zip(found, leaves, strict=True):
         same(one, other)
@@ -347,7 +347,7 @@ def test_namedtuples_with_a_constructor_of_their_own_stay_whole():
             return super().__new__(cls, (one, two))
 
     pair = Strict(1, 2)
-    assert flatten(pair)[0] == [pair]
+    assert flatten_tree(pair)[0] == [pair]
     assert axiomjit.jit(lambda x, p: x * p[1])(X, pair)[0, 1] == 2
     with pytest.raises(TraceError, match="return a Strict"):
         axiomjit.jit(lambda x: Strict(x, 1))(X)
@@ -356,8 +356,8 @@ def test_namedtuples_with_a_constructor_of_their_own_stay_whole():
 @pytest.mark.parametrize("kind", REBUILT)
 def test_flatten_and_unflatten_are_inverse(kind):
     value = REBUILT[kind]((1, [2]))
-    leaves, structure = flatten(value, lambda value: True)
-    again = unflatten(structure, iter(leaves))
+    leaves, structure = flatten_tree(value, lambda value: True)
+    again = unflatten_tree(structure, iter(leaves))
     assert again is not value
     same(again, value)
-    assert hash(structure) == hash(flatten(value, lambda value: True)[1])
+    assert hash(structure) == hash(flatten_tree(value, lambda value: True)[1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.algebra.dims import dim, symbol
+from axiomjit.algebra.dims import dim, named_length
 from axiomjit.numpy_table.reshape import exact_quotient
 from tests.jit.test_numpy_agreement import assert_alike, pairs
 from tests.jit.test_shape_functions import LAYOUTS, assert_views_alike
@@ -89,7 +89,7 @@ def test_a_length_that_divides_only_sometimes():
 
 
 def test_quotients_of_lengths_are_exact():
-    n, m, k = symbol("n0"), symbol("n1"), symbol("n2")
+    n, m, k = named_length("n0"), named_length("n1"), named_length("n2")
     assert exact_quotient(n * m * k, n * k) is m
     assert exact_quotient((n + 1) * (m - 2), n + 1) is m - 2
     assert exact_quotient(6 * n * n + 4 * n, 2 * n) is 3 * n + 2

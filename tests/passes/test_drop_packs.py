@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import Scope, dim, symbol
+from axiomjit.algebra.dims import Scope, dim, named_length
 from axiomjit.algebra.index_maps import identity, shift
 from axiomjit.graph import builder
 from axiomjit.graph.merging import merge, split
@@ -14,7 +14,7 @@ from axiomjit.passes.drop_packs import drop_packs
 from tests.graphs import CONTEXT, Case, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example, numbers
 
-N, M = symbol("n0"), symbol("n1")
+N, M = named_length("n0"), named_length("n1")
 X = Input(np.dtype("f8"), 0, (N, M))
 VALUE = numbers(6, 7)
 LATER = shift(identity(2), (1, 0))

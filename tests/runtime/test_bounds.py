@@ -14,7 +14,7 @@ from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.launching import execute
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.names.plain import DTYPES, run_plain
-from axiomjit.runtime.pool.memory import bounds, poison
+from axiomjit.runtime.pool.memory import element_bounds, poison
 from tests.graphs import run_plan_plain
 from tests.planted import COPY, copying, planted
 
@@ -62,10 +62,10 @@ def test_access_outside_gives_poison_and_touches_nothing(dtype, monkeypatch):
 def test_bounds_are_those_of_the_array():
     base = np.arange(60.0).reshape(3, 4, 5)
     backward = base[::-1, ::2, ::-1]
-    assert bounds(base) == (0, 60)
-    assert bounds(backward) == (-44, 11)
-    assert bounds(np.broadcast_to(base[0, 0], (7, 5))) == (0, 5)
-    assert bounds(base[:0]) == (0, 0)
+    assert element_bounds(base) == (0, 60)
+    assert element_bounds(backward) == (-44, 11)
+    assert element_bounds(np.broadcast_to(base[0, 0], (7, 5))) == (0, 5)
+    assert element_bounds(base[:0]) == (0, 0)
     f = axiomjit.jit(lambda x, y: x * 2 + y)
     np.testing.assert_array_equal(f(backward, base[0, 0, 0]), backward * 2)
 

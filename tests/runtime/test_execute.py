@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import Symbol, dim, symbol
+from axiomjit.algebra.dims import Symbol, dim, named_length
 from axiomjit.graph.library_operations import MATRIX_PRODUCT
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
 from axiomjit.runtime.launching.execute import BoundPlan
 
 F8 = np.dtype("f8")
-N, M = symbol("n"), symbol("m")
+N, M = named_length("n"), named_length("m")
 
 
 def window(name, shape, strides, offset=0):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from axiomjit.base.dtypes import CODES, DTYPES, cast_name, resolve
+from axiomjit.base.dtypes import CODES, DTYPES, cast_name, resolve_loop
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.runtime.names.plain import run_plain
 from tests.runtime.kernels import (
@@ -55,7 +55,7 @@ def has_loop(name, code):
 def written_row(name, code):
     """A primitive of x and y of a dtype as source, and the dtype of its result."""
     row = PRIMITIVES[name]
-    result = CODES[resolve(row.loop, (DTYPES[code],) * row.arity)[-1]]
+    result = CODES[resolve_loop(row.loop, (DTYPES[code],) * row.arity)[-1]]
     return row.written(("x", "y")[: row.arity], (code,) * row.arity, result), result
 
 
