@@ -56,7 +56,7 @@ PLANTED = {
     "strides are large": lambda: patch.object(arguments, "STRIDE", Kind("stride", 5)),
     "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
-        sys.modules["axiomjit.jit"],
+        sys.modules["axiomjit.driver.jit"],
         _arrays_key=lambda args: tuple(map(all_but_strides, args)),
         exact_key=lambda call: tuple(map(all_but_strides, call.dynamic)),
     ),
