@@ -60,14 +60,17 @@ def test_each_pass_takes_up_where_the_one_before_ended():
     assert low.after(NAMES[-1]) == low.plan
 
 
+@pytest.mark.alone
 def test_times_of_passes_add_up_to_the_whole(capsys, monkeypatch):
     monkeypatch.setattr(config, "check", False)
-    page = printed(capsys, monkeypatch, "times")["times"]
-    rows = re.findall(r"^ *([\d.]+) ms  (.+)$", page, re.MULTILINE)
-    assert [name for _, name in rows[:-1]] == NAMES
-    assert rows[-1][1].startswith("all passes")
-    whole = float(rows[-1][0])
-    assert 0.9 * whole <= sum(float(took) for took, _ in rows[:-1]) <= whole
+    shares = []
+    for _ in range(9):  # another process may take the core at any time
+        page = printed(capsys, monkeypatch, "times")["times"]
+        rows = re.findall(r"^ *([\d.]+) ms  (.+)$", page, re.MULTILINE)
+        assert [name for _, name in rows[:-1]] == NAMES
+        assert rows[-1][1].startswith("all passes")
+        shares.append(sum(float(took) for took, _ in rows[:-1]) / float(rows[-1][0]))
+    assert 0.9 <= max(shares) <= 1.001  # rounded to microseconds
     assert list(axiomjit.jit(norm).lower(*ARGUMENTS).times) == NAMES
 
 
