@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
 from axiomjit.algebra.dims import dim, product
-from axiomjit.algebra.index_maps import Affine, IndexMap
+from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed
 from axiomjit.base.errors import PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.views.dense_layout import LengthLike
@@ -122,7 +122,7 @@ def _placed(index: PlaceMap, place: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _value(function: Affine, place: tuple[int, ...]) -> int:
-    total = function.offset + sum((c * place[k] for k, c in function.terms), dim(0))
+    total = apply_map(function, [fixed(k) for k in place]).offset
     assert total.constant is not None, "places are asked for once lengths are known"
     return total.constant
 
