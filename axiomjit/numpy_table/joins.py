@@ -15,6 +15,7 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.joins import concatenate
+from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.padding import REPEATS, Widths, between, padded
 from axiomjit.graph.primitives import COPY
@@ -22,7 +23,6 @@ from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_call, seen_shape
 from axiomjit.graph.slicing import insert_dimensions, sliced
 from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
-from axiomjit.numpy_table.reshape import reshaped
 from axiomjit.numpy_table.shapes import (
     array_node,
     at_least_1d,
