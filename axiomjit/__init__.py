@@ -77,8 +77,8 @@ from axiomjit.axis.views import (
 from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
-from axiomjit.driver.error_functions import erf, erfc
 from axiomjit.driver.jit import jit
+from axiomjit.graph.error_functions import erf, erfc
 
 __version__ = "0.1.0"
 
