@@ -8,7 +8,7 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
-from axiomjit.axis import descriptions as descriptions
+from axiomjit import descriptions as descriptions
 from axiomjit.axis import numpy_protocol as numpy_protocol
 from axiomjit.axis import transformers as transformers
 from axiomjit.axis.axes import Axes, make_axes

@@ -12,7 +12,7 @@ from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.placed_arrays import layout_of
 from axiomjit.graph.effects import place_of, storage_root
 from axiomjit.graph.known_strides import strides_of_held
-from axiomjit.graph.nodes import Held, Node, Op, is_view
+from axiomjit.graph.nodes import Held, Node, Op, views_on
 from axiomjit.graph.primitives import JOIN, VIEW
 from axiomjit.views.complex_views import ComplexTensorViewDescription
 from axiomjit.views.dense_layout import Layout, LengthLike
@@ -41,13 +41,9 @@ class _Known:
 
     def by_shape(self, node: Node) -> BasicTensorDescription:
         """The description of a node: of a view with its `base_tensor`, of a join with its parts."""
-        views: list[Op] = []
-        while is_view(node):
-            assert isinstance(node, Op)
-            views.append(node)
-            node = node.operands[0]
+        node, views = views_on(node)
         tensor = self.of_base(node)
-        for view in reversed(views):
+        for view in views:
             tensor = self.seen(view, tensor)
         return tensor
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import strides_through
-from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, is_view
+from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, views_on
 from axiomjit.graph.primitives import PACK
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -36,11 +36,7 @@ def strides_of(node: Node) -> Strides | None:
 
     None where the values are computed: where those lie, if anywhere, is decided later.
     """
-    views: list[Op] = []
-    while is_view(node):
-        assert isinstance(node, Op)
-        views.append(node)
-        node = node.operands[0]
+    node, views = views_on(node)
     strides: Strides | None = None
     if isinstance(node, Input):
         strides = (_layouts.get() or {}).get(node.position)
@@ -48,7 +44,7 @@ def strides_of(node: Node) -> Strides | None:
         strides = strides_of_held(node)
     elif isinstance(node, Op) and node.primitive is PACK:
         strides = row_major_strides(node.shape)
-    for view in reversed(views):
+    for view in views:
         strides = None if strides is None else _seen_through(view, strides)
     return strides
 
