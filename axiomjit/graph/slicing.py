@@ -1,4 +1,4 @@
-"""Parts of dimensions: views that show positions in order, every so many, or backwards."""
+"""Views of parts of dimensions: in steps or backwards; and with new dimensions of length 1."""
 
 from __future__ import annotations
 
