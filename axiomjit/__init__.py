@@ -8,7 +8,7 @@ from axiomjit._links import check_links as _check_links
 
 _check_links()
 
-from axiomjit.axis import descriptions as descriptions
+from axiomjit import descriptions as descriptions
 from axiomjit.axis import numpy_protocol as numpy_protocol
 from axiomjit.axis import transformers as transformers
 from axiomjit.axis.axes import Axes, make_axes
@@ -77,8 +77,8 @@ from axiomjit.axis.views import (
 from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
-from axiomjit.driver.error_functions import erf, erfc
 from axiomjit.driver.jit import jit
+from axiomjit.graph.error_functions import erf, erfc
 
 __version__ = "0.1.0"
 

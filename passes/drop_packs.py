@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, affine, compose, fixed
+from axiomjit.algebra.index_maps import Affine, IndexMap, affine, compose, fixed, strides_through
 from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, Update, is_view, rewrite
 from axiomjit.graph.primitives import MERGED
 from axiomjit.passes.ir.context import Context, Layouts
@@ -97,12 +98,7 @@ def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
     if strides is None or not any(stride.constant == 1 for stride in strides):
         return None
     (index,) = pack.maps
-    first = dim(0)
-    seen = [dim(0)] * len(pack.shape)
-    for function, stride in zip(index, strides, strict=True):
-        first = first + function.offset * stride
-        for k, factor in function.terms:
-            seen[k] = seen[k] + factor * stride
+    first, seen = strides_through(index, strides, len(pack.shape), dim)
     step = dim(1)
     steps: dict[int, Dim] = {}
     for k in reversed(range(len(seen))):
@@ -118,5 +114,5 @@ def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
 def _strides(node: Node, layouts: Layouts) -> tuple[Dim, ...] | None:
     """The strides of an argument or of a held array, in elements."""
     if isinstance(node, Held):
-        return tuple(dim(step // node.array.itemsize) for step in node.array.strides)
+        return strides_of_held(node)
     return layouts.get(node.position) if isinstance(node, Input) else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from axiomjit.algebra.dims import Dim, dim, magnitude
-from axiomjit.algebra.index_maps import IndexMap
+from axiomjit.algebra.index_maps import IndexMap, strides_through
+from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.library_operations import TAKE
 from axiomjit.graph.nodes import (
     PART_VIEWS,
@@ -127,8 +128,7 @@ class _Lowering:
             self.storages[node] = Storage(name, "argument", node.dtype, node.shape, strides, node)
             self.orders[node] = _order_of(self.storages[node])
         elif isinstance(node, Held):
-            size = node.array.itemsize
-            strides = tuple(dim(s // size) for s in node.array.strides)
+            strides = strides_of_held(node)
             name = f"a{len(self.storages)}"
             self.storages[node] = Storage(name, "held", node.dtype, node.shape, strides, node)
             self.orders[node] = _order_of(self.storages[node])
@@ -235,11 +235,6 @@ def _parts(view: View, part: Op) -> View:
 
 def _view(view: View, index: IndexMap, extents: tuple[Dim, ...]) -> View:
     """A view read through a map: one stride per iterator of the reading op."""
-    offset = view.offset
-    strides = [dim(0)] * len(extents)
-    for function, stride in zip(index, view.strides, strict=True):
-        offset = offset + function.offset * stride
-        for k, factor in function.terms:
-            strides[k] = strides[k] + factor * stride
-    read: View = view.replace(shape=extents, offset=offset, strides=tuple(strides))
+    offset, strides = strides_through(index, view.strides, len(extents), dim)
+    read: View = view.replace(shape=extents, offset=view.offset + offset, strides=strides)
     return read

@@ -7,10 +7,13 @@ needs to know them by name (OCANNL shapes: projections; ngraph tensors: y[i] == 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
+
+Number = TypeVar("Number", int, Dim)
 
 
 class Affine(Record):
@@ -84,6 +87,26 @@ def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
 def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:
     """The map whose iterators count from these places on."""
     return compose(index, [affine({k: dim(1)}, start) for k, start in enumerate(starts)])
+
+
+def strides_through(
+    index: IndexMap, strides: Sequence[Number], rank: int, number: Callable[[Dim], Number]
+) -> tuple[Number, tuple[Number, ...]]:
+    """Offset and strides, one per iterator, of memory with these strides read through a map.
+
+    Args:
+        index: One function per stride.
+        strides: What one step along each dimension of the memory counts.
+        rank: The number of iterators.
+        number: A length as what the strides are: `dim`, or its integer value.
+    """
+    offset = number(dim(0))
+    steps = [offset] * rank
+    for function, stride in zip(index, strides, strict=True):
+        offset = offset + number(function.offset) * stride
+        for k, factor in function.terms:
+            steps[k] = steps[k] + number(factor) * stride
+    return offset, tuple(steps)
 
 
 def iterators_of(index: IndexMap) -> frozenset[int]:

@@ -15,7 +15,7 @@ from axiomjit.axis.names import AxisName
 from axiomjit.axis.pairing import check_names
 from axiomjit.axis.slices import checked_integer
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, labelled, shown
-from axiomjit.axis.windows import Padding, Setting, Slide, by_sliding_axis, slide, slides_over
+from axiomjit.axis.windows import Padding, Setting, Slide, by_sliding_axis, slides_over, windows_of
 from axiomjit.base.dtypes import FLOAT, HALF, SINGLE
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
@@ -90,7 +90,7 @@ def _convolved(
 ) -> Tensor:
     """The sums of products over the axes that meet and the windows that slide."""
     zero = Scalar(left.dtype, left.dtype.type(0), False)
-    seen = slide(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
+    seen = windows_of(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
     places = _places(slides)
     outputs = right.axes - met - slid
     labels = _result_labels(left.axes, met, places, outputs)
@@ -261,7 +261,7 @@ def _folded(
         node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
     filler = Scalar(node.dtype, node.dtype.type(fold.initial(node.dtype)), False)
     within = range(rank, rank + len(slides))
-    folded = builder.fold(fold, slide(node, dims, slides, filler, asked), within)
+    folded = builder.fold(fold, windows_of(node, dims, slides, filler, asked), within)
     if op == "mean":
         for d, one in zip(dims, slides, strict=True):
             folded = _divided(folded, d, _counted(one, asked))
@@ -289,7 +289,7 @@ def _counted(one: Slide, asked: str) -> Node:
     number = Scalar(FLOAT, FLOAT.type(1), False)
     ones = builder.view(number, (), (one.axis.dim,))
     zero = Scalar(FLOAT, FLOAT.type(0), False)
-    return builder.fold(SUM, slide(ones, [0], [one], zero, asked), [1])
+    return builder.fold(SUM, windows_of(ones, [0], [one], zero, asked), [1])
 
 
 def _divided(node: Node, d: int, count: Node) -> Node:

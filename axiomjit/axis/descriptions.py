@@ -9,33 +9,12 @@ from __future__ import annotations
 from numpy.typing import DTypeLike
 
 from axiomjit.axis.axes import Axes, AxesLike, make_axes
-from axiomjit.views.complex_views import ComplexTensorViewDescription, complex_view
-from axiomjit.views.dense_layout import Layout, column_major_strides, row_major_strides
+from axiomjit.views.complex_views import ComplexTensorViewDescription
+from axiomjit.views.dense_layout import Layout
 from axiomjit.views.descriptions import (
     BasicTensorDescription,
-    BroadcastTensorDescription,
-    FlattenTensorDescription,
-    PadTensorDescription,
-    PermuteTensorDescription,
     SimpleTensorViewDescription,
-    SliceTensorDescription,
 )
-
-__all__ = [
-    "BasicTensorDescription",
-    "BroadcastTensorDescription",
-    "ComplexTensorViewDescription",
-    "FlattenTensorDescription",
-    "Layout",
-    "PadTensorDescription",
-    "PermuteTensorDescription",
-    "SimpleTensorViewDescription",
-    "SliceTensorDescription",
-    "TensorDescription",
-    "column_major_strides",
-    "complex_view",
-    "row_major_strides",
-]
 
 ViewDescription = SimpleTensorViewDescription | ComplexTensorViewDescription
 

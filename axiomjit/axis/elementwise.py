@@ -209,4 +209,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = _functions()
 """By name."""
 
 
-operators.install_operation(**FUNCTIONS)
+def _mapped(primitive: Primitive, x: Tensor) -> Tensor:
+    return map_tensors(primitive, f"{primitive.name} of {shown((x,))}", [x])
+
+
+operators.install_operation(mapped=_mapped, **FUNCTIONS)

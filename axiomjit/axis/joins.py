@@ -31,12 +31,13 @@ from axiomjit.base import dtypes
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, library_nodes
-from axiomjit.graph.joins import concatenate, filled
+from axiomjit.graph.joins import concatenate
 from axiomjit.graph.library_operations import CUMSUM
 from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.padding import padded
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.promotion import cast, promotable
-from axiomjit.numpy_table.shapes import insert_dimensions
+from axiomjit.graph.slicing import insert_dimensions
 
 Padding = SupportsIndex | Sequence[SupportsIndex]
 
@@ -85,8 +86,7 @@ def pad(
     zero = Scalar(tensor.dtype, tensor.dtype.type(0), False)
     for d, (axis, (before, after)) in enumerate(zip(tensor.axes, pairs, strict=True)):
         if before or after:
-            ends = [filled(zero, node.shape, d, dim(width)) for width in (before, after)]
-            node = concatenate([ends[0], node, ends[1]], d)
+            node = padded(node, d, (dim(before), dim(after)), zero)
             labels[d] = derived_axis(axis, axis.dim + (before + after))
     seen = tensor if node is tensor.node else labelled(node, Axes(labels), tensor)
     return seen if axes is None else relabelled(seen, new_axes(seen.axes, axes, asked), asked)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from axiomjit.algebra.dims import Dim, Symbol, dim, substitute
-from axiomjit.algebra.index_maps import Affine, IndexMap
+from axiomjit.algebra.index_maps import Affine, IndexMap, strides_through
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.placed_arrays import layout_of
 from axiomjit.graph.effects import place_of, storage_root
-from axiomjit.graph.nodes import Held, Node, Op, is_view
+from axiomjit.graph.known_strides import strides_of_held
+from axiomjit.graph.nodes import Held, Node, Op, views_on
 from axiomjit.graph.primitives import JOIN, VIEW
 from axiomjit.views.complex_views import ComplexTensorViewDescription
 from axiomjit.views.dense_layout import Layout, LengthLike
@@ -40,13 +41,9 @@ class _Known:
 
     def by_shape(self, node: Node) -> BasicTensorDescription:
         """The description of a node: of a view with its `base_tensor`, of a join with its parts."""
-        views: list[Op] = []
-        while is_view(node):
-            assert isinstance(node, Op)
-            views.append(node)
-            node = node.operands[0]
+        node, views = views_on(node)
         tensor = self.of_base(node)
-        for view in reversed(views):
+        for view in views:
             tensor = self.seen(view, tensor)
         return tensor
 
@@ -67,7 +64,7 @@ class _Known:
             layout = layout_of(layout_of_storage(root), lengths)
             return BasicTensorDescription(lengths, node.dtype, False, layout)
         if isinstance(node, Held):
-            strides = [step // node.array.itemsize for step in node.array.strides]
+            strides = map(_plain, strides_of_held(node))
             return BasicTensorDescription(lengths, node.dtype, True, Layout(strides))
         if isinstance(node, Op) and node.primitive is JOIN:
             parts = [BasicTensorDescription(self.lengths(n), n.dtype) for n in node.operands]
@@ -119,13 +116,8 @@ def _is_permutation(
 
 def _layout(index: IndexMap, rank: int, base: Layout) -> Layout:
     """How a view lies, given how its base does."""
-    offset = dim(base.offset)
-    strides = [dim(0)] * rank
-    for function, stride in zip(index, base.strides, strict=True):
-        offset = offset + function.offset * stride
-        for k, factor in function.terms:
-            strides[k] = strides[k] + factor * stride
-    return Layout(map(_plain, strides), _plain(offset))
+    offset, strides = strides_through(index, [dim(step) for step in base.strides], rank, dim)
+    return Layout(map(_plain, strides), _plain(base.offset + offset))
 
 
 def _plain(length: Dim) -> LengthLike:

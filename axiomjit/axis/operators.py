@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.operator_names import OPERATORS
 from axiomjit.base.origins import user_location
 
 Result = TypeVar("Result")
@@ -24,6 +25,21 @@ def install_operation(**operations: Callable[..., Any]) -> None:
 def operation(name: str) -> Callable[..., Any]:
     """The function installed under a name; calls look it up each time."""
     return lambda *operands: _operations[name](*operands)
+
+
+def _infix(method: str) -> Callable[[AxisOperand[Result], object], Result]:
+    name = OPERATORS[method]
+    return lambda self, other: self._apply(name, self, other)
+
+
+def _mirrored(method: str) -> Callable[[AxisOperand[Result], object], Result]:
+    name = OPERATORS[method]
+    return lambda self, other: self._apply(name, other, self)
+
+
+def _prefix(method: str) -> Callable[[AxisOperand[Result]], Result]:
+    name = OPERATORS[method]
+    return lambda self: self._apply(name, self)
 
 
 class AxisOperand(Generic[Result]):
@@ -64,104 +80,41 @@ class AxisOperand(Generic[Result]):
 
     __hash__ = object.__hash__
 
-    def __add__(self, other: object) -> Result:
-        return self._apply("add", self, other)
-
-    def __radd__(self, other: object) -> Result:
-        return self._apply("add", other, self)
-
-    def __sub__(self, other: object) -> Result:
-        return self._apply("subtract", self, other)
-
-    def __rsub__(self, other: object) -> Result:
-        return self._apply("subtract", other, self)
-
-    def __mul__(self, other: object) -> Result:
-        return self._apply("multiply", self, other)
-
-    def __rmul__(self, other: object) -> Result:
-        return self._apply("multiply", other, self)
-
-    def __truediv__(self, other: object) -> Result:
-        return self._apply("divide", self, other)
-
-    def __rtruediv__(self, other: object) -> Result:
-        return self._apply("divide", other, self)
-
-    def __floordiv__(self, other: object) -> Result:
-        return self._apply("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: object) -> Result:
-        return self._apply("floor_divide", other, self)
-
-    def __mod__(self, other: object) -> Result:
-        return self._apply("remainder", self, other)
-
-    def __rmod__(self, other: object) -> Result:
-        return self._apply("remainder", other, self)
-
-    def __pow__(self, other: object) -> Result:
-        return self._apply("power", self, other)
-
-    def __rpow__(self, other: object) -> Result:
-        return self._apply("power", other, self)
-
-    def __and__(self, other: object) -> Result:
-        return self._apply("bitwise_and", self, other)
-
-    def __rand__(self, other: object) -> Result:
-        return self._apply("bitwise_and", other, self)
-
-    def __or__(self, other: object) -> Result:
-        return self._apply("bitwise_or", self, other)
-
-    def __ror__(self, other: object) -> Result:
-        return self._apply("bitwise_or", other, self)
-
-    def __xor__(self, other: object) -> Result:
-        return self._apply("bitwise_xor", self, other)
-
-    def __rxor__(self, other: object) -> Result:
-        return self._apply("bitwise_xor", other, self)
-
-    def __lshift__(self, other: object) -> Result:
-        return self._apply("left_shift", self, other)
-
-    def __rlshift__(self, other: object) -> Result:
-        return self._apply("left_shift", other, self)
-
-    def __rshift__(self, other: object) -> Result:
-        return self._apply("right_shift", self, other)
-
-    def __rrshift__(self, other: object) -> Result:
-        return self._apply("right_shift", other, self)
+    __add__ = _infix("add")
+    __radd__ = _mirrored("add")
+    __sub__ = _infix("sub")
+    __rsub__ = _mirrored("sub")
+    __mul__ = _infix("mul")
+    __rmul__ = _mirrored("mul")
+    __truediv__ = _infix("truediv")
+    __rtruediv__ = _mirrored("truediv")
+    __floordiv__ = _infix("floordiv")
+    __rfloordiv__ = _mirrored("floordiv")
+    __mod__ = _infix("mod")
+    __rmod__ = _mirrored("mod")
+    __pow__ = _infix("pow")
+    __rpow__ = _mirrored("pow")
+    __and__ = _infix("and")
+    __rand__ = _mirrored("and")
+    __or__ = _infix("or")
+    __ror__ = _mirrored("or")
+    __xor__ = _infix("xor")
+    __rxor__ = _mirrored("xor")
+    __lshift__ = _infix("lshift")
+    __rlshift__ = _mirrored("lshift")
+    __rshift__ = _infix("rshift")
+    __rrshift__ = _mirrored("rshift")
+    __lt__ = _infix("lt")
+    __le__ = _infix("le")
+    __gt__ = _infix("gt")
+    __ge__ = _infix("ge")
+    __neg__ = _prefix("neg")
+    __pos__ = _prefix("pos")
+    __abs__ = _prefix("abs")
+    __invert__ = _prefix("invert")
 
     def __matmul__(self, other: object) -> Result:
         return self._apply("dot", self, other)
 
     def __rmatmul__(self, other: object) -> Result:
         return self._apply("dot", other, self)
-
-    def __neg__(self) -> Result:
-        return self._apply("negative", self)
-
-    def __pos__(self) -> Result:
-        return self._apply("positive", self)
-
-    def __abs__(self) -> Result:
-        return self._apply("absolute", self)
-
-    def __invert__(self) -> Result:
-        return self._apply("invert", self)
-
-    def __lt__(self, other: object) -> Result:
-        return self._apply("less", self, other)
-
-    def __le__(self, other: object) -> Result:
-        return self._apply("less_equal", self, other)
-
-    def __gt__(self, other: object) -> Result:
-        return self._apply("greater", self, other)
-
-    def __ge__(self, other: object) -> Result:
-        return self._apply("greater_equal", self, other)

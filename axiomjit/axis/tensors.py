@@ -43,7 +43,8 @@ from axiomjit.graph import builder, execution
 from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order
 from axiomjit.graph.origins import note
-from axiomjit.graph.traced_values import TracedValue
+from axiomjit.graph.primitives import Primitive
+from axiomjit.graph.traced_values import NodeValue, TracedValue
 from axiomjit.views.dense_layout import Layout
 
 ScalarValue = bool | int | float | complex | np.number | np.bool_
@@ -51,7 +52,7 @@ _positions: Final = itertools.count()
 _serials: Final = itertools.count()
 
 
-class Tensor(AxisMethods["Tensor"]):
+class Tensor(AxisMethods["Tensor"], NodeValue):
     """An array expression with one Axis for each dimension; it has values once it is evaluated.
 
     Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is
@@ -98,6 +99,10 @@ class Tensor(AxisMethods["Tensor"]):
         if now is not self._node:
             inherit(now, self._node)
         return now
+
+    def mapped(self, primitive: Primitive) -> Tensor:
+        """A primitive of one operand, of each element."""
+        return self._apply("mapped", primitive, self)
 
     @property
     def uses(self) -> Uses:

@@ -1,16 +1,11 @@
-"""Windows that slide along axes, as views (ngraph tensors, "Axes").
-
-Along a sliding axis element k of the window at place i is element `stride * i + dilation * k` of
-the padded tensor. What is folded over windows stores none of them.
-"""
+"""Settings by axes for windows that slide (`graph.sliding` has the views)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, affine, iterator
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.joins import padding_pair
@@ -19,38 +14,18 @@ from axiomjit.axis.names import AxisName
 from axiomjit.axis.slices import checked_integer
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate, filled
 from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.sliding import Window, slide
 
 Setting = SupportsIndex | Mapping[AxisName, SupportsIndex]
 Padding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]
 
 
-class Slide(NamedTuple):
-    """How a window moves along an axis, before and after which so many fillers stand."""
+class Slide(Window):
+    """How a window moves along an axis; the axes of filters, if any, that are its elements."""
 
     axis: Axis
-    window: Dim
     roots: tuple[Axis, ...]
-    stride: Dim
-    dilation: int
-    padding: tuple[int, int]
-
-    @property
-    def span(self) -> Dim:
-        """The elements from the first of a window to its last."""
-        return (self.window - 1) * self.dilation + 1
-
-    @property
-    def padded(self) -> Dim:
-        """The elements that there are with the fillers."""
-        return self.axis.dim + (self.padding[0] + self.padding[1])
-
-    @property
-    def places(self) -> Dim:
-        """The places of the window."""
-        return (self.padded - self.span) // self.stride + 1
 
 
 def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> Any:
@@ -91,7 +66,7 @@ def slides_over(
         step = window if stride is None else dim(_positive(stride, "the stride", asked))
         apart = _positive(spread.get(axis, 1), "the dilation", asked)
         ends = padding_pair(pads.get(axis, 0), asked)
-        slides.append(Slide(axis, window, roots, step, apart, ends))
+        slides.append(Slide(axis.dim, window, step, apart, ends, axis, roots))
     return slides
 
 
@@ -121,29 +96,15 @@ def _positive(value: object, what: str, asked: str) -> int:
     return number
 
 
-def slide(
+def windows_of(
     node: Node, dims: Sequence[int], slides: Sequence[Slide], filler: Scalar, asked: str
 ) -> Node:
-    """The windows of a node that slide along these dimensions.
-
-    Returns:
-        A view in which the places of the windows stand where the dimensions stood; the dimensions
-        within windows come last.
+    """The windows of a node that slide along these dimensions, as `graph.sliding.slide` has them.
 
     Raises:
         AxesError: a window is longer than the padded axis; where lengths are unknown, at the call.
     """
-    rank = len(node.shape)
-    functions: list[Affine] = [iterator(d) for d in range(rank)]
-    extents = list(node.shape)
-    for k, (d, one) in enumerate(zip(dims, slides, strict=True)):
-        if any(one.padding):
-            ends = [filled(filler, node.shape, d, dim(width)) for width in one.padding]
-            node = concatenate([ends[0], node, ends[1]], d)
-        functions[d] = affine({d: one.stride, rank + k: dim(one.dilation)})
-        extents[d] = one.places
-    windows = tuple(one.window for one in slides)
-    seen = builder.view(node, tuple(functions), (*extents, *windows))
+    seen = slide(node, dims, slides, filler)
     for one in slides:
         axes = (one.axis, *one.roots)
         require(seen, one.padded, ">=", one.span, axes, _too_long(one, asked))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, NoReturn, TextIO
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -22,7 +24,7 @@ MISSING: Final = frozenset(("", "nan", "na", "n/a", "#n/a", "<na>", "null", "non
 """What a cell without a value may hold, in lower case."""
 DELIMITERS: Final = "\t;|, "
 """In this order: text and numbers of some countries have commas in them, and most have spaces."""
-SAMPLE_LINES, BLOCK_ROWS = 50, 4096
+SAMPLE_LINES: Final = 50
 
 
 class Column(Record):
@@ -201,156 +203,105 @@ def _take_array(found: _Found, name: str, array: Array) -> None:
 def _read_csv(found: _Found) -> DataFile:
     path = found.path
     try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            head, comments = _head(handle)
-            if not head:
-                fail(path, "no rows", f"name {FORMATS} with something in it")
-            delimiter = _delimiter(head)
-            lines = chain(head, handle)
-            columns = _table(found, lines, delimiter, comments)
+        with path.open(encoding="utf-8-sig") as handle:
+            lines = handle.readlines()
     except UnicodeDecodeError as error:
         bad = error.object[error.start]
         fail(path, f"text that is not UTF-8 (byte 0x{bad:02x})", "save it as UTF-8")
-    if comments:
-        found.notes.append(f"skipped {comments} line{'s' * (comments > 1)} before the first row")
-    names = _names(columns)
-    if not columns[0]:
+    skipped = len(list(takewhile(lambda line: not line.strip() or line.startswith("#"), lines)))
+    if skipped == len(lines):
+        fail(path, "no rows", f"name {FORMATS} with something in it")
+    delimiter = _delimiter(lines[skipped : skipped + SAMPLE_LINES])
+    cells = _table(found, lines, skipped, delimiter)
+    if skipped:
+        found.notes.append(f"skipped {skipped} line{'s' * (skipped > 1)} before the first row")
+    header = _has_header(cells)
+    if len(cells) == header:
         fail(path, "a header without rows", f"name {FORMATS} with rows in it")
-    for name, column in zip(names, columns, strict=True):
-        numbers = _numbers(column)
+    for j, column in enumerate(cells[header:].T):
+        name = (cells[0, j].strip() if header else "") or f"column {j + 1}"
+        numbers = _numbers(column[: found.rows])
         if isinstance(numbers, int):
-            cell = printable(column[numbers], 24)
+            cell = printable(column[numbers].strip(), 24)
             found.skip(name, f"{cell!r} in row {numbers + 1:,} is not a number")
         else:
             found.add(name, numbers)
     shown = {"\t": "tab", " ": "space"}.get(delimiter, f"'{delimiter}'")
-    return found.finish(f"text, delimiter {shown}, {len(names)} columns")
+    return found.finish(f"text, delimiter {shown}, {cells.shape[1]} columns")
 
 
-def _head(handle: TextIO) -> tuple[list[str], int]:
-    """The first lines from the first row on, and how many lines of comment came before."""
-    comments = 0
-    head: list[str] = []
-    for line in handle:
-        if not head and (not line.strip() or line.startswith("#")):
-            comments += 1
-            continue
-        head.append(line)
-        if len(head) == SAMPLE_LINES:
-            break
-    return head, comments
+def _cells(lines: Iterable[str], delimiter: str, rows: int | None = None) -> Array:
+    """The cells of a table as text; empty lines are left out.
+
+    Raises:
+        ValueError: a row is longer or shorter than the first.
+    """
+    spaced = re.compile(rf'(^|{re.escape(delimiter)}) +"')  # NumPy takes quotes without spaces
+    plain = (spaced.sub(r'\1"', line) if ' "' in line else line for line in lines)
+    separator = None if delimiter == " " else delimiter
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of empty lines, which are not counted
+        return np.loadtxt(
+            plain, object, None, separator, quotechar='"', ndmin=2, max_rows=rows, encoding=None
+        )
 
 
 def _delimiter(head: Sequence[str]) -> str:
     """What separates the fields; a comma where nothing else is evident.
 
     The first candidate that makes a table of the first lines, else the one that the first row
-    has most of. (csv.Sniffer finds no comma in "x,y" above "1,2" and an empty line.)
+    has most of.
     """
-    first: dict[str, int] = {}
     for delimiter in DELIMITERS:
-        reader = csv.reader(head, delimiter=delimiter, skipinitialspace=True)
-        try:
-            widths = [len(row) for row in reader if row]
-        except csv.Error:
-            continue
-        if len(head) == SAMPLE_LINES and len(widths) > 1:
-            widths.pop()  # it may have been cut within quotes
-        if widths and widths[0] > 1 and len(set(widths)) == 1:
-            return delimiter
-        if widths and delimiter != " ":
-            first[delimiter] = widths[0]
-    best = max(first, key=first.__getitem__, default=",")
-    return best if first.get(best, 1) > 1 else ","
+        with suppress(ValueError):
+            if _cells(head, delimiter).shape[1] > 1:
+                return delimiter
+    return max(",;\t|", key=lambda delimiter: _cells(head, delimiter, 1).shape[1])
 
 
-def _table(found: _Found, lines: Iterable[str], delimiter: str, before: int) -> list[list[str]]:
-    """The cells of each column; every row is as long as the first, empty lines are left out."""
-    path = found.path
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    columns: list[list[str]] = []
-    block: list[list[str]] = []  # few lists at once: a million would keep the collector busy
+def _table(found: _Found, lines: Sequence[str], skipped: int, delimiter: str) -> Array:
+    """The cells; one row more than asked for, in case the first is a header."""
+    rest = iter([*lines[skipped:], "\n"])
     try:
-        for row in _rows(reader, found.rows):
-            if not columns:
-                columns = [[] for _ in row]
-            if len(row) != len(columns):
-                at, width = before + reader.line_num, len(columns)
-                fields = "field" if len(row) == 1 else "fields"
-                fail(
-                    path,
-                    f"line {at:,} has {len(row)} {fields}, the first row has {width}",
-                    f"give every row {width} fields (delimiter {delimiter!r})",
-                )
-            block.append(row)
-            if len(block) == BLOCK_ROWS:
-                _add_rows(columns, block)
-    except csv.Error as error:
-        fail(path, f"line {before + reader.line_num:,}: {error}", "correct the quotes there")
-    _add_rows(columns, block)
-    return columns
+        cells = _cells(rest, delimiter, None if found.rows is None else found.rows + 1)
+    except ValueError as error:
+        counts = re.search(r"from (\d+) to (\d+) at", str(error))
+        if counts is None:
+            raise
+        (width, here), at = counts.groups(), len(lines) + 1 - len(list(rest))
+        fail(
+            found.path,
+            f"line {at:,} has {here} field{'s' * (here != '1')}, the first row has {width}",
+            f"give every row {width} fields (delimiter {delimiter!r})",
+        )
+    if cells[-1, -1].endswith("\n") and "".join(lines).count('"') % 2:
+        fail(found.path, f"line {len(lines):,}: unexpected end of data", "correct the quotes there")
+    return cells
 
 
-def _add_rows(columns: list[list[str]], block: list[list[str]]) -> None:
-    """Move rows into columns."""
-    if block:
-        for column, cells in zip(columns, zip(*block, strict=True), strict=True):
-            column.extend(cells)
-        block.clear()
+def _has_header(cells: Array) -> bool:
+    """Whether the first row is names: no number is in it, or one is below a text in some column."""
+    first = [_number(cell) for cell in cells[0]]
+    texts = [column for column, number in zip(cells.T, first, strict=True) if number is None]
+    below = ((v for v in map(_number, column[1:]) if v is None or v == v) for column in texts)
+    numbers = any(number is not None and number == number for number in first)
+    return bool(texts) and (not numbers or any(next(v, None) is not None for v in below))
 
 
-def _rows(reader: Iterator[list[str]], rows: int | None) -> Iterator[list[str]]:
-    """Rows that are not empty; one more than asked for, in case the first is a header."""
-    filled = (row for row in reader if row)
-    return filled if rows is None else islice(filled, rows + 1)
-
-
-def _names(columns: Sequence[list[str]]) -> list[str]:
-    """The names of the columns; a header is taken off them.
-
-    The first row is a header if it holds no number at all, or if in some column it holds text
-    above a number.
-    """
-    filled = [c for c in columns if c[0].strip().lower() not in MISSING]
-    texts = [c for c in filled if not _is_number(c[0])]
-    header = bool(texts) and len(texts) == len(filled)
-    for column in texts:
-        below = (cell for cell in islice(column, 1, None) if cell.strip().lower() not in MISSING)
-        header = header or _is_number(next(below, "text"))
-    first = [c.pop(0).strip() for c in columns] if header else [""] * len(columns)
-    return [name or f"column {j + 1}" for j, name in enumerate(first)]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return not math.isnan(_number(cell))
-    except ValueError:
-        return False
-
-
-def _number(cell: str) -> float:
-    """A cell's value; NaN for a missing one."""
-    try:
-        if "_" not in cell:  # Python reads 20_25 as a number; in a file it is a name or a date
-            return float(cell)
-    except ValueError:
-        pass
+def _number(cell: str) -> float | None:
+    """A cell's value, NaN for a missing one; None for text."""
     if cell.strip().lower() in MISSING:
         return math.nan
-    raise ValueError(cell)
+    try:  # Python reads 20_25 as a number; in a file it is a name or a date
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
 
 
-def _numbers(cells: Sequence[str]) -> Any:
+def _numbers(cells: Array) -> Any:
     """The values of a column, or the number of the first cell that is none."""
     if "_" not in "".join(cells):
-        try:
-            return np.array([float(cell) if cell else math.nan for cell in cells])
-        except ValueError:
-            pass
-    values = np.empty(len(cells))
-    for k, cell in enumerate(cells):
-        try:
-            values[k] = _number(cell)
-        except ValueError:
-            return k
-    return values
+        with suppress(ValueError):
+            return np.where(cells == "", "nan", cells).astype(np.float64)
+    values = [_number(cell) for cell in cells]
+    return values.index(None) if None in values else np.array(values)

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol, evaluate
-from axiomjit.algebra.index_maps import IndexMap, compose, fixed, iterator, shift
+from axiomjit.algebra.index_maps import (
+    IndexMap,
+    compose,
+    fixed,
+    iterator,
+    shift,
+    strides_through,
+)
 from axiomjit.base.dtypes import convert
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
@@ -175,16 +182,12 @@ def read(
     value: Array, index: IndexMap, extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
     """The operand as its op sees it: a view with one dimension per iterator."""
-    strides = [0] * len(extents)
-    for function, stride in zip(index, value.strides, strict=True):
-        for k, factor in function.terms:
-            strides[k] += evaluate(factor, lengths) * stride
     if 0 in extents:
         return np.empty(extents, value.dtype)
-    first = sum(
-        evaluate(f.offset, lengths) * stride for f, stride in zip(index, value.strides, strict=True)
+    first, strides = strides_through(
+        index, value.strides, len(extents), lambda length: evaluate(length, lengths)
     )
-    return np.asarray(_Elsewhere(value, first, extents, tuple(strides)))
+    return np.asarray(_Elsewhere(value, first, extents, strides))
 
 
 class _Elsewhere:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import IndexMap, Region, identity, shift
-from axiomjit.graph.builder import view
 from axiomjit.graph.nodes import Node, Op
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import JOIN
@@ -49,8 +48,3 @@ def concatenate(nodes: Sequence[Node], axis: int) -> Node:
         starts = [-low if d == axis else dim(0) for d in range(len(extents))]
         parts.append((node, shift(identity(len(extents)), starts), tuple(region)))
     return join(parts or [(nodes[0], identity(len(extents)), whole(extents))], extents)
-
-
-def filled(number: Node, shape: Sequence[Dim], axis: int, length: Dim) -> Node:
-    """A number at every place of a shape, which has another length along one dimension."""
-    return view(number, (), (*shape[:axis], length, *shape[axis + 1 :]))

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, is_view
+from axiomjit.algebra.index_maps import strides_through
+from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, views_on
 from axiomjit.graph.primitives import PACK
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -35,28 +36,25 @@ def strides_of(node: Node) -> Strides | None:
 
     None where the values are computed: where those lie, if anywhere, is decided later.
     """
-    views: list[Op] = []
-    while is_view(node):
-        assert isinstance(node, Op)
-        views.append(node)
-        node = node.operands[0]
+    node, views = views_on(node)
     strides: Strides | None = None
     if isinstance(node, Input):
         strides = (_layouts.get() or {}).get(node.position)
     elif isinstance(node, Held):
-        strides = tuple(dim(step // node.array.itemsize) for step in node.array.strides)
+        strides = strides_of_held(node)
     elif isinstance(node, Op) and node.primitive is PACK:
         strides = row_major_strides(node.shape)
-    for view in reversed(views):
+    for view in views:
         strides = None if strides is None else _seen_through(view, strides)
     return strides
 
 
 def _seen_through(view: Op, strides: Strides) -> Strides:
-    seen = [dim(0)] * view.rank
     if view.primitive.name in PART_VIEWS:
         strides = tuple(stride * 2 for stride in strides)
-    for function, stride in zip(view.maps[0], strides, strict=True):
-        for k, factor in function.terms:
-            seen[k] = seen[k] + factor * stride
-    return tuple(seen)
+    return strides_through(view.maps[0], strides, view.rank, dim)[1]
+
+
+def strides_of_held(node: Held) -> Strides:
+    """The strides of a held array, in elements."""
+    return tuple(dim(step // node.array.itemsize) for step in node.array.strides)

@@ -2,8 +2,11 @@
 
 Where neighbouring dimensions lie dense in memory, the last one's stride walks through all of
 them; so a merged dimension is a map that steps beyond the last of those it merges and stands
-still along the others. What is merged is first copied in C order; where it lies so already, and
-where what reads it only splits it again, a pass drops the copy.
+still along the others. Splitting a dimension is an affine map by itself.
+
+`merge` first copies in C order; where it lies so already, and where what reads it only splits it
+again, a pass drops the copy. `reshaped` copies where NumPy does: what does not lie dense, and what
+is computed.
 """
 
 from __future__ import annotations
@@ -13,9 +16,13 @@ from collections.abc import Sequence
 from axiomjit.algebra.dims import Dim, product
 from axiomjit.algebra.index_maps import Affine, affine, fixed, identity, iterator
 from axiomjit.graph import builder
+from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MERGED, PACK
 from axiomjit.views.dense_layout import row_major_strides
+
+Group = tuple[list[int], list[int]]
+"""Dimensions of the old and of the new shape that hold the same elements, lengths of 1 left out."""
 
 
 def pack(node: Node) -> Node:
@@ -42,3 +49,50 @@ def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
     before, after = identity(at), [iterator(k + new - 1) for k in range(at + 1, len(node.shape))]
     extents = (*node.shape[:at], *lengths, *node.shape[at + 1 :])
     return builder.view(node, (*before, affine(terms), *after), extents)
+
+
+def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
+    """The elements of the node, taken in C order, in a shape of as many."""
+    groups = _groups(node.shape, shape)
+    if is_copied(node, shape):
+        node = pack(node)
+    index: list[Affine] = [affine({})] * len(node.shape)
+    for old, new in groups:
+        if old:
+            steps = row_major_strides([shape[d] for d in new])
+            index[old[-1]] = affine(dict(zip(new, steps, strict=True)))
+    return builder.view(node, tuple(index), shape)
+
+
+def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
+    """Whether NumPy copies to reshape: some merged dimensions do not lie dense."""
+    merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]
+    if not merged or any(n == 0 for n in node.shape):
+        return False
+    strides = strides_of(node)
+    if strides is None:
+        return True
+    pairs = [pair for old in merged for pair in zip(old, old[1:], strict=False)]
+    return any(strides[a] != strides[b] * node.shape[b] for a, b in pairs)
+
+
+def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> list[Group]:
+    """Smallest runs of dimensions of equal products; one for all where there are no elements."""
+    left = [d for d, n in enumerate(old) if n != 1]
+    right = [d for d, n in enumerate(new) if n != 1]
+    if any(n == 0 for n in old):
+        return [(left, right)]
+    groups: list[Group] = []
+    while left and right:
+        here: Group = ([left.pop(0)], [right.pop(0)])
+        while True:
+            before = product(tuple(old[d] for d in here[0]))
+            after = product(tuple(new[d] for d in here[1]))
+            if before == after:
+                break
+            if before < after:
+                here[0].append(left.pop(0))
+            else:
+                here[1].append(right.pop(0))
+        groups.append(here)
+    return groups

@@ -328,3 +328,13 @@ def base_of(node: Node) -> Node:
     while is_view(node):
         node = node.children[0]
     return node
+
+
+def views_on(node: Node) -> tuple[Node, list[Op]]:
+    """What a node shows, and the views on the way to it from there, the node itself last."""
+    views: list[Op] = []
+    while is_view(node):
+        assert isinstance(node, Op)
+        views.append(node)
+        node = node.operands[0]
+    return node, views[::-1]

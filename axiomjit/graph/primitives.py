@@ -32,6 +32,7 @@ from axiomjit.base.dtypes import (
     cast_name,
     integer_range,
 )
+from axiomjit.base.operator_names import COMPARISONS, SIGNS
 from axiomjit.base.records import Record
 from axiomjit.base.target import target
 
@@ -47,6 +48,7 @@ LONG: Final = frozenset({"i8", "u8"})
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
 KEPT: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
 """Dtypes in which Python's operators stay in a compiled kernel; Numba widens the others."""
+_COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
 CALLED: Final = frozenset(
     {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
 )
@@ -56,13 +58,13 @@ CALLED: Final = frozenset(
 class Primitive(Record):
     """One scalar operation, of `arity` operands or of ANY_NUMBER.
 
-    `weight` is its cost in additions; `sign` its infix form where people write one; `bools` its
-    form for bools where that is another. In the dtypes of `scalar` LLVM makes no packed code of a
-    loop with it, on CPUs that cannot divide vectors of 64-bit integers; libm's functions leave
-    the loop around their calls packed. A `chooser` is an operand that says which value is taken,
-    and its dtype. What no ufunc means has the dtypes of the ufunc `like`. Results may lie up to
-    `ulps` units in the last place from NumPy's, NumPy's own errors included. `elementary` functions
-    have a recipe of many operations in the runtime.
+    `weight` is its cost in additions; `bools` its form for bools where that is another. In the
+    dtypes of `scalar` LLVM makes no packed code of a loop with it, on CPUs that cannot divide
+    vectors of 64-bit integers; libm's functions leave the loop around their calls packed. A
+    `chooser` is an operand that says which value is taken, and its dtype. What no ufunc means has
+    the dtypes of the ufunc `like`. Results may lie up to `ulps` units in the last place from
+    NumPy's, NumPy's own errors included. `elementary` functions have a recipe of many operations
+    in the runtime.
     """
 
     name: str
@@ -72,7 +74,6 @@ class Primitive(Record):
     loops: frozenset[str] = ALL
     scalar: frozenset[str] = frozenset()
     weight: int = 1
-    sign: str | None = None
     bools: str | None = None
     ulps: int = 0
     elementary: bool = False
@@ -90,6 +91,11 @@ class Primitive(Record):
         return code in self.scalar and not target().divides_long_vectors
 
     @property
+    def sign(self) -> str | None:
+        """How people write it between or before operands; None where they write its name."""
+        return SIGNS.get(self.name)
+
+    @property
     def keeps_weak(self) -> bool:
         """Whether Python does this itself where all operands are Python numbers."""
         named = ("cast", "real", "imag", "conjugate", "absolute")
@@ -98,7 +104,7 @@ class Primitive(Record):
     @property
     def compares(self) -> bool:
         """Whether operands of unsigned and signed 64-bit integers may meet, as in NumPy."""
-        return self.sign in ("==", "!=", "<", "<=", ">", ">=")
+        return self.name in _COMPARISONS
 
     @property
     def ufunc(self) -> np.ufunc | None:
@@ -152,24 +158,20 @@ REAL_VIEW: Final = REAL.replace(name="real_view")
 IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
-def _divides(ufunc: np.ufunc, sign: str | None = None) -> Primitive:
+def _divides(ufunc: np.ufunc) -> Primitive:
     """A row of division."""
     name = ufunc.__name__
-    return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20, sign)
+    return Primitive(name, 2, ufunc, name + "({0}, {1})", REALS, LONG, 20)
 
 
-def _elementary(
-    ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS, sign: str | None = None
-) -> Primitive:
+def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) -> Primitive:
     """A row of an elementary function, whose recipe lies in `axiomjit.runtime.vector_math`.
 
     The recipe is off by 1 unit in float32 and 2 in float64 at most, NumPy by 4.
     """
     name, operands = ufunc.__name__, ", ".join(f"{{{k}}}" for k in range(ufunc.nin))
     source = f"{name}({operands})"
-    return Primitive(
-        name, ufunc.nin, ufunc, source, loops, weight=weight, sign=sign, ulps=5, elementary=True
-    )
+    return Primitive(name, ufunc.nin, ufunc, source, loops, weight=weight, ulps=5, elementary=True)
 
 
 def _error_function(function: Callable[[float], float]) -> Primitive:
@@ -196,13 +198,13 @@ _ROWS: Final = (
     JOIN,
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
     Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
-    Primitive("add", 2, np.add, "{0} + {1}", sign="+", bools="{0} | {1}"),
-    Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS, sign="-"),
-    Primitive("multiply", 2, np.multiply, "{0} * {1}", sign="*", bools="{0} & {1}"),
-    Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS | COMPLEXES, weight=8, sign="/"),
+    Primitive("add", 2, np.add, "{0} + {1}", bools="{0} | {1}"),
+    Primitive("subtract", 2, np.subtract, "{0} - {1}", NUMBERS),
+    Primitive("multiply", 2, np.multiply, "{0} * {1}", bools="{0} & {1}"),
+    Primitive("divide", 2, np.divide, "{0} / {1}", FLOATS | COMPLEXES, weight=8),
     Primitive("reciprocal", 1, np.reciprocal, "reciprocal({0})", COMPLEXES, weight=16),
-    _elementary(np.power, 100, FLOATS | COMPLEXES, "**"),
-    Primitive("negative", 1, np.negative, "-{0}", NUMBERS, sign="-"),
+    _elementary(np.power, 100, FLOATS | COMPLEXES),
+    Primitive("negative", 1, np.negative, "-{0}", NUMBERS),
     Primitive("absolute", 1, np.absolute, "absolute({0})"),
     Primitive("sqrt", 1, np.sqrt, "sqrt({0})", FLOATS | COMPLEXES, weight=12),
     _elementary(np.exp, 20, FLOATS | COMPLEXES),
@@ -232,14 +234,14 @@ _ROWS: Final = (
     _elementary(np.hypot, 20),
     Primitive("maximum", 2, np.maximum, "maximum({0}, {1})"),
     Primitive("minimum", 2, np.minimum, "minimum({0}, {1})"),
-    Primitive("equal", 2, np.equal, "{0} == {1}", sign="=="),
-    Primitive("not_equal", 2, np.not_equal, "{0} != {1}", sign="!="),
-    Primitive("less", 2, np.less, "{0} < {1}", sign="<", bools="~{0} & {1}"),
-    Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", sign="<=", bools="~{0} | {1}"),
-    Primitive("greater", 2, np.greater, "{0} > {1}", sign=">", bools="{0} & ~{1}"),
-    Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", sign=">=", bools="{0} | ~{1}"),
-    _divides(np.floor_divide, "//"),
-    _divides(np.remainder, "%"),
+    Primitive("equal", 2, np.equal, "{0} == {1}"),
+    Primitive("not_equal", 2, np.not_equal, "{0} != {1}"),
+    Primitive("less", 2, np.less, "{0} < {1}", bools="~{0} & {1}"),
+    Primitive("less_equal", 2, np.less_equal, "{0} <= {1}", bools="~{0} | {1}"),
+    Primitive("greater", 2, np.greater, "{0} > {1}", bools="{0} & ~{1}"),
+    Primitive("greater_equal", 2, np.greater_equal, "{0} >= {1}", bools="{0} | ~{1}"),
+    _divides(np.floor_divide),
+    _divides(np.remainder),
     _divides(np.fmod),
     Primitive("fmax", 2, np.fmax, "fmax({0}, {1})", weight=3),
     Primitive("fmin", 2, np.fmin, "fmin({0}, {1})", weight=3),
@@ -254,12 +256,12 @@ _ROWS: Final = (
     Primitive("isfinite", 1, np.isfinite, "isfinite({0})"),
     Primitive("signbit", 1, np.signbit, "signbit({0})", FLOATS),
     Primitive("copysign", 2, np.copysign, "copysign({0}, {1})", FLOATS),
-    Primitive("bitwise_and", 2, np.bitwise_and, "{0} & {1}", BITS, sign="&"),
-    Primitive("bitwise_or", 2, np.bitwise_or, "{0} | {1}", BITS, sign="|"),
-    Primitive("bitwise_xor", 2, np.bitwise_xor, "{0} ^ {1}", BITS, sign="^"),
-    Primitive("invert", 1, np.invert, "~{0}", BITS, sign="~"),
-    Primitive("left_shift", 2, np.left_shift, "left_shift({0}, {1})", INTEGERS, sign="<<"),
-    Primitive("right_shift", 2, np.right_shift, "right_shift({0}, {1})", INTEGERS, sign=">>"),
+    Primitive("bitwise_and", 2, np.bitwise_and, "{0} & {1}", BITS),
+    Primitive("bitwise_or", 2, np.bitwise_or, "{0} | {1}", BITS),
+    Primitive("bitwise_xor", 2, np.bitwise_xor, "{0} ^ {1}", BITS),
+    Primitive("invert", 1, np.invert, "~{0}", BITS),
+    Primitive("left_shift", 2, np.left_shift, "left_shift({0}, {1})", INTEGERS),
+    Primitive("right_shift", 2, np.right_shift, "right_shift({0}, {1})", INTEGERS),
     Primitive("logical_and", 2, np.logical_and, "b1({0}) & b1({1})", bools="{0} & {1}"),
     Primitive("logical_or", 2, np.logical_or, "b1({0}) | b1({1})", bools="{0} | {1}"),
     Primitive("logical_xor", 2, np.logical_xor, "b1({0}) ^ b1({1})", bools="{0} ^ {1}"),

@@ -13,7 +13,7 @@ from typing import Final
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, compose, identity
-from axiomjit.graph.nodes import Node, Op, Update, base_of, is_view
+from axiomjit.graph.nodes import Node, Op, Update, base_of, views_on
 from axiomjit.graph.primitives import UPDATE, VIEW
 
 _lock: Final = threading.RLock()
@@ -45,13 +45,9 @@ class VersionedStorage:
         version = self._version
         if node is version or base_of(node) is version:
             return node
-        views: list[Op] = []
-        while is_view(node):
-            assert isinstance(node, Op)
-            views.append(node)
-            node = node.operands[0]
+        _, views = views_on(node)
         now = version
-        for view in reversed(views):
+        for view in views:
             now = view.replace(operands=(now,))
         return now
 

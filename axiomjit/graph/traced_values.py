@@ -1,9 +1,23 @@
-"""What doors know of values that stand for arrays while a function is followed."""
+"""What stands for arrays whose values are not known yet: in the axis language, while tracing."""
 
 from __future__ import annotations
 
+from typing import Self
 
-class TracedValue:
-    """Stands for an array whose values are not known; by this class other doors tell it."""
+from axiomjit.graph.primitives import Primitive
+
+
+class NodeValue:
+    """Stands for what a node computes; functions for every door ask it to apply a primitive."""
+
+    __slots__ = ()
+
+    def mapped(self, primitive: Primitive) -> Self:
+        """A primitive of one operand, of each element."""
+        raise NotImplementedError
+
+
+class TracedValue(NodeValue):
+    """Stands for an array while a function is followed; by this class other doors tell it."""
 
     __slots__ = ()

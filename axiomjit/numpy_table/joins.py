@@ -10,24 +10,25 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base import dtypes
-from axiomjit.base.errors import GraphValueError, UnsupportedError
+from axiomjit.base.dtypes import DType
+from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate, filled
+from axiomjit.graph.joins import concatenate
+from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.padding import REPEATS, Widths, between, padded
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.promotion import cast, check_fits
-from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
+from axiomjit.graph.seen import seen_call, seen_shape
+from axiomjit.graph.slicing import insert_dimensions, sliced
 from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
-from axiomjit.numpy_table.reshape import reshaped
 from axiomjit.numpy_table.shapes import (
     array_node,
     at_least_1d,
     at_least_2d,
     at_least_3d,
-    flip,
     index_node,
-    insert_dimensions,
 )
 
 
@@ -158,29 +159,32 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
     if length == 0:
         return builder.elementwise(COPY, node)
     cut = -dim(shift) % length
-    before = (slice(None),) * axis
-    ends = index_node(node, (*before, slice(cut, None))), index_node(node, (*before, slice(cut)))
+    ends = sliced(node, [axis], slice(cut, None)), sliced(node, [axis], slice(cut))
     return concatenate(ends, axis)
-
-
-Widths = tuple[Dim, Dim]
 
 
 def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:
     """np.pad, a dimension at a time; a later one stretches over the corners."""
     node = array_node(array, "pad")
     rank = len(node.shape)
-    margin = MARGINS.get(mode) if isinstance(mode, str) else None
-    if margin is None:
+    if mode != "constant" and mode not in REPEATS:
         raise refuse("pad", "mode", mode)
-    values = options.pop("constant_values", 0) if mode == "constant" else None
+    values = options.pop("constant_values", 0) if mode == "constant" else 0
     for option, value in options.items():
         raise refuse("pad", option, value)
-    fills = _fills(values, rank) if mode == "constant" else [(None, None)] * rank
+    fills = _fills(values, rank)
     for d, (widths, fill) in enumerate(zip(_widths(pad_width, rank), fills, strict=True)):
-        before, after = margin(node, d, widths, fill)
-        node = concatenate([before, node, after], d)
+        if mode == "constant":
+            node = padded(node, d, widths, *(_filler(value, node.dtype) for value in fill))
+        else:
+            node = between(node, d, REPEATS[str(mode)](node, d, widths))
     return builder.elementwise(COPY, node) if not rank else node
+
+
+def _filler(value: Any, dtype: DType) -> Node:
+    number = builder.as_node(value, "pad")
+    check_fits(number, dtype)
+    return cast(number, dtype)
 
 
 def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
@@ -222,85 +226,6 @@ def _widths(pad_width: Any, rank: int) -> list[Widths]:
     return widths
 
 
-Margins = tuple[Node, Node]
-
-
-def _between(node: Node, axis: int, start: Dim, stop: Dim) -> Node:
-    return index_node(node, (*(slice(None),) * axis, slice(start, stop)))
-
-
-def _stretched(node: Node, axis: int, width: Dim) -> Node:
-    extents = (*node.shape[:axis], width, *node.shape[axis + 1 :])
-    return builder.broadcast_to(node, extents)
-
-
-def _constant(node: Node, axis: int, widths: Widths, fill: tuple[Any, Any]) -> Margins:
-    numbers = []
-    for value in fill:
-        number = builder.as_node(value, "pad")
-        check_fits(number, node.dtype)
-        numbers.append(cast(number, node.dtype))
-    before, after = (
-        filled(number, node.shape, axis, width)
-        for number, width in zip(numbers, widths, strict=True)
-    )
-    return before, after
-
-
-def _check_not_empty(node: Node, axis: int, widths: Widths) -> None:
-    if node.shape[axis] == 0 and any(width != 0 for width in widths):
-        raise ValueError(
-            f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-        )
-
-
-def _check_margin(node: Node, axis: int, widths: Widths, most: Dim) -> None:
-    """Refuse margins that would repeat what is repeated."""
-    _check_not_empty(node, axis, widths)
-    for width in widths:
-        if width > most:
-            raise UnsupportedError(
-                f"pad({seen_type(node)}, ...) by {at_hand(width)} along dimension {axis}",
-                f"a margin beyond the {at_hand(most)} elements that it repeats",
-                "pad by less, or several times",
-                user_location(),
-            )
-
-
-def _edge(node: Node, axis: int, widths: Widths, fill: object) -> Margins:
-    _check_not_empty(node, axis, widths)
-    first = _between(node, axis, dim(0), dim(1))
-    last = _between(node, axis, node.shape[axis] - 1, node.shape[axis])
-    return _stretched(first, axis, widths[0]), _stretched(last, axis, widths[1])
-
-
-def _mirrored(skipped: int) -> Callable[[Node, int, Widths, object], Margins]:
-    """The elements next to an end in reverse; `skipped` 1 leaves out the end itself."""
-
-    def margins(node: Node, axis: int, widths: Widths, fill: object) -> Margins:
-        length = node.shape[axis]
-        _check_margin(node, axis, widths, length - skipped)
-        before = _between(node, axis, dim(skipped), widths[0] + skipped)
-        after = _between(node, axis, length - skipped - widths[1], length - skipped)
-        return flip(before, (axis,)), flip(after, (axis,))
-
-    return margins
-
-
-def _wrap(node: Node, axis: int, widths: Widths, fill: object) -> Margins:
-    length = node.shape[axis]
-    _check_margin(node, axis, widths, length)
-    before = _between(node, axis, length - widths[0], length)
-    return before, _between(node, axis, dim(0), widths[1])
-
-
-MARGINS: Final[dict[str, Callable[..., Margins]]] = {
-    "constant": _constant,
-    "edge": _edge,
-    "reflect": _mirrored(1),
-    "symmetric": _mirrored(0),
-    "wrap": _wrap,
-}
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.concatenate: _concatenate,
     np.stack: _stack,

@@ -21,11 +21,12 @@ from axiomjit.graph.library_operations import (
     SORT,
     LibraryOperation,
 )
+from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, FoldRule
+from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
-from axiomjit.numpy_table.reshape import reshaped
-from axiomjit.numpy_table.shapes import array_node, insert_dimensions
+from axiomjit.numpy_table.shapes import array_node
 
 OneAxis = int | None
 

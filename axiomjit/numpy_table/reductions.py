@@ -25,6 +25,7 @@ from axiomjit.graph.primitives import (
     FoldRule,
 )
 from axiomjit.graph.seen import seen_type
+from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.numpy_table.options import (
     UNGIVEN,
     AxisOption,
@@ -34,7 +35,7 @@ from axiomjit.numpy_table.options import (
     refuse,
 )
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
-from axiomjit.numpy_table.shapes import array_node, insert_dimensions
+from axiomjit.numpy_table.shapes import array_node
 
 
 def _reduction(name: str, accumulator: FoldRule) -> Row:

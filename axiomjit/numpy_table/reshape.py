@@ -1,35 +1,24 @@
-"""reshape, ravel and flatten: the part of the NumPy table that merges and splits dimensions.
-
-Where neighbouring dimensions lie dense in memory, the last one's stride walks through all of
-them; so a merged dimension is a map that steps beyond the last of those it merges and stands
-still along the others. Splitting a dimension is an affine map by itself. What does not lie dense,
-and what is computed, is first copied in C order, as NumPy does.
-"""
+"""The part of the NumPy table that merges and splits dimensions: reshape, ravel and flatten."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import Affine, affine
 from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.known_strides import strides_of
-from axiomjit.graph.merging import pack
+from axiomjit.graph.merging import is_copied, reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import array_node, lengths_of
-from axiomjit.views.dense_layout import row_major_strides
-
-Group = tuple[list[int], list[int]]
-"""Dimensions of the old and of the new shape that hold the same elements, lengths of 1 left out."""
 
 
 def _reshape(a: object, shape: Any, order: object = "C", copy: bool | None = None) -> Node:
@@ -37,9 +26,9 @@ def _reshape(a: object, shape: Any, order: object = "C", copy: bool | None = Non
     _only_in_c_order("reshape", order)
     wanted = _complete(node, lengths_of(shape))
     seen = reshaped(node, wanted)
-    if copy and not _is_copied(node, wanted):
+    if copy and not is_copied(node, wanted):
         return builder.elementwise(COPY, seen)
-    if copy is False and _is_copied(node, wanted):
+    if copy is False and is_copied(node, wanted):
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     return seen
 
@@ -59,7 +48,7 @@ def _ravel(a: object, order: object = "C") -> Node:
     long = [d for d, n in enumerate(node.shape) if n != 1]
     apart = strides is not None and bool(long) and strides[long[-1]] != 1
     seen = reshaped(node, flat)
-    if apart and flat[0] != 0 and not _is_copied(node, flat):
+    if apart and flat[0] != 0 and not is_copied(node, flat):
         return builder.elementwise(COPY, seen)
     return seen
 
@@ -102,53 +91,6 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
             user_location(),
         )
     return tuple(missing if d in unknown else n for d, n in enumerate(lengths))
-
-
-def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The elements of the node, taken in C order, in a shape of as many."""
-    groups = _groups(node.shape, shape)
-    if _is_copied(node, shape):
-        node = pack(node)
-    index: list[Affine] = [affine({})] * len(node.shape)
-    for old, new in groups:
-        if old:
-            steps = row_major_strides([shape[d] for d in new])
-            index[old[-1]] = affine(dict(zip(new, steps, strict=True)))
-    return builder.view(node, tuple(index), shape)
-
-
-def _is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
-    """Whether NumPy copies to reshape: some merged dimensions do not lie dense."""
-    merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]
-    if not merged or any(n == 0 for n in node.shape):
-        return False
-    strides = strides_of(node)
-    if strides is None:
-        return True
-    pairs = [pair for old in merged for pair in zip(old, old[1:], strict=False)]
-    return any(strides[a] != strides[b] * node.shape[b] for a, b in pairs)
-
-
-def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> list[Group]:
-    """Smallest runs of dimensions of equal products; one for all where there are no elements."""
-    left = [d for d, n in enumerate(old) if n != 1]
-    right = [d for d, n in enumerate(new) if n != 1]
-    if any(n == 0 for n in old):
-        return [(left, right)]
-    groups: list[Group] = []
-    while left and right:
-        here: Group = ([left.pop(0)], [right.pop(0)])
-        while True:
-            before = product(tuple(old[d] for d in here[0]))
-            after = product(tuple(new[d] for d in here[1]))
-            if before == after:
-                break
-            if before < after:
-                here[0].append(left.pop(0))
-            else:
-                here[1].append(right.pop(0))
-        groups.append(here)
-    return groups
 
 
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {

@@ -11,13 +11,13 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import affine, iterator
-from axiomjit.algebra.ranges import range_of, settled
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import seen_type
+from axiomjit.graph.slicing import flip, insert_dimensions, positions_of
 from axiomjit.numpy_table.options import AxisOption, Row, reduced_dimensions
 
 
@@ -116,15 +116,6 @@ def drop_dimensions(node: Node, axes: Sequence[int]) -> Node:
     return builder.view(node, index, tuple(node.shape[d] for d in kept))
 
 
-def insert_dimensions(node: Node, axes: Sequence[int]) -> Node:
-    """The node with lengths of 1 at these dimensions of the result."""
-    rank = len(node.shape) + len(axes)
-    kept = [d for d in range(rank) if d not in axes]
-    lengths = iter(node.shape)
-    extents = tuple(dim(1) if d in axes else next(lengths) for d in range(rank))
-    return builder.view(node, tuple(iterator(d) for d in kept), extents)
-
-
 def _expand_dims(a: object, axis: AxisOption) -> Node:
     node = array_node(a, "expand_dims")
     given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
@@ -175,12 +166,6 @@ def _flip(m: object, axis: AxisOption = None) -> Node:
     node = array_node(m, "flip")
     flipped = range(len(node.shape)) if axis is None else reduced_dimensions(node, axis)
     return flip(node, flipped)
-
-
-def flip(node: Node, axes: Sequence[int]) -> Node:
-    """The node read backwards along these dimensions."""
-    back, whole = slice(None, None, -1), slice(None)
-    return index_node(node, tuple(back if d in axes else whole for d in range(len(node.shape))))
 
 
 def _flip_row(name: str, axis: int) -> Row:
@@ -265,7 +250,7 @@ def index_node(node: Node, key: object) -> Node:
             continue
         length = next(lengths)
         if isinstance(item, slice):
-            start, step, count = _slice_of(item, length)
+            start, step, count = positions_of(item, length)
             maps.append(affine({len(extents): dim(step)}, start))
             extents.append(count)
         else:
@@ -292,15 +277,6 @@ def _position(item: Any, length: Dim) -> Dim:
     if not -length <= at < length:
         raise IndexError(f"index {at} is out of bounds for a dimension of length {length}")
     return at + length if at < 0 else at
-
-
-def _slice_of(item: slice, length: Dim) -> tuple[Dim, int, Dim]:
-    """First position, step and number of positions of a slice; looks leave guards."""
-    step = 1 if item.step is None else int(item.step)
-    if step == 0:
-        raise ValueError("slice step cannot be zero")
-    start, count = range_of(item.start, item.stop, step, length)
-    return settled(start), step, settled(count)
 
 
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {

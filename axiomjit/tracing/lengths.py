@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.base.owners import current, is_usable, stranger
 
 
@@ -207,13 +208,12 @@ def _equality(name: str) -> Callable[[Length, Any], object]:
     return method
 
 
-_FORMS: Final = {
+_Form = Callable[[str], Callable[..., object]]
+_FORMS: Final[dict[_Form, str]] = {
     _symbolic: "add radd sub rsub mul rmul floordiv mod",
     _compared: "lt le gt ge",
     _equality: "eq ne",
-    _by_value: "rfloordiv rmod truediv rtruediv pow rpow divmod rdivmod abs neg pos invert "
-    "and rand or ror xor rxor lshift rlshift rshift rrshift",
 }
-for _form, _names in _FORMS.items():
-    for _name in _names.split():
-        setattr(Length, f"__{_name}__", _form(f"__{_name}__"))
+_FORM_OF: Final = {name: form for form, names in _FORMS.items() for name in names.split()}
+for _name in (*OPERATORS, *(f"r{name}" for name in INFIX), "divmod", "rdivmod"):
+    setattr(Length, f"__{_name}__", _FORM_OF.get(_name, _by_value)(f"__{_name}__"))

@@ -13,10 +13,12 @@ from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import AxiomError
+from axiomjit.base.operator_names import OPERATORS
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, current, is_usable, stranger
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, base_of
+from axiomjit.graph.primitives import Primitive
 from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.traced_values import TracedValue
@@ -84,6 +86,10 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
         """What it stands for, and the user's line where it was made."""
         where = f", made at {self._where}" if self._where else ""
         return f"{seen_type(self.node)}{where}"
+
+    def mapped(self, primitive: Primitive) -> Tracer:
+        """A primitive of one operand, of each element."""
+        return Tracer(builder.elementwise(primitive, self.node))
 
     @property
     def real(self) -> Tracer:
@@ -378,17 +384,10 @@ def _prefix(ufunc: np.ufunc) -> Callable[[Tracer], object]:
     return method
 
 
-setattr(Tracer, "__neg__", _prefix(np.negative))  # noqa: B010 - as those below
-setattr(Tracer, "__abs__", _prefix(np.absolute))  # noqa: B010
-for _name, _ufunc in (
-    ("add", np.add),
-    ("sub", np.subtract),
-    ("mul", np.multiply),
-    ("truediv", np.divide),
-    ("pow", np.power),
-    ("floordiv", np.floor_divide),
-    ("mod", np.remainder),
-):
+for _name in ("neg", "abs"):
+    setattr(Tracer, f"__{_name}__", _prefix(getattr(np, OPERATORS[_name])))
+for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
+    _ufunc = getattr(np, OPERATORS[_name])
     setattr(Tracer, f"__{_name}__", _operator(_ufunc, mirrored=False))
     setattr(Tracer, f"__r{_name}__", _operator(_ufunc, mirrored=True))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
 from axiomjit.algebra.dims import dim, product
-from axiomjit.algebra.index_maps import Affine, IndexMap
+from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, identity, shift
 from axiomjit.base.errors import PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.views.dense_layout import LengthLike
@@ -122,7 +122,7 @@ def _placed(index: PlaceMap, place: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _value(function: Affine, place: tuple[int, ...]) -> int:
-    total = function.offset + sum((c * place[k] for k, c in function.terms), dim(0))
+    total = apply_map(function, [fixed(k) for k in place]).offset
     assert total.constant is not None, "places are asked for once lengths are known"
     return total.constant
 
@@ -145,10 +145,6 @@ def complex_view(description: PadTensorDescription) -> ComplexTensorViewDescript
     inner, zeros = padded_regions(description)
     base = description.base_tensor
     zero = BasicTensorDescription((), base.dtype)
-    maps: list[PlaceMap] = [_shifted(tuple(low for low, _ in inner))]
+    maps: list[PlaceMap] = [shift(identity(len(inner)), [dim(0) - low for low, _ in inner])]
     maps += [() for _ in zeros]
     return ComplexTensorViewDescription([base, *[zero] * len(zeros)], [inner, *zeros], maps)
-
-
-def _shifted(starts: tuple[LengthLike, ...]) -> IndexMap:
-    return tuple(Affine(dim(0) - start, ((k, dim(1)),)) for k, start in enumerate(starts))

@@ -44,6 +44,9 @@ GOOD = {
     "decimal commas": ("a;b;c\n1,5;2;3\n2,5;2;3\n", {"b": [2, 2], "c": [3, 3]}),
     "text with spaces": ("who,x\nAnn B,1\nC D,2\n", {"x": [1, 2]}),
     "quotes over many lines": ('note,x\n"a' + "\n" * 80 + 'b",1\n', {"x": [1]}),
+    "spaces before quotes": (' "a, b", "y"\n "1", "2"\n', {"a, b": [1], "y": [2]}),
+    "a name below a number": ("1,x\n2,3\n", {"1": [2], "x": [3]}),
+    "missing at the end": ("x,y\n1,2\n3,\n", {"x": [1, 3], "y": [2, NAN]}),
     "spaces after commas": ("x, y\n1, 2\n", {"x": [1], "y": [2]}),
 }
 
@@ -75,6 +78,8 @@ def test_a_name_cannot_control_the_terminal(tmp_path):
 def test_first_rows_only(tmp_path):
     path = write(tmp_path, "x,y\n1,2\n3,4\n5,6\n7\n")
     assert columns(path, 2) == {"x": [1, 3], "y": [2, 4]}
+    path = write(tmp_path, "1,2\n3,4\nbeyond,it\n")
+    assert columns(path, 2) == {"column 1": [1, 3], "column 2": [2, 4]}
     np.save(tmp_path / "a.npy", np.arange(10))
     assert columns(tmp_path / "a.npy", 3) == {"a": [0, 1, 2]}
 

@@ -5,8 +5,8 @@ Elementwise steps come from the rows of the NumPy table, so that a new row is dr
 
 import numpy as np
 
+from axiomjit.graph.padding import REPEATS
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.numpy_table.joins import MARGINS
 from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
 from axiomjit.numpy_table.reductions import METHODS as REDUCTION_METHODS
 from axiomjit.numpy_table.table import UFUNCS
@@ -289,7 +289,7 @@ def rolled(d, k, array):
 
 def padded(d, k, array):
     """np.pad; margins that repeat elements stay within the array (they are refused beyond)."""
-    mode = d.pick(list(MARGINS))
+    mode = d.pick(["constant", *REPEATS])
     most = {"reflect": 1, "edge": -9, "constant": -9}.get(mode, 0)
     widths = tuple(
         tuple(d.between(0, min(3, max(0, n - most))) for _ in range(2)) for n in array.shape

@@ -5,7 +5,7 @@ import pytest
 
 import axiomjit
 from axiomjit.algebra.dims import dim, named_length
-from axiomjit.numpy_table.reshape import exact_quotient
+from axiomjit.algebra.quotients import exact_quotient
 from tests.jit.test_numpy_agreement import assert_alike, pairs
 from tests.jit.test_shape_functions import LAYOUTS, assert_views_alike
 

@@ -6,13 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.axis.elementwise import map_tensors
-from axiomjit.axis.tensors import Tensor, shown
 from axiomjit.base import dtypes
-from axiomjit.graph import builder
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.graph.promotion import loop_of
-from axiomjit.tracing.tracer import Tracer
+from axiomjit.graph.traced_values import NodeValue
 
 
 def erf(x: Any) -> Any:
@@ -40,10 +37,8 @@ def erfc(x: Any) -> Any:
 
 
 def _applied(primitive: Primitive, x: Any) -> Any:
-    if isinstance(x, Tensor):
-        return map_tensors(primitive, f"{primitive.name} of {shown((x,))}", [x])
-    if isinstance(x, Tracer):
-        return Tracer(builder.elementwise(primitive, x.node))
+    if isinstance(x, NodeValue):
+        return x.mapped(primitive)
     assert primitive.loop is not None
     given = np.asarray(x)
     kind = dtypes.supported(given.dtype, f"{primitive.name}(x)")

@@ -1,0 +1,46 @@
+"""Python's operators: the name of each one's method, the NumPy function that it is, its sign."""
+
+from __future__ import annotations
+
+from typing import Final
+
+INFIX: Final = {
+    "add": ("add", "+"),
+    "sub": ("subtract", "-"),
+    "mul": ("multiply", "*"),
+    "truediv": ("divide", "/"),
+    "floordiv": ("floor_divide", "//"),
+    "mod": ("remainder", "%"),
+    "pow": ("power", "**"),
+    "and": ("bitwise_and", "&"),
+    "or": ("bitwise_or", "|"),
+    "xor": ("bitwise_xor", "^"),
+    "lshift": ("left_shift", "<<"),
+    "rshift": ("right_shift", ">>"),
+}
+"""Those with a mirrored method, as `__radd__`, by the method's name without underscores."""
+COMPARISONS: Final = {
+    "eq": ("equal", "=="),
+    "ne": ("not_equal", "!="),
+    "lt": ("less", "<"),
+    "le": ("less_equal", "<="),
+    "gt": ("greater", ">"),
+    "ge": ("greater_equal", ">="),
+}
+PREFIX: Final = {
+    "neg": ("negative", "-"),
+    "pos": ("positive", "+"),
+    "invert": ("invert", "~"),
+    "abs": ("absolute", None),
+}
+OPERATORS: Final = {
+    stem: name for table in (INFIX, COMPARISONS, PREFIX) for stem, (name, _) in table.items()
+}
+"""NumPy's function for each method."""
+SIGNS: Final = {
+    name: sign
+    for table in (INFIX, COMPARISONS, PREFIX)
+    for name, sign in table.values()
+    if sign is not None
+}
+"""What one writes for each NumPy function."""

@@ -1,0 +1,59 @@
+"""Windows that slide along dimensions, as views (ngraph tensors, "Axes").
+
+Along a sliding dimension element k of the window at place i is element `stride * i + dilation * k`
+of the padded node. What is folded over windows stores none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import affine, iterator
+from axiomjit.base.records import Record
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.padding import padded
+
+
+class Window(Record):
+    """How a window moves along a dimension, before and after which so many fillers stand."""
+
+    length: Dim
+    window: Dim
+    stride: Dim
+    dilation: int
+    padding: tuple[int, int]
+
+    @property
+    def span(self) -> Dim:
+        """The elements from the first of a window to its last."""
+        return (self.window - 1) * self.dilation + 1
+
+    @property
+    def padded(self) -> Dim:
+        """The elements that there are with the fillers."""
+        return self.length + (self.padding[0] + self.padding[1])
+
+    @property
+    def places(self) -> Dim:
+        """The places of the window."""
+        return (self.padded - self.span) // self.stride + 1
+
+
+def slide(node: Node, axes: Sequence[int], windows: Sequence[Window], filler: Scalar) -> Node:
+    """A view of the windows of a node that slide along these dimensions; they must fit into it.
+
+    The places of a window stand where its dimension stood; the dimensions within windows come last.
+    """
+    rank = len(node.shape)
+    functions = [iterator(d) for d in range(rank)]
+    extents = list(node.shape)
+    for k, (d, one) in enumerate(zip(axes, windows, strict=True)):
+        if any(one.padding):
+            before, after = map(dim, one.padding)
+            node = padded(node, d, (before, after), filler)
+        functions[d] = affine({d: one.stride, rank + k: dim(one.dilation)})
+        extents[d] = one.places
+    within = (one.window for one in windows)
+    return builder.view(node, tuple(functions), (*extents, *within))
