@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 from itertools import count
 from typing import Final
 
 from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
+from axiomjit.base.target import ChosenTarget
 from axiomjit.passes.costs.estimate_time import estimate_time
 from axiomjit.passes.costs.operation_times import operation_time
 from axiomjit.passes.ir.context import Context
@@ -80,7 +81,9 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
         tiles: list[Storage] = []
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:
-            return _strips(stmt, tiles, numbers) if isinstance(stmt, For) else (stmt,)
+            return (
+                _strips(stmt, tiles, numbers, context.target) if isinstance(stmt, For) else (stmt,)
+            )
 
         body = rewrite_body(nest.body, rule)
         return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
@@ -89,11 +92,14 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
         return map_nests(program, mined)
 
 
-def _strips(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[Stmt, ...]:
+def _strips(
+    loop: For, tiles: list[Storage], numbers: Iterator[int], target: ChosenTarget
+) -> tuple[Stmt, ...]:
     """The loop split, where that is allowed and pays."""
-    if not _may_split(loop):
+    scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
+    if not _may_split(loop, scalar):
         return (loop,)
-    split = _best_split(loop)
+    split = _best_split(loop, scalar)
     if split is None:
         return (loop,)
     size = _strip(loop, sum(dtype.itemsize for dtype in split.tiles.values()))
@@ -119,13 +125,13 @@ def _strips(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[St
     return (For(strip.outer, strips, loop.kind, parts, within),)
 
 
-def _best_split(loop: For) -> _Split | None:
+def _best_split(loop: For, scalar: Set[str]) -> _Split | None:
     """Scalar operations set apart, and chains of elementary functions cut where that pays."""
-    plain = _Split(loop, math.inf)
+    plain = _Split(loop, scalar, math.inf)
     if plain.has_scalars and not plain.hides_scalars:
         return None
     shares = SHARES if sum(map(_is_function, _lets(loop))) > 1 else ()
-    splits = [_Split(loop, share * plain.longest) for share in shares]
+    splits = [_Split(loop, scalar, share * plain.longest) for share in shares]
     cuts = [s for s in splits if 0 < s.vector_loops - plain.vector_loops < LOOPS]
     best = min(cuts, key=lambda cut: cut.time, default=None)
     if best is not None and best.time < WORTH * plain.time:
@@ -137,9 +143,9 @@ def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
     return loop.kind if any(isinstance(s, Fold) for s in body) else "map"
 
 
-def _may_split(loop: For) -> bool:
+def _may_split(loop: For, scalar: Set[str]) -> bool:
     """Whether there may be reason to split, and the statements may run one after the other."""
-    hinder = any(map(_is_scalar, _lets(loop))) or sum(map(_is_function, _lets(loop))) > 1
+    hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
     if loop.span is not None or not hinder:
         return False
     if not all(isinstance(s, Let | Load | Store | Fold | Take) for s in loop.body):
@@ -156,8 +162,9 @@ def _lets(loop: For) -> list[Let]:
     return [s for s in loop.body if isinstance(s, Let)]
 
 
-def _is_scalar(let: Let) -> bool:
-    return let.primitive.is_scalar(code(let.dtype))
+def _is_scalar(let: Let, target: ChosenTarget) -> bool:
+    """Whether this makes scalar code of the loop around it; few rows do so on any target."""
+    return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
 
 
 def _is_function(let: Let) -> bool:
@@ -188,8 +195,8 @@ class _Split:
     first group that may have it. `tiles` are the values that cross, with their dtypes.
     """
 
-    def __init__(self, loop: For, budget: float) -> None:
-        self.loop, self.budget = loop, budget
+    def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
+        self.loop, self.scalar, self.budget = loop, scalar, budget
         self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take)}
         self.varying = self._varying()
         self.has_scalars = any(map(self._is_scalar, self.made))
@@ -296,8 +303,7 @@ class _Split:
         return operation_time(stmt.primitive, code(stmt.dtype)).latency
 
     def _is_scalar(self, name: str) -> bool:
-        stmt = self.made[name]
-        return isinstance(stmt, Let) and name in self.varying and _is_scalar(stmt)
+        return name in self.scalar and name in self.varying
 
     def _is_function(self, name: str) -> bool:
         stmt = self.made[name]

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from axiomjit.base.target import target
 from axiomjit.bench.elementary.speed import Word
 from axiomjit.bench.suite.rounds import upper
 from axiomjit.passes.ir.kernel_ir import Traits
@@ -51,7 +52,7 @@ def compile_ms(expressions: Sequence[str], code: str) -> float:
     lines += [f"        store(a{k}, i, {text})" for k, text in enumerate(expressions, 1)]
     start = time.process_time()
     functions = sum(text.partition("(")[0] in RECIPES for text in expressions)
-    compile_source("\n".join(lines) + "\n", words, Traits(functions))
+    compile_source("\n".join(lines) + "\n", words, target(), Traits(functions))
     return (time.process_time() - start) * 1e3
 
 

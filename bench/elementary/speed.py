@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from axiomjit.base.target import target
 from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
 from axiomjit.bench.suite.rounds import LEAST, Run, in_turns
 from axiomjit.passes.ir.kernel_ir import Traits
@@ -67,7 +68,7 @@ def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], N
     lines += [f"    a{k} = buffer(w, {k})" for k in range(arity + 1)]
     operands = ", ".join(f"load(a{k}, i)" for k in range(arity))
     lines += ["    for i in range(lo, hi):", f"        store(a{arity}, i, {name}({operands}))"]
-    entry = compile_source("\n".join(lines) + "\n", words, Traits(functions=1)).entry
+    entry = compile_source("\n".join(lines) + "\n", words, target(), Traits(functions=1)).entry
 
     def run(operands: list[Array], out: Array) -> None:
         block = np.array([a.ctypes.data for a in (*operands, out)], np.int64)

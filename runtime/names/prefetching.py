@@ -38,7 +38,7 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any) -> Any:
 def _with_forms(module: Any, name: str, kind: Any, size: int) -> Any:
     """The function of single numbers, and its forms by what their addresses are."""
     forms = {}
-    for lanes in library.lanes_of(kind):
+    for lanes in library.lanes_of(module, kind):
         vector = ir.VectorType(kind, lanes)
         for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
             parameters = f"vl{size}" if address == WORD else "vv"

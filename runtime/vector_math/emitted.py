@@ -5,7 +5,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.base.target import target
+from axiomjit.runtime.llvm.target_code import target_of
 from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.definitions import call, call_as
@@ -206,7 +206,7 @@ class Emitted(Arithmetic):
         *operands: Value,
     ) -> Lane:
         """A step by its instruction or, where vectors are shorter, by basic operations."""
-        if target().vector_bytes < instruction.size:
+        if target_of(self.builder.module).vector_bytes < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
@@ -225,7 +225,7 @@ class Emitted(Arithmetic):
         def basic(m: Emitted, bits: Lane) -> Value:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
 
-        instruction = tables.lookup(table, max(target().vector_bytes, 32))
+        instruction = tables.lookup(table, max(target_of(self.builder.module).vector_bytes, 32))
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
     def within(self, x: Value, low: float, high: float) -> Lane:

@@ -45,7 +45,7 @@ def beyond(
         function = library.function(module, name, kind, 2, count, every_lane)
         return builder.call(function, form.args)
 
-    lengths = library.lanes_of(kind)
+    lengths = library.lanes_of(module, kind)
     return with_forms(module, f"usual_{name}", kind, 2, lengths, tested)[lanes]
 
 
