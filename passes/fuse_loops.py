@@ -23,7 +23,7 @@ from axiomjit.passes.ir.loop_ir import (
     rename_iterators,
     rewrite_body,
     statements,
-    strain,
+    stride_cost,
     walk,
 )
 from axiomjit.passes.ir.view_ir import Storage
@@ -108,7 +108,7 @@ def _join(first: Nest, second: Nest) -> Nest | None:
 def _jumps(body: tuple[Stmt, ...]) -> float:
     """Accesses that leave a cache line when the best loop stands innermost."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
-    return min((strain(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
+    return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
 
 def _names(body: tuple[Stmt, ...]) -> set[str]:

@@ -40,7 +40,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
-from axiomjit.runtime.launching.execute import Seen
+from axiomjit.runtime.launching.execute import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
 from axiomjit.tracing.trace import trace
@@ -266,7 +266,7 @@ def run_plan_plain(
             arrays[step.buffer] = kept(arrays[step.buffer])
 
     def seen(window) -> np.ndarray:
-        return Seen(window, buffers, lengths).of(arrays)
+        return BoundWindow(window, buffers, lengths).of(arrays)
 
     for step in plan.steps:
         match step:

@@ -337,7 +337,7 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
     return chain, body
 
 
-def strain(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
+def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
     """How ill a loop suits the innermost place; smaller is better.
 
     First the accesses that jump by more than one element, then, negated, those that move by one;

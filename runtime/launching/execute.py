@@ -70,7 +70,7 @@ class BoundPlan:
                     self._actions.append(_release(step.buffer))
                 case WriteBack():
                     self._written.append(step)
-        seen = [Seen(window, buffers, lengths) for window in plan.results]
+        seen = [BoundWindow(window, buffers, lengths) for window in plan.results]
         self._results = [(s.window.buffer, None if s.allocated else s) for s in seen]
 
     def run(
@@ -204,7 +204,7 @@ def _check(status: int) -> None:
         raise RuntimeError(f"kernel returned status {status}")
 
 
-class Seen:
+class BoundWindow:
     """A window in numbers; strides and offset in bytes."""
 
     __slots__ = ("allocated", "offset", "shape", "strides", "window")
@@ -284,8 +284,8 @@ class _Interface:
 
 
 def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
-    operands = [Seen(window, buffers, lengths) for window in step.operands]
-    target = Seen(step.target, buffers, lengths)
+    operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
+    target = BoundWindow(step.target, buffers, lengths)
     evaluate, labels = step.operation.evaluate, step.labels
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:
