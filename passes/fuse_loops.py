@@ -177,7 +177,7 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _alike(host: For, guest: For) -> bool:
-    """Whether one loop can do both; a loop that folds takes in a map loop without folds."""
+    """Whether two loops can be one; a fold loop can take in a map loop that has no folds."""
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False
     mapped = [loop for loop in (host, guest) if loop.kind == "map"]
@@ -202,7 +202,7 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
 
 
 def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Equal loads and scalars of one body once; what was stored here is not loaded again."""
+    """Compute equal loads and scalars of a body once; a value stored here is not loaded again."""
     names: dict[str, str] = {}
     known: dict[object, str] = {}
     stored: dict[tuple[Storage, Index], str] = {}
@@ -231,7 +231,7 @@ def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Two states opened here that fold the same value in one loop are one state."""
+    """Replace states that fold the same value in one loop by one state."""
     opened = {stmt.state.name for stmt in body if isinstance(stmt, Alloc)}
     twins: dict[str, str] = {}
     for loop in walk(body):

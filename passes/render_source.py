@@ -210,7 +210,7 @@ class _Writer:
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def stop(self, first: Dim, last: Dim) -> str:
-        """Where a span stops; a short one says so, that LLVM makes no vector code of it."""
+        """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
         steps = (last - first).constant
         short = steps is not None and steps <= SMALL and first.constant is None
         return f"{self.length(first)} + {steps}" if short else self.length(last)
@@ -331,7 +331,7 @@ def _functions(nest: Nest) -> int:
 
 
 def _walk(loop: For) -> tuple[str, str] | None:
-    """What loops beside each other over all of the same block have in common."""
+    """The iterator and block iterator that sibling loops over one whole block share, or None."""
     return (loop.iterator, loop.block.outer) if loop.block and loop.span is None else None
 
 

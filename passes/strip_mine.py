@@ -45,11 +45,11 @@ SCRATCH: Final = 16_384
 SHORT: Final = 32
 """A loop of fewer steps is left alone."""
 HIDDEN: Final = 10
-"""Additions per step that scalar code does while it waits for a division."""
+"""Additions per step that a processor can do while it waits for a scalar division."""
 LOOPS: Final = 3
 """Loops that a chain of elementary functions is cut into at most: each takes time to compile."""
 SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
-"""Of the longest chain of operations, what a loop may have of it: cuts to choose from."""
+"""Shares of the longest chain of operations that a loop may have: the cuts to choose from."""
 WORTH: Final = 0.97
 """A cut is made if it takes this share of the time, or less, of the loop as it is."""
 ENTRY: Final = 1.0
@@ -68,8 +68,8 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     other, where `estimate_time` says that this is faster. What crosses from one to the next is kept
     in tiles, a cell per step of the strip, unless it is cheaper to load or to compute it again. A
     loop over a short block is a strip as it is. Loops over part of their extent, and loops that
-    store what they load, or store or fold twice into one place, are left alone; whether a loop is
-    long enough leaves a guard in the scope.
+    store into a buffer they load, or store or fold twice into one place, are left as they are.
+    Whether a loop is long enough leaves a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -95,7 +95,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
 def _strips(
     loop: For, tiles: list[Storage], numbers: Iterator[int], target: ChosenTarget
 ) -> tuple[Stmt, ...]:
-    """The loop split, where that is allowed and pays."""
+    """The loop as several loops over strips where that is allowed and faster, else the loop."""
     scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
     if not _may_split(loop, scalar):
         return (loop,)
@@ -126,7 +126,7 @@ def _strips(
 
 
 def _best_split(loop: For, scalar: Set[str]) -> _Split | None:
-    """Scalar operations set apart, and chains of elementary functions cut where that pays."""
+    """The cheapest split of a loop: scalar operations in loops of their own, long chains cut."""
     plain = _Split(loop, scalar, math.inf)
     if plain.has_scalars and not plain.hides_scalars:
         return None
@@ -236,7 +236,7 @@ class _Split:
         return total
 
     def bodies(self, kept: dict[str, tuple[Storage, Index]]) -> Iterator[tuple[Stmt, ...]]:
-        """The statements of each group that has any, tiles loaded first and stored when known."""
+        """The statements of each non-empty group, with loads from tiles and stores into them."""
         for level, (group, crossing) in enumerate(zip(self.groups, self.crossing, strict=True)):
             body: list[Stmt] = [Load(n, *kept[n]) for n in kept if n in crossing]
             for stmt in self.loop.body:
@@ -310,7 +310,7 @@ class _Split:
         return isinstance(stmt, Let) and _is_function(stmt)
 
     def _fill(self, group: int) -> None:
-        """Put into a group what has to be done there, with what that needs."""
+        """Put the statements that belong to a group into it, with the statements they depend on."""
         last = len(self.groups) - 1
         for stmt in self.loop.body:
             match stmt:
@@ -332,7 +332,7 @@ class _Split:
             self._supply(operand, group)
 
     def _supply(self, name: str, group: int) -> None:
-        """Have a value at hand in a group: from its tile, or loaded or computed there."""
+        """Provide a value in a group: load it from its tile, or load or compute it there."""
         stmt = self.made.get(name)
         if stmt is None or stmt in self.groups[group] or name in self.crossing[group]:
             return

@@ -1,9 +1,9 @@
 """What elementary functions add to the time of compiling a kernel.
 
-`python -m bench.elementary.compile` compiles in turns a kernel that stores ten of them and one that
-stores ten sums and products, and prints milliseconds of processor time, the median of the ratios
-and the upper end of its 95 % interval. The first kernel of a process comes before: functions that
-are called, not inlined, are compiled then, once per process.
+`python -m bench.elementary.compile` compiles alternately a kernel that stores ten of them and one
+that stores ten sums and products, and prints milliseconds of processor time, the median of the
+ratios and the upper end of its 95 % interval. The first kernel of a process comes before: functions
+that are called, not inlined, are compiled then, once per process.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def compile_ms(expressions: Sequence[str], code: str) -> float:
 
 
 def measure(code: str, rounds: int) -> Times:
-    """Both kernels in turns."""
+    """Compile both kernels alternately, and return the times."""
     compile_ms(PLAIN[:1], code)  # Numba's own first compile
     first = compile_ms(FUNCTIONS, code)
     pairs = [(compile_ms(PLAIN, code), compile_ms(FUNCTIONS, code)) for _ in range(rounds)]

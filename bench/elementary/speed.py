@@ -1,6 +1,7 @@
 """Time of each elementary function by NumPy's and by a plain Numba loop's, in one thread.
 
-`python -m bench.elementary.speed [NAMES]` runs ours and each other one in turns over 10**6 numbers,
+`python -m bench.elementary.speed [NAMES]` runs ours and each other one alternately over 10**6
+numbers,
 into a given output, and prints medians of the ratios round by round; the bound is the upper end of
 the median's 95 % interval (order statistics). Time is that of the thread. Rounds against NumPy go
 on for a while, so that short functions have many; those against Numba are few.

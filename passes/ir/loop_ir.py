@@ -228,7 +228,7 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement, loops and picks before what they hold."""
+    """Every statement of a body and of the bodies inside; a loop or pick comes before its own."""
     for stmt in body:
         yield stmt
         for inner in bodies_of(stmt):
@@ -248,7 +248,7 @@ def statements(nest: Nest) -> Iterator[Stmt]:
 
 
 def cell(iterator: str, block: Block) -> Index:
-    """Where in a tile the current step of a loop over a block has its cell."""
+    """The index of the tile's cell that belongs to the current step of a loop over a block."""
     return Index(dim(0), ((block.outer, dim(block.size) * -1), (iterator, dim(1))))
 
 
@@ -338,10 +338,10 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
 
 
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
-    """How ill a loop suits the innermost place; smaller is better.
+    """The cost of putting a loop innermost, as two numbers that are compared in order.
 
-    First the accesses that jump by more than one element, then, negated, those that move by one;
-    a store counts one and a half.
+    The first counts the accesses that move by more than one element per step; the second, negated,
+    those that move by one element. A store counts one and a half.
     """
     jumps = units = 0.0
     for access in accesses:

@@ -46,7 +46,7 @@ CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_intrinsics.CHECKED_NAMES}
 """The same names in a kernel that checks each access (see `report`)."""
 
 TRAITS: Final = Traits()
-"""Those of a kernel without elementary functions, strips or rows."""
+"""The traits of a kernel without elementary functions, strips or rows."""
 _ENTRY = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -120,7 +120,7 @@ class CompiledKernel:
 
 
 def _flags() -> Any:
-    """Numba's compiler flags of every kernel."""
+    """The flags with which Numba compiles every kernel."""
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_rewrites = True
     flags.nrt, flags.error_model = False, "numpy"
@@ -128,7 +128,7 @@ def _flags() -> Any:
 
 
 def _remedy(source: str) -> str:
-    """What a user can do about source of ours that does not compile."""
+    """The remedy of a message about generated source that does not compile."""
     return "report this source, and meanwhile run without compilation:\n" + source
 
 

@@ -22,7 +22,7 @@ _count_refused = counter("rewrites_refused")
 
 
 class KernelLibrary(TargetLibrary):
-    """A library whose optimisation ends with what must follow the making of vector loops."""
+    """A library that runs further LLVM passes after the vectoriser."""
 
     loops_apart = False
     """Whether loops inside the outer one become functions, which have all registers for themselves.
@@ -68,9 +68,9 @@ class KernelLibrary(TargetLibrary):
 def new_library(name: str, traits: Traits, target: Target) -> Any:
     """An empty library for a target's code of a kernel whose loops have these traits.
 
-    They come apart where the grid is one of strips. In rows, which may be short, calls of
-    functions would cost more than they gain, and so would divisions before the first step; these
-    want the 32 registers of AVX-512, too.
+    Inner loops become functions where a unit of the grid is a strip. In rows, which may be short,
+    a call would cost more than it gains, and so would starting a division before the first step;
+    starting divisions early also needs the 32 registers of AVX-512.
     """
     library = KernelLibrary(target_context(target).codegen(), name)
     library.loops_apart = traits.strips

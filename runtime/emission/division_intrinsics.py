@@ -24,7 +24,7 @@ def _signs_differ(builder: Any, x: Any, y: Any) -> Any:
 
 
 def _or_zero(rule: Emitter) -> Emitter:
-    """0 where the divisor is 0; what the rule gives there is not looked at."""
+    """The rule, but 0 where the divisor is 0; the rule's own result is dropped there."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         zero = args[1].type(0)

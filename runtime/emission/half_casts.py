@@ -1,4 +1,4 @@
-"""float16 from and to float32, in what the target has: without calls of a library.
+"""Casts between float16 and float32 in instructions of the target, without library calls.
 
 LLVM calls a function for what it has no instruction for, such as one that rounds float64 to
 float16, and `compiler-rt`, which has them, is not there.
@@ -19,7 +19,7 @@ SIGN: Final = 1 << 31
 SHIFT: Final = 13
 """Bits of the significand that a float32 has more than a float16."""
 BIAS: Final = 112 << 23
-"""What the exponents differ in."""
+"""The difference of the exponents' biases, in the place of a float32's exponent."""
 INFINITE: Final = 0x7C00
 QUIET: Final = 0x7E00
 SMALLEST: Final = 113 << 23

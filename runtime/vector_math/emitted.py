@@ -237,7 +237,7 @@ class Emitted(Arithmetic):
         return self._chosen(f"within_{low.hex()}_{high.hex()}", native.UNCHANGED, basic, x)
 
     def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Lane:
-        """x less `whole` times a sum of two; by instructions limited."""
+        """x - `whole` * (the sum of two numbers); limited where instructions compute it."""
 
         def basic(m: Emitted, x: Lane, whole: Lane) -> Value:
             return Arithmetic.rest(m, x, whole, period, bound)

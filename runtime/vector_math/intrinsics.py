@@ -3,7 +3,7 @@
 In a kernel of at most `INLINED` calls they are inlined, so that the vectoriser makes vector code of
 the recipes themselves; that is fastest. Otherwise compile time is kept down: a loop calls functions
 of one number which say, by LLVM's vector function ABI, which function does a vector of them. The
-vectoriser calls that one, which is compiled once per process (`library`); where single numbers are
+vectoriser calls that one, which is compiled once per target (`library`); where single numbers are
 left the former does a vector of them. Both ways have the same bits.
 """
 
@@ -24,10 +24,10 @@ from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
 INLINED = 6
-"""One call among inlined functions costs as much as calling all: registers are saved around it."""
+"""A kernel of more calls inlines none: one call costs as much as all, since it saves registers."""
 LANE = ir.IntType(32)
 FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
-"""Of a function in a module: its name, type, recipe and count of operands."""
+"""Defines a function in a module, by its name, type, recipe and count of operands."""
 
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:

@@ -1,4 +1,4 @@
-"""Functions that kernels call, each compiled once per process: the elementary ones and their parts.
+"""Functions that kernels call, compiled once per target: the elementary ones and their parts.
 
 A kernel's module declares the function of single numbers, which names, by LLVM's vector function
 ABI, the functions of vectors that loops are to call for it.
