@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from axiomjit.passes.ir.context import Context
@@ -14,6 +15,7 @@ from axiomjit.passes.ir.loop_ir import (
     LibraryCall,
     Load,
     LoopProgram,
+    Name,
     Nest,
     Pick,
     State,
@@ -89,10 +91,8 @@ def _writes(step: Nest | LibraryCall) -> set[Storage]:
 
 def _join(first: Nest, second: Nest) -> Nest | None:
     """Both nests as one, or None where their loops or their data do not allow it."""
-    taken = 1 + max((int(name[1:]) for name in _names(first.body)), default=0)
-    moved = rename_iterators(
-        second.body, {n: f"{n[0]}{int(n[1:]) + taken}" for n in _names(second.body)}
-    )
+    taken = 1 + max((name.number for name in _names(first.body)), default=0)
+    moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
     body = _merge(first.body + moved)
     loops = [stmt for stmt in body if isinstance(stmt, For)]
     mapped = any(loop.kind == "map" for loop in loops)
@@ -111,17 +111,20 @@ def _jumps(body: tuple[Stmt, ...]) -> float:
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
 
-def _names(body: tuple[Stmt, ...]) -> set[str]:
-    names: set[str] = set()
+def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
+    """What `lower_to_loops` has named in a body: iterators, values and states."""
     for stmt in walk(body):
         match stmt:
-            case For(iterator=name):
-                names.add(name)
-            case Let(name=name) | Load(name=name) | Take(name=name) | Pick(name=name):
-                names.add(name)
-            case Alloc(state=state):
-                names.add(state.name)
-    return names
+            case For(iterator=Name() as name):
+                yield name
+            case Let(name=Name() as name) | Load(name=Name() as name):
+                yield name
+            case Take(name=Name() as name) | Pick(name=Name() as name):
+                yield name
+            case Alloc(state=State(name=Name() as name)):
+                yield name
+            case For() | Let() | Load() | Take() | Pick() | Alloc():
+                raise TypeError(f"{type(stmt).__name__} has a name without a number")
 
 
 def _inner_loops(body: tuple[Stmt, ...]) -> int:

@@ -27,6 +27,31 @@ from axiomjit.graph.primitives import FoldRule, Primitive
 from axiomjit.passes.ir.view_ir import Number, Storage, View
 
 
+class Name(str):
+    """The name of an iterator (i), a value (v) or a state (s): a letter and a number.
+
+    `lower_to_loops` gives such names; what later passes add has plain strings for names.
+    """
+
+    __slots__ = ("letter", "number")
+
+    letter: str
+    number: int
+
+    def __new__(cls, letter: str, number: int) -> Name:
+        """The letter with the number behind it."""
+        name = super().__new__(cls, f"{letter}{number}")
+        name.letter, name.number = letter, number
+        return name
+
+    def moved(self, by: int) -> Name:
+        """The name with the same letter and a number that is larger by so many."""
+        return Name(self.letter, self.number + by)
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return Name, (self.letter, self.number)
+
+
 class Index(Record):
     """offset + sum of stride * iterator, in elements; terms in loop order, none zero."""
 
