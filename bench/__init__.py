@@ -2,8 +2,8 @@
 
 Read in this order: `cases` (what is measured: plain NumPy functions with inputs), `peers` (what it
 is measured against), `worker` (a process that runs one peer in one case), `measure` (all peers of a
-case, compiled alone, timed in turns), `run` (a whole run), `records` (the result file and what its
-figures mean), `compare` (what became slower), `table` and `page` (what people read).
+case, compiled alone, timed alternately), `run` (a whole run), `records` (the result file and what
+its figures mean), `compare` (what became slower), `table` and `page` (what people read).
 
 How a figure comes about: every peer is a fresh process; its first call is timed alone, with empty
 caches; its result must be NumPy's; then rounds follow in which all peers take one sample each, in

@@ -46,7 +46,7 @@ def choose_storage(graph: Graph) -> dict[Node, Library | None]:
 
 
 class _Choice:
-    """Decides from users to operands, so that the storing readers of each value are known."""
+    """Decides for readers before their operands: the stored readers of each value are known."""
 
     def __init__(self, graph: Graph) -> None:
         self.outputs = {base_of(node) for node in graph.outputs}

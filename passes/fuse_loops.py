@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from axiomjit.passes.ir.context import Context
@@ -14,6 +15,7 @@ from axiomjit.passes.ir.loop_ir import (
     LibraryCall,
     Load,
     LoopProgram,
+    Name,
     Nest,
     Pick,
     State,
@@ -23,7 +25,7 @@ from axiomjit.passes.ir.loop_ir import (
     rename_iterators,
     rewrite_body,
     statements,
-    strain,
+    stride_cost,
     walk,
 )
 from axiomjit.passes.ir.view_ir import Storage
@@ -89,10 +91,8 @@ def _writes(step: Nest | LibraryCall) -> set[Storage]:
 
 def _join(first: Nest, second: Nest) -> Nest | None:
     """Both nests as one, or None where their loops or their data do not allow it."""
-    taken = 1 + max((int(name[1:]) for name in _names(first.body)), default=0)
-    moved = rename_iterators(
-        second.body, {n: f"{n[0]}{int(n[1:]) + taken}" for n in _names(second.body)}
-    )
+    taken = 1 + max((name.number for name in _names(first.body)), default=0)
+    moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
     body = _merge(first.body + moved)
     loops = [stmt for stmt in body if isinstance(stmt, For)]
     mapped = any(loop.kind == "map" for loop in loops)
@@ -108,20 +108,23 @@ def _join(first: Nest, second: Nest) -> Nest | None:
 def _jumps(body: tuple[Stmt, ...]) -> float:
     """Accesses that leave a cache line when the best loop stands innermost."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
-    return min((strain(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
+    return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
 
-def _names(body: tuple[Stmt, ...]) -> set[str]:
-    names: set[str] = set()
+def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
+    """What `lower_to_loops` has named in a body: iterators, values and states."""
     for stmt in walk(body):
         match stmt:
-            case For(iterator=name):
-                names.add(name)
-            case Let(name=name) | Load(name=name) | Take(name=name) | Pick(name=name):
-                names.add(name)
-            case Alloc(state=state):
-                names.add(state.name)
-    return names
+            case For(iterator=Name() as name):
+                yield name
+            case Let(name=Name() as name) | Load(name=Name() as name):
+                yield name
+            case Take(name=Name() as name) | Pick(name=Name() as name):
+                yield name
+            case Alloc(state=State(name=Name() as name)):
+                yield name
+            case For() | Let() | Load() | Take() | Pick() | Alloc():
+                raise TypeError(f"{type(stmt).__name__} has a name without a number")
 
 
 def _inner_loops(body: tuple[Stmt, ...]) -> int:
@@ -177,7 +180,7 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _alike(host: For, guest: For) -> bool:
-    """Whether one loop can do both; a loop that folds takes in a map loop without folds."""
+    """Whether two loops can be one; a fold loop can take in a map loop that has no folds."""
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False
     mapped = [loop for loop in (host, guest) if loop.kind == "map"]
@@ -202,7 +205,7 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
 
 
 def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Equal loads and scalars of one body once; what was stored here is not loaded again."""
+    """Compute equal loads and scalars of a body once; a value stored here is not loaded again."""
     names: dict[str, str] = {}
     known: dict[object, str] = {}
     stored: dict[tuple[Storage, Index], str] = {}
@@ -231,7 +234,7 @@ def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Two states opened here that fold the same value in one loop are one state."""
+    """Replace states that fold the same value in one loop by one state."""
     opened = {stmt.state.name for stmt in body if isinstance(stmt, Alloc)}
     twins: dict[str, str] = {}
     for loop in walk(body):

@@ -16,6 +16,7 @@ from axiomjit.passes.ir.loop_ir import (
     LibraryCall,
     Load,
     LoopProgram,
+    Name,
     Nest,
     Part,
     Pick,
@@ -84,7 +85,7 @@ class _Emitter:
         for k in reversed(iterators):
             last_chance = kind == "fold" and k == iterators[0] and body is inner
             if self.extents[k].constant != 1 or last_chance:
-                body = (For(f"i{k}", self.extents[k], kind, body),)
+                body = (For(Name("i", k), self.extents[k], kind, body),)
         return body
 
     def place(self, k: int) -> Affine:
@@ -99,7 +100,7 @@ class _Emitter:
         first = len(self.extents)
         folded = definition.extents[definition.rank :]
         self.extents += folded
-        state = State(f"s{self.states}", fold, fold.state_dtype(definition.dtype))
+        state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
         self.states += 1
         inner = self.open_body()
         own = tuple(self.place(first + k) for k in range(len(folded)))
@@ -164,10 +165,10 @@ class _Emitter:
         """The element that a view names at a place."""
         return _named(_total(view, place))
 
-    def fresh(self) -> str:
+    def fresh(self) -> Name:
         """A new value name."""
         self.count += 1
-        return f"v{self.count - 1}"
+        return Name("v", self.count - 1)
 
 
 def _total(view: View, place: IndexMap) -> Affine:

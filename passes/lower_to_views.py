@@ -44,8 +44,8 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     """Give storage to what must be stored, and turn every read into strides.
 
     Outputs, operands and results of library calls, folds that others broadcast, and values too
-    dear to compute twice are stored; everything else is an r-tensor. A version of a storage is
-    written where the one before lies.
+    expensive to compute twice are stored; everything else is an r-tensor. A version of a storage
+    is written into the memory of the one before.
 
     Needs: a legal graph in which only outputs are views, and versions are read before the next one.
     Gives: a legal view program with one result per output.
@@ -208,13 +208,13 @@ class _Lowering:
         return seen
 
     def _whole(self, node: Node) -> View:
-        """All of the storage of a node, with its own strides, as it is then."""
+        """A view of the whole storage of a node, at the present version."""
         storage = self.storages[node]
         version = self.versions.get(node, 0)
         return View(storage, storage.shape, dim(0), storage.strides, version=version)
 
     def _copy_number(self, node: Node) -> None:
-        """A number that is returned as it is gets a storage of no dimensions."""
+        """Store a number that is returned unchanged in a storage without dimensions."""
         if node in self.storages:
             return
         storage = self._storage(node, "result")
@@ -226,7 +226,7 @@ class _Lowering:
 
 
 def _parts(view: View, part: Op) -> View:
-    """The real or imaginary parts of a view's elements, which lie in turns."""
+    """The real or imaginary parts of a view's elements; in memory the two are interleaved."""
     offset = view.offset * 2 + int(part.primitive is IMAG_VIEW)
     strides = tuple(stride * 2 for stride in view.strides)
     parts: View = view.replace(offset=offset, strides=strides, dtype=part.dtype)

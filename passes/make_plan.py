@@ -39,7 +39,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     Keeps: the order of steps.
     """
     rendered = {
-        k: render_source(step, program.numbers)
+        k: render_source(step, program.numbers, context.target)
         for k, step in enumerate(program.steps)
         if isinstance(step, Nest)
     }

@@ -14,7 +14,7 @@ from axiomjit.passes.ir.loop_ir import (
     chain_of,
     map_nests,
     statements,
-    strain,
+    stride_cost,
 )
 
 
@@ -56,7 +56,7 @@ def _permute(body: tuple[Stmt, ...], accesses: list[Load | Store]) -> tuple[Stmt
 def _sorted(chain: list[For], accesses: list[Load | Store]) -> list[For]:
     if len(chain) == 1:
         return chain
-    innermost = min(enumerate(chain), key=lambda kl: (strain(kl[1], accesses), -kl[0]))[1]
+    innermost = min(enumerate(chain), key=lambda kl: (stride_cost(kl[1], accesses), -kl[0]))[1]
     others = [loop for loop in chain if loop is not innermost]
     others.sort(key=lambda loop: -_stride_size(loop, accesses))
     return [*others, innermost]

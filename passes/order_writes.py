@@ -1,4 +1,4 @@
-"""In which order stored values are computed, where they are written over earlier ones."""
+"""The order in which stored values are computed, where some overwrite earlier ones."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from axiomjit.passes.strip_mine import strip_mine
 from axiomjit.passes.tile_folds import tile_folds
 
 Pass = Callable[[Any, Context], Any]
-"""From a program to the same program in another form, or in the same form made better."""
+"""Takes a program and returns an equivalent one, in the next form or improved in the same one."""
 Watcher = Callable[[str, AnyProgram, AnyProgram, int], None]
 """Is told after each pass: its name, the program before and after, and nanoseconds."""
 

@@ -15,7 +15,7 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.number_kinds import SMALL
 from axiomjit.base.dtypes import INT, DType, cast_name, code, part_dtype
 from axiomjit.base.records import Record
-from axiomjit.base.target import target_name
+from axiomjit.base.target import ChosenTarget
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -50,18 +50,18 @@ class Rendered(Record):
     lengths: tuple[Dim, ...]
 
 
-def render_source(nest: Nest, numbers: tuple[Number, ...]) -> Rendered:
-    """Write the kernel of a nest.
+def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget) -> Rendered:
+    """Write the kernel of a nest for a target.
 
     Extents and offsets up to 4 and strides up to 1 are written into the source (with larger ones
     LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs
     over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
-    Gives: a kernel whose text depends on the nest alone.
+    Gives: a kernel whose text depends on the nest alone; its key has the target's name, too.
     Keeps: the nest.
     """
-    return _Writer({number.name: number for number in numbers}).kernel(nest)
+    return _Writer({number.name: number for number in numbers}).kernel(nest, target)
 
 
 class _Writer:
@@ -81,7 +81,7 @@ class _Writer:
         self.extents: dict[str, Dim] = {}
         self.strips = self.rows = False
 
-    def kernel(self, nest: Nest) -> Rendered:
+    def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
         """The whole function, header last since only the body knows its words."""
         self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
         lines = list(self.tiles(nest.tiles))
@@ -102,9 +102,9 @@ class _Writer:
         header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
         source = "\n".join(header + lines) + "\n"
         types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
-        key = hashlib.sha256(f"{ABI}\n{target_name()}\n{types}\n{source}".encode()).hexdigest()
+        key = hashlib.sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()
         return Rendered(
-            Kernel(source, parameters, key, bool(nest.combine), traits),
+            Kernel(source, parameters, key, bool(nest.combine), target, traits),
             tuple(self.buffers),
             tuple(self.program_numbers[name] for name in self.numbers),
             tuple(self.lengths),
@@ -210,7 +210,7 @@ class _Writer:
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def stop(self, first: Dim, last: Dim) -> str:
-        """Where a span stops; a short one says so, that LLVM makes no vector code of it."""
+        """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
         steps = (last - first).constant
         short = steps is not None and steps <= SMALL and first.constant is None
         return f"{self.length(first)} + {steps}" if short else self.length(last)
@@ -331,7 +331,7 @@ def _functions(nest: Nest) -> int:
 
 
 def _walk(loop: For) -> tuple[str, str] | None:
-    """What loops beside each other over all of the same block have in common."""
+    """The iterator and block iterator that sibling loops over one whole block share, or None."""
     return (loop.iterator, loop.block.outer) if loop.block and loop.span is None else None
 
 

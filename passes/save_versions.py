@@ -1,4 +1,4 @@
-"""Graph -> Graph: what is read after its storage was written again is saved before."""
+"""Graph -> Graph: a value that is read after its storage is overwritten is copied before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
     elements depend on other elements of the storage it is written into is computed beside it.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a graph for whose writes there is an order, each where the version before lies.
+    Gives: a graph whose writes have an order, each into the memory of the version before.
     Keeps: the value of every output.
     """
     if not any(isinstance(node, Update) for node in post_order(graph.outputs)):
@@ -48,7 +48,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
 
 
 def _apart(graph: Graph) -> Graph:
-    """The graph in which each version is followed by one: another one is written into a copy."""
+    """The graph in which each version has one successor; a second one is written into a copy."""
     followed: set[Node] = set()
 
     def rule(node: Node) -> Node:
@@ -67,7 +67,7 @@ def _saved_copy(node: Node) -> Op:
 
 
 def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
-    """The graph with each value apart that reads the storage at other elements than it writes."""
+    """The graph in which a value that reads other elements than it writes has its own storage."""
 
     def rule(node: Node, new: dict[Node, Node]) -> Node:
         rebuilt = with_operands(node, [new[child] for child in node.children])

@@ -65,7 +65,7 @@ def _cast_back(child: Node) -> Node | None:
 
 
 def _negated(child: Node) -> Node | None:
-    """The operand of a negation; unsigned integers wrap, so that theirs counts."""
+    """The operand of a negation; None of unsigned integers, whose negation wraps."""
     return _under(child, "negative") if child.dtype.kind != "u" else None
 
 

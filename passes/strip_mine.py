@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 from itertools import count
 from typing import Final
 
 from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
+from axiomjit.base.target import ChosenTarget
 from axiomjit.passes.costs.estimate_time import estimate_time
 from axiomjit.passes.costs.operation_times import operation_time
 from axiomjit.passes.ir.context import Context
@@ -44,11 +45,11 @@ SCRATCH: Final = 16_384
 SHORT: Final = 32
 """A loop of fewer steps is left alone."""
 HIDDEN: Final = 10
-"""Additions per step that scalar code does while it waits for a division."""
+"""Additions per step that a processor can do while it waits for a scalar division."""
 LOOPS: Final = 3
 """Loops that a chain of elementary functions is cut into at most: each takes time to compile."""
 SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
-"""Of the longest chain of operations, what a loop may have of it: cuts to choose from."""
+"""Shares of the longest chain of operations that a loop may have: the cuts to choose from."""
 WORTH: Final = 0.97
 """A cut is made if it takes this share of the time, or less, of the loop as it is."""
 ENTRY: Final = 1.0
@@ -67,8 +68,8 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     other, where `estimate_time` says that this is faster. What crosses from one to the next is kept
     in tiles, a cell per step of the strip, unless it is cheaper to load or to compute it again. A
     loop over a short block is a strip as it is. Loops over part of their extent, and loops that
-    store what they load, or store or fold twice into one place, are left alone; whether a loop is
-    long enough leaves a guard in the scope.
+    store into a buffer they load, or store or fold twice into one place, are left as they are.
+    Whether a loop is long enough leaves a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -80,7 +81,9 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
         tiles: list[Storage] = []
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:
-            return _strips(stmt, tiles, numbers) if isinstance(stmt, For) else (stmt,)
+            return (
+                _strips(stmt, tiles, numbers, context.target) if isinstance(stmt, For) else (stmt,)
+            )
 
         body = rewrite_body(nest.body, rule)
         return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
@@ -89,11 +92,14 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
         return map_nests(program, mined)
 
 
-def _strips(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The loop split, where that is allowed and pays."""
-    if not _may_split(loop):
+def _strips(
+    loop: For, tiles: list[Storage], numbers: Iterator[int], target: ChosenTarget
+) -> tuple[Stmt, ...]:
+    """The loop as several loops over strips where that is allowed and faster, else the loop."""
+    scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
+    if not _may_split(loop, scalar):
         return (loop,)
-    split = _best_split(loop)
+    split = _best_split(loop, scalar)
     if split is None:
         return (loop,)
     size = _strip(loop, sum(dtype.itemsize for dtype in split.tiles.values()))
@@ -119,13 +125,13 @@ def _strips(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[St
     return (For(strip.outer, strips, loop.kind, parts, within),)
 
 
-def _best_split(loop: For) -> _Split | None:
-    """Scalar operations set apart, and chains of elementary functions cut where that pays."""
-    plain = _Split(loop, math.inf)
+def _best_split(loop: For, scalar: Set[str]) -> _Split | None:
+    """The cheapest split of a loop: scalar operations in loops of their own, long chains cut."""
+    plain = _Split(loop, scalar, math.inf)
     if plain.has_scalars and not plain.hides_scalars:
         return None
     shares = SHARES if sum(map(_is_function, _lets(loop))) > 1 else ()
-    splits = [_Split(loop, share * plain.longest) for share in shares]
+    splits = [_Split(loop, scalar, share * plain.longest) for share in shares]
     cuts = [s for s in splits if 0 < s.vector_loops - plain.vector_loops < LOOPS]
     best = min(cuts, key=lambda cut: cut.time, default=None)
     if best is not None and best.time < WORTH * plain.time:
@@ -137,9 +143,9 @@ def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
     return loop.kind if any(isinstance(s, Fold) for s in body) else "map"
 
 
-def _may_split(loop: For) -> bool:
+def _may_split(loop: For, scalar: Set[str]) -> bool:
     """Whether there may be reason to split, and the statements may run one after the other."""
-    hinder = any(map(_is_scalar, _lets(loop))) or sum(map(_is_function, _lets(loop))) > 1
+    hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
     if loop.span is not None or not hinder:
         return False
     if not all(isinstance(s, Let | Load | Store | Fold | Take) for s in loop.body):
@@ -156,8 +162,9 @@ def _lets(loop: For) -> list[Let]:
     return [s for s in loop.body if isinstance(s, Let)]
 
 
-def _is_scalar(let: Let) -> bool:
-    return let.primitive.is_scalar(code(let.dtype))
+def _is_scalar(let: Let, target: ChosenTarget) -> bool:
+    """Whether this makes scalar code of the loop around it; few rows do so on any target."""
+    return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
 
 
 def _is_function(let: Let) -> bool:
@@ -188,8 +195,8 @@ class _Split:
     first group that may have it. `tiles` are the values that cross, with their dtypes.
     """
 
-    def __init__(self, loop: For, budget: float) -> None:
-        self.loop, self.budget = loop, budget
+    def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
+        self.loop, self.scalar, self.budget = loop, scalar, budget
         self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take)}
         self.varying = self._varying()
         self.has_scalars = any(map(self._is_scalar, self.made))
@@ -229,7 +236,7 @@ class _Split:
         return total
 
     def bodies(self, kept: dict[str, tuple[Storage, Index]]) -> Iterator[tuple[Stmt, ...]]:
-        """The statements of each group that has any, tiles loaded first and stored when known."""
+        """The statements of each non-empty group, with loads from tiles and stores into them."""
         for level, (group, crossing) in enumerate(zip(self.groups, self.crossing, strict=True)):
             body: list[Stmt] = [Load(n, *kept[n]) for n in kept if n in crossing]
             for stmt in self.loop.body:
@@ -296,15 +303,14 @@ class _Split:
         return operation_time(stmt.primitive, code(stmt.dtype)).latency
 
     def _is_scalar(self, name: str) -> bool:
-        stmt = self.made[name]
-        return isinstance(stmt, Let) and name in self.varying and _is_scalar(stmt)
+        return name in self.scalar and name in self.varying
 
     def _is_function(self, name: str) -> bool:
         stmt = self.made[name]
         return isinstance(stmt, Let) and _is_function(stmt)
 
     def _fill(self, group: int) -> None:
-        """Put into a group what has to be done there, with what that needs."""
+        """Put the statements that belong to a group into it, with the statements they depend on."""
         last = len(self.groups) - 1
         for stmt in self.loop.body:
             match stmt:
@@ -326,7 +332,7 @@ class _Split:
             self._supply(operand, group)
 
     def _supply(self, name: str, group: int) -> None:
-        """Have a value at hand in a group: from its tile, or loaded or computed there."""
+        """Provide a value in a group: load it from its tile, or load or compute it there."""
         stmt = self.made.get(name)
         if stmt is None or stmt in self.groups[group] or name in self.crossing[group]:
             return

@@ -20,7 +20,7 @@ from axiomjit.passes.ir.loop_ir import (
     chain_of,
     map_nests,
     rewrite_body,
-    strain,
+    stride_cost,
     walk,
 )
 
@@ -95,7 +95,7 @@ def _is_plain(fold: For) -> bool:
 
 
 def _walks_across(mapped: For, fold: For) -> bool:
-    """Whether memory is walked in smaller steps along the map than along the fold."""
+    """Whether the map loop moves through memory in smaller steps than the fold loop."""
     innermost = chain_of(fold)[0][-1]
     accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
-    return strain(mapped, accesses) < strain(innermost, accesses)
+    return stride_cost(mapped, accesses) < stride_cost(innermost, accesses)

@@ -20,13 +20,12 @@ from axiomjit.axis.late_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.owners import Following
-from axiomjit.base.target import target
+from axiomjit.base.target import ChosenTarget, chosen_target, target
 from axiomjit.driver.arguments import classify, plain_argument, take_apart
 from axiomjit.driver.programs import placed_graph
 from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
-from axiomjit.graph.primitives import Primitive
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements
@@ -41,8 +40,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
-from axiomjit.runtime.compiling.kernel_cache import KernelCache
-from axiomjit.runtime.launching.execute import Seen
+from axiomjit.runtime.launching.execute import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
 from axiomjit.tracing.trace import trace
@@ -64,7 +62,7 @@ class Case(NamedTuple):
     @property
     def context(self) -> Context:
         """What the passes know beside the graph."""
-        return Context(self.layouts, self.scope)
+        return Context(self.layouts, self.scope, chosen_target())
 
     @property
     def values(self) -> dict[Symbol, int]:
@@ -86,7 +84,7 @@ class Case(NamedTuple):
         )
 
 
-CONTEXT = Context({}, Scope({}))
+CONTEXT = Context({}, Scope({}), chosen_target())
 """For passes that look at neither lengths nor layouts."""
 
 
@@ -157,24 +155,23 @@ def small_forms():
         patch(
             "axiomjit.passes.strip_mine._is_function", lambda let: let.primitive.name in functions
         ),
-        patch.object(Primitive, "is_scalar", lambda self, code: self.name in scalar),
+        patch(
+            "axiomjit.passes.strip_mine._is_scalar",
+            lambda let, target: let.primitive.name in scalar,
+        ),
     ):
         yield
 
 
 def target_with(**changes):
-    """As if the target were another one in this; code of kernels is still that of its CPU."""
-    return patch("axiomjit.base.target._Choice.target", target().replace(**changes))
+    """The process compiles for another target, whose instructions this CPU still has to have."""
+    chosen = ChosenTarget(f"{target().name} with {changes}", target().replace(**changes))
+    return patch("axiomjit.base.target._Process.chosen", chosen)
 
 
-@contextmanager
 def plain_division():
-    """As on CPUs that do not divide vectors of 64-bit integers; kernels are compiled anew."""
-    with (
-        target_with(divides_long_vectors=False),
-        patch("axiomjit.runtime.launching.execute.KERNELS", KernelCache()),
-    ):
-        yield
+    """The process compiles for a CPU that does not divide vectors of 64-bit integers."""
+    return target_with(divides_long_vectors=False)
 
 
 def run_plain_case(case: Case, plan: Plan, chunks: int = 1) -> tuple[np.ndarray, ...]:
@@ -269,7 +266,7 @@ def run_plan_plain(
             arrays[step.buffer] = kept(arrays[step.buffer])
 
     def seen(window) -> np.ndarray:
-        return Seen(window, buffers, lengths).of(arrays)
+        return BoundWindow(window, buffers, lengths).of(arrays)
 
     for step in plan.steps:
         match step:

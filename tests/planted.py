@@ -3,6 +3,7 @@
 import numpy as np
 
 from axiomjit.algebra.dims import dim
+from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Launch, Plan, Window
 
@@ -19,7 +20,7 @@ def planted(source, length, dtype="f8", grid=None):
     """The plan of a kernel that reads the vector a0 and writes the vector o0."""
     code, shape, ones = np.dtype(dtype), (dim(length),), (dim(1),)
     parameters = tuple(Parameter(name, "buffer", dtype) for name in ("a0", "o0"))
-    kernel = Kernel(source, parameters, f"planted: {dtype} {source}", False)
+    kernel = Kernel(source, parameters, f"planted: {dtype} {source}", False, chosen_target())
     units = dim(length if grid is None else grid)
     return Plan(
         (Buffer("a", "argument", code, shape, ones, 0), Buffer("o", "result", code, shape, ones)),

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.target import choose_target, name_target, target_name
+from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POLICIES: Final = ("error", "warn", "allow")
 
@@ -72,7 +72,7 @@ class Config:
     @property
     def target(self) -> str:
         """The CPU that kernels are compiled for (`axiomjit.base.target`); one for each process."""
-        return target_name()
+        return chosen_target().name
 
     @target.setter
     def target(self, name: str) -> None:

@@ -1,8 +1,10 @@
 """The CPU that kernels are compiled for: its name, and what it does well.
 
-`config.target` names it, and numba's environment variables say what "native" means. Whatever is
-written in one way or another by what the CPU can do asks `target()`, never the CPU at hand; so the
-same target gives the same code everywhere. It stays as it is from the first question on.
+`config.target` names it, and numba's environment variables say what "native" means. The driver
+puts the target of the process into the context of the passes, a kernel carries it, and the runtime
+compiles for the target of the kernel: no pass and no rule of emission looks at the CPU at hand. So
+the same target gives the same code everywhere. Once a process has looked up what its target can do,
+it keeps that target.
 """
 
 from __future__ import annotations
@@ -73,62 +75,88 @@ class Target(Record):
     """Whether an instruction multiplies and adds with one rounding."""
 
 
-class _Choice:
-    """What was asked for, and what came of it once somebody wanted to know."""
+class ChosenTarget:
+    """A target by its name; its record is looked up when it is first needed, and then stays.
 
-    name = NATIVE
-    target: Target | None = None
+    The lookup imports LLVM, which a program that is lowered and not compiled can do without.
+    """
+
+    __slots__ = ("_found", "_lock", "name")
+
+    def __init__(self, name: str, found: Target | None = None) -> None:
+        """Take a name that is known, and the record where it has been looked up."""
+        self.name, self._found, self._lock = name, found, Lock()
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the record has been looked up."""
+        return self._found is not None
+
+    @property
+    def record(self) -> Target:
+        """What the target is and can do.
+
+        Raises:
+            GraphValueError: this CPU cannot run its code; what numba's variables name is no CPU.
+        """
+        if self._found is None:
+            with self._lock:
+                if self._found is None:
+                    self._found = find_target(self.name)
+        return self._found
+
+
+class _Process:
+    """The target that is chosen for this process."""
+
+    chosen = ChosenTarget(NATIVE)
     lock = Lock()
 
 
+def chosen_target() -> ChosenTarget:
+    """The target that this process compiles for."""
+    return _Process.chosen
+
+
 def target() -> Target:
-    """The target of this process; asked for the first time, it stays.
+    """The record of the target that this process compiles for.
 
     Raises:
-        GraphValueError: this CPU cannot run its code; what numba's variables name is no CPU.
+        GraphValueError: as `ChosenTarget.record`.
     """
-    if _Choice.target is None:
-        with _Choice.lock:
-            if _Choice.target is None:
-                _Choice.target = find_target(_Choice.name)
-    return _Choice.target
-
-
-def target_name() -> str:
-    """What was asked for."""
-    return _Choice.name
+    return _Process.chosen.record
 
 
 def name_target(name: str) -> None:
-    """Ask for a target, at the start of the process: whether this CPU can run it is seen later.
+    """Choose a target at the start of the process: whether this CPU can run it is seen later.
 
     Raises:
         GraphValueError: there is none of this name.
     """
     if name not in (NATIVE, GENERIC, *LEVELS, *CPUS):
         raise GraphValueError(f"config.target = {name!r}", "no such target", _known(name))
-    _Choice.name = name
+    _Process.chosen = ChosenTarget(name)
 
 
 def choose_target(name: str) -> None:
-    """Ask for a target that this CPU can run, before anything is compiled for another one.
+    """Choose a target that this CPU can run, before anything is compiled for another one.
 
     Raises:
         GraphValueError: there is none of this name, this CPU cannot run it, or it is too late.
     """
-    with _Choice.lock:
-        before = _Choice.name
-        name_target(name)
-        if name == before:
+    with _Process.lock:
+        before = _Process.chosen
+        if name == before.name:
             return
+        name_target(name)
         try:
-            if _Choice.target is not None:
-                seen = f"functions are compiled for {before!r} already"
+            if before.is_found:
+                seen = f"functions are compiled for {before.name!r} already"
                 remedy = "set it before the first call, or start Python with AXIOMJIT_TARGET set"
                 raise GraphValueError(f"config.target = {name!r}", seen, remedy)
             find_target(name)
         except GraphValueError:
-            _Choice.name = before
+            _Process.chosen = before
             raise
 
 

@@ -38,7 +38,7 @@ Function = Callable[..., Any]
 ROWS: Final = 10_000_000
 SEED: Final = 0
 SOURCE_LINES: Final = 60
-"""Longer sources are shown by their innermost loops only."""
+"""Of more lines than this only the first kernels are shown."""
 SHOWN_NOTES, SHOWN_COLUMNS, FEW_ROWS = 8, 20, 100_000
 WIDTH, NAME, COLUMN = 24, 28, 21
 SOURCE: Final = "from source"
@@ -188,7 +188,7 @@ def _show_function(
     started = time.perf_counter()
     lowered: Lowered = jitted.lower(*arrays)  # type: ignore[attr-defined]
     lowering = time.perf_counter() - started
-    _show_loops(lowered)
+    _show_kernels(lowered)
     first = _first_call(lowered, jitted, arrays, lowering)
     result = jitted(*arrays)
     seen = compare_functions(plain, jitted, arrays)
@@ -214,10 +214,9 @@ def _row(label: str, left: str, right: str) -> None:
     _say(f"{label:{NAME}}{left:>{WIDTH}}{right:>{WIDTH}}")
 
 
-def _margin(source: str, marked: frozenset[int] = frozenset()) -> str:
-    """Source with a margin in which some lines are marked."""
-    lines = source.rstrip().splitlines()
-    return "\n".join(f"  {'>' if k in marked else '|'} {line}" for k, line in enumerate(lines))
+def _margin(source: str) -> str:
+    """Source with a margin."""
+    return "\n".join(f"  | {line}" for line in source.rstrip().splitlines())
 
 
 def _source_of(function: Function) -> str:
@@ -241,42 +240,21 @@ def _try_numpy(function: Function, arrays: list[Array]) -> Any:
         ) from error
 
 
-def innermost(source: str) -> frozenset[int]:
-    """Line numbers of the last `for` of the deepest nest of each kernel, with its body."""
-    lines = source.splitlines()
-    starts = [k for k, line in enumerate(lines) if line.startswith("def ")] + [len(lines)]
-    marked: set[int] = set()
-    for first, last in itertools.pairwise(starts):
-        heads = [k for k in range(first, last) if lines[k].lstrip().startswith("for ")]
-        deepest = max((_indent(lines[k]) for k in heads), default=None)
-        for k in heads:
-            if _indent(lines[k]) == deepest:
-                body = itertools.takewhile(
-                    lambda j: _indent(lines[j]) > deepest,  # noqa: B023 - used at once
-                    range(k + 1, last),
-                )
-                marked |= {k, *body}
-    return frozenset(marked)
+def shown_kernels(sources: Sequence[str]) -> int:
+    """How many of these kernels fill SOURCE_LINES lines, at least one; a kernel is shown whole."""
+    lengths = itertools.accumulate(len(source.splitlines()) for source in sources)
+    return max(1, sum(length <= SOURCE_LINES for length in lengths))
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def _show_loops(lowered: Lowered) -> None:
-    source = lowered.source
-    lines, marked = source.splitlines(), innermost(source)
-    cost = lowered.cost
+def _show_kernels(lowered: Lowered) -> None:
+    sources = [kernel.source for kernel in lowered.kernels]
+    cost, count = lowered.cost, shown_kernels(sources)
     kernels = f"{cost.kernels} kernel{'s' * (cost.kernels != 1)}"
     if cost.library_calls:
         kernels += f" and {cost.library_calls} matrix products by NumPy's BLAS"
-    if len(lines) <= SOURCE_LINES:
-        _say(f"\ncompiled from this source, {kernels}; > marks the innermost loop:\n")
-        _say(_margin(source, marked))
-        return
-    _say(f"\ncompiled from {len(lines)} lines, {kernels}; the innermost loops:\n")
-    inner = textwrap.dedent("\n".join(lines[k] for k in sorted(marked)))
-    _say(_margin(inner, frozenset(range(len(lines)))))
+    part = f", of which the first {count}" if count < len(sources) else ""
+    _say(f"\ncompiled from this source, {kernels}{part}:\n")
+    _say(_margin("\n".join(sources[:count])))
 
 
 def _first_call(lowered: Lowered, jitted: Function, arrays: list[Array], lowering: float) -> str:

@@ -19,6 +19,7 @@ from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.records import Record
+from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import ArgumentClass, Layouts, plain_array
 from axiomjit.graph import execution
 from axiomjit.graph.evaluate_graph import run_in_numpy
@@ -37,8 +38,9 @@ class LoweredProgram:
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; guards of their decisions join those already in the scope."""
+        context = Context(layouts, scope, chosen_target())
         with bound(None):  # a call may be made while another function is followed
-            self.stages: Stages = run_pipeline(graph, Context(layouts, scope), watcher())
+            self.stages: Stages = run_pipeline(graph, context, watcher())
         self.guards: tuple[Guard, ...] = tuple(scope.guards)
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:

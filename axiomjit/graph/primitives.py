@@ -34,7 +34,7 @@ from axiomjit.base.dtypes import (
 )
 from axiomjit.base.operator_names import COMPARISONS, SIGNS
 from axiomjit.base.records import Record
-from axiomjit.base.target import target
+from axiomjit.base.target import Target
 
 FLOATS: Final = frozenset({"f2", "f4", "f8"})
 INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
@@ -86,9 +86,9 @@ class Primitive(Record):
     def __hash__(self) -> int:
         return hash(self.name)
 
-    def is_scalar(self, code: str) -> bool:
-        """Whether a loop with this in this dtype is scalar code on the target's CPU."""
-        return code in self.scalar and not target().divides_long_vectors
+    def is_scalar(self, code: str, target: Target) -> bool:
+        """Whether a loop with this in this dtype is scalar code on a target."""
+        return code in self.scalar and not target.divides_long_vectors
 
     @property
     def sign(self) -> str | None:

@@ -104,12 +104,12 @@ class Tally:
         self.errors, self.got, self.operands = errors, got, columns
 
     def add(self, other: Tally) -> None:
-        """Take in what another one saw."""
+        """Merge the worst results of another tally."""
         self.keep_worst(other.errors, other.got, other.operands)
         self.counted, self.off = self.counted + other.counted, self.off + other.off
 
     def distances(self, got: Array, operands: list[Array], want: Array) -> Array:
-        """Of results from longdouble ones."""
+        """The distances of results from longdouble ones."""
         return ulps(got, want, operands if CASES[self.name].cancels else ())
 
     def settle(self, exactly: bool) -> None:
@@ -220,7 +220,7 @@ def pieces(name: str, code: str, count: int) -> list[Piece]:
 
 
 def run_piece(piece: Piece) -> Pair:
-    """Do it, in one thread."""
+    """Measure a piece, in one thread."""
     with threads(1):
         if piece.chunks is None:
             return at_boundaries(piece.name, piece.code)

@@ -141,7 +141,7 @@ def boundaries(name: str, code: str) -> list[Array]:
 
 
 def _distinct(values: Array) -> Array:
-    """Each once, both zeros, one NaN: what a signalling one gives depends on who converts it."""
+    """The distinct numbers, with both zeros and one quiet NaN: casts differ on signalling ones."""
     numbers = values[~np.isnan(values)].view(f"u{values.itemsize}")
     return np.append(np.unique(numbers).view(values.dtype), values.dtype.type(np.nan))
 

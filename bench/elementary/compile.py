@@ -1,9 +1,9 @@
 """What elementary functions add to the time of compiling a kernel.
 
-`python -m bench.elementary.compile` compiles in turns a kernel that stores ten of them and one that
-stores ten sums and products, and prints milliseconds of processor time, the median of the ratios
-and the upper end of its 95 % interval. The first kernel of a process comes before: functions that
-are called, not inlined, are compiled then, once per process.
+`python -m bench.elementary.compile` compiles alternately a kernel that stores ten of them and one
+that stores ten sums and products, and prints milliseconds of processor time, the median of the
+ratios and the upper end of its 95 % interval. The first kernel of a process comes before: functions
+that are called, not inlined, are compiled then, once per process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from axiomjit.base.target import target
 from axiomjit.bench.elementary.speed import Word
 from axiomjit.bench.suite.rounds import upper
 from axiomjit.passes.ir.kernel_ir import Traits
@@ -51,12 +52,12 @@ def compile_ms(expressions: Sequence[str], code: str) -> float:
     lines += [f"        store(a{k}, i, {text})" for k, text in enumerate(expressions, 1)]
     start = time.process_time()
     functions = sum(text.partition("(")[0] in RECIPES for text in expressions)
-    compile_source("\n".join(lines) + "\n", words, Traits(functions))
+    compile_source("\n".join(lines) + "\n", words, target(), Traits(functions))
     return (time.process_time() - start) * 1e3
 
 
 def measure(code: str, rounds: int) -> Times:
-    """Both kernels in turns."""
+    """Compile both kernels alternately, and return the times."""
     compile_ms(PLAIN[:1], code)  # Numba's own first compile
     first = compile_ms(FUNCTIONS, code)
     pairs = [(compile_ms(PLAIN, code), compile_ms(FUNCTIONS, code)) for _ in range(rounds)]

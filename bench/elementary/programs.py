@@ -1,11 +1,11 @@
 """Programs full of elementary functions against JAX and NumPy.
 
-`python -m bench.elementary.programs` lets them compute the same function of 10**6 numbers in turns,
-each into memory of its own, and prints medians of the ratios round by round, below 1 where ours is
-faster, and the upper end of their 95 % interval. Time is that of a clock on the wall, since JAX
-works in threads of its own, until its result is there. Operands are arguments of the compiled
-function, in JAX's own arrays, so that nothing is computed beforehand. Every result is compared
-with NumPy's first.
+`python -m bench.elementary.programs` lets them compute the same function of 10**6 numbers
+alternately, each into memory of its own, and prints medians of the ratios round by round, below 1
+where ours is faster, and the upper end of their 95 % interval. Time is that of a clock on the wall,
+since JAX works in threads of its own, until its result is there. Operands are arguments of the
+compiled function, in JAX's own arrays, so that nothing is computed beforehand. Every result is
+compared with NumPy's first.
 
 There is a process for one thread, which is pinned to one CPU before JAX looks how many there are,
 and one for all threads.

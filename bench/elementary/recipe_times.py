@@ -1,4 +1,4 @@
-"""What vectors take of the recipes of elementary functions, counted in these.
+"""Cycles that a vector takes in the recipes of elementary functions, counted by running them.
 
 `python -m bench.elementary.recipe_times` writes `passes/costs/recipe_times.py`. Instructions are
 those of AVX-512, with the latencies that A. Abel and J. Reineke measured on Intel's processors
@@ -116,7 +116,7 @@ class Counting(Arithmetic):
         return self.took("fma", SUM, a, b, c)
 
     def select(self, condition: Value, yes: Value, no: Value) -> Counted:
-        """One of two."""
+        """One of two values."""
         return self.took("select", LOGIC, condition, yes, no)
 
     def sqrt(self, x: Value) -> Counted:

@@ -1,6 +1,7 @@
 """Time of each elementary function by NumPy's and by a plain Numba loop's, in one thread.
 
-`python -m bench.elementary.speed [NAMES]` runs ours and each other one in turns over 10**6 numbers,
+`python -m bench.elementary.speed [NAMES]` runs ours and each other one alternately over 10**6
+numbers,
 into a given output, and prints medians of the ratios round by round; the bound is the upper end of
 the median's 95 % interval (order statistics). Time is that of the thread. Rounds against NumPy go
 on for a while, so that short functions have many; those against Numba are few.
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from axiomjit.base.target import target
 from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
 from axiomjit.bench.suite.rounds import LEAST, Run, in_turns
 from axiomjit.passes.ir.kernel_ir import Traits
@@ -67,7 +69,7 @@ def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], N
     lines += [f"    a{k} = buffer(w, {k})" for k in range(arity + 1)]
     operands = ", ".join(f"load(a{k}, i)" for k in range(arity))
     lines += ["    for i in range(lo, hi):", f"        store(a{arity}, i, {name}({operands}))"]
-    entry = compile_source("\n".join(lines) + "\n", words, Traits(functions=1)).entry
+    entry = compile_source("\n".join(lines) + "\n", words, target(), Traits(functions=1)).entry
 
     def run(operands: list[Array], out: Array) -> None:
         block = np.array([a.ctypes.data for a in (*operands, out)], np.int64)

@@ -1,4 +1,4 @@
-"""Distances from exact results in units of the last place: a compiled scan, and one to settle by.
+"""Distances from exact results in units of the last place, by a compiled scan and exactly.
 
 An exact result is given as a sum of two float64. The scan errs on the side of large: beside a
 power of two, where the unit halves, it takes the smaller one.

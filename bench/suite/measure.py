@@ -1,4 +1,4 @@
-"""One case: every peer in a process of its own, compiled alone, then timed in turns."""
+"""One case: every peer in a process of its own, compiled alone, then timed alternately."""
 
 from __future__ import annotations
 

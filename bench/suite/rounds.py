@@ -1,4 +1,4 @@
-"""Two functions timed in turns, and what their ratio is at most."""
+"""Times two functions alternately, and gives an upper bound of their ratio."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def in_turns(
     spend_s: float = math.inf,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Ratio:
-    """Time two functions in turns, the order of which changes from round to round.
+    """Time two functions alternately; which goes first changes from round to round.
 
     Args:
         first: a function without arguments.

@@ -1,4 +1,4 @@
-"""What operations on vectors take of a processor with AVX-512, beside the table of primitives."""
+"""Micro-operations and cycles of vector operations on a processor with AVX-512."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from axiomjit.passes.costs.recipe_times import RECIPE_TIMES
 
 
 class Time(NamedTuple):
-    """What an operation on vectors takes of a processor."""
+    """The resources of a processor that a vector operation takes."""
 
     uops: int
     """Micro-operations of vector units."""

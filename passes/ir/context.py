@@ -1,4 +1,4 @@
-"""What passes know beside the program: the lengths at hand and how arguments lie in memory."""
+"""What passes know beside the program: lengths, layouts of arguments, the target CPU."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from axiomjit.algebra.dims import Dim, Scope
 from axiomjit.base.records import Record
+from axiomjit.base.target import ChosenTarget
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 """The strides (elements) of each array argument, by its position."""
@@ -14,8 +15,11 @@ Layouts = Mapping[int, tuple[Dim, ...]]
 class Context(Record):
     """What holds for one program in all passes.
 
-    `scope` has the lengths at hand and takes the guards of decisions that looked at them.
+    `scope` has the lengths at hand and takes the guards of decisions that looked at them. Kernels
+    are compiled for `target`; a pass asks for its record only where the record decides something,
+    since the first who asks imports LLVM.
     """
 
     layouts: Layouts
     scope: Scope
+    target: ChosenTarget

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.base.records import Record
+from axiomjit.base.target import ChosenTarget
 
 
 class Parameter(Record):
@@ -27,7 +28,7 @@ class Traits(Record):
 
 
 class Kernel(Record):
-    """Source of `kernel(w, lo, hi)`, its words in order, and the key of its text.
+    """Source of `kernel(w, lo, hi)`, its words in order, its target, and the key of both.
 
     `combines` says that a call with lo == hi runs the combine part. The key holds the name of
     the target, and the loop text with buffers, iterators and lengths renumbered by first use: no
@@ -38,4 +39,5 @@ class Kernel(Record):
     parameters: tuple[Parameter, ...]
     key: str
     combines: bool
+    target: ChosenTarget
     traits: Traits = Traits()

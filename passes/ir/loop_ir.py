@@ -27,6 +27,31 @@ from axiomjit.graph.primitives import FoldRule, Primitive
 from axiomjit.passes.ir.view_ir import Number, Storage, View
 
 
+class Name(str):
+    """The name of an iterator (i), a value (v) or a state (s): a letter and a number.
+
+    `lower_to_loops` gives such names; what later passes add has plain strings for names.
+    """
+
+    __slots__ = ("letter", "number")
+
+    letter: str
+    number: int
+
+    def __new__(cls, letter: str, number: int) -> Name:
+        """The letter with the number behind it."""
+        name = super().__new__(cls, f"{letter}{number}")
+        name.letter, name.number = letter, number
+        return name
+
+    def moved(self, by: int) -> Name:
+        """The name with the same letter and a number that is larger by so many."""
+        return Name(self.letter, self.number + by)
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return Name, (self.letter, self.number)
+
+
 class Index(Record):
     """offset + sum of stride * iterator, in elements; terms in loop order, none zero."""
 
@@ -228,7 +253,7 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement, loops and picks before what they hold."""
+    """Every statement of a body and of the bodies inside; a loop or pick comes before its own."""
     for stmt in body:
         yield stmt
         for inner in bodies_of(stmt):
@@ -248,7 +273,7 @@ def statements(nest: Nest) -> Iterator[Stmt]:
 
 
 def cell(iterator: str, block: Block) -> Index:
-    """Where in a tile the current step of a loop over a block has its cell."""
+    """The index of the tile's cell that belongs to the current step of a loop over a block."""
     return Index(dim(0), ((block.outer, dim(block.size) * -1), (iterator, dim(1))))
 
 
@@ -337,11 +362,11 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
     return chain, body
 
 
-def strain(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
-    """How ill a loop suits the innermost place; smaller is better.
+def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
+    """The cost of putting a loop innermost, as two numbers that are compared in order.
 
-    First the accesses that jump by more than one element, then, negated, those that move by one;
-    a store counts one and a half.
+    The first counts the accesses that move by more than one element per step; the second, negated,
+    those that move by one element. A store counts one and a half.
     """
     jumps = units = 0.0
     for access in accesses:

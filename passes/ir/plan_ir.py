@@ -95,8 +95,8 @@ class Release(Record):
 class WriteBack(Record):
     """The memory of a buffer is the new value of the argument at a position.
 
-    Kernels have written it where the argument lies; an argument that was converted before gets
-    a copy of it.
+    Kernels have written into the memory of the argument; an argument that was converted for the
+    call gets a copy of the result.
     """
 
     buffer: str

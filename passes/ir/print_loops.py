@@ -41,7 +41,7 @@ def index_text(index: Index) -> str:
 
 
 def let_text(let: Let) -> str:
-    """The right-hand side of a scalar, infix where people write it so."""
+    """The right-hand side of a scalar; operators are infix as in Python."""
     if let.primitive.sign is None:
         name = code(let.dtype) if let.primitive.name == "cast" else let.primitive.name
         return f"{name}({', '.join(let.operands)})"

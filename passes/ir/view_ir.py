@@ -41,7 +41,7 @@ class Storage(Record):
         strides: tuple[Dim, ...],
         origin: Input | Held | None = None,
     ) -> None:
-        """An l-tensor that lies with these strides from its first element on."""
+        """An l-tensor of this dtype and shape, with these strides from its first element on."""
         tensor = BasicTensorDescription(shape, dtype, False, Layout(strides))
         super().__init__(name, role, tensor, origin)
 

@@ -21,6 +21,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from axiomjit.base.errors import AxiomError, CompileError
+from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.kernel_library import new_library
 from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, value_intrinsics
@@ -45,7 +46,7 @@ CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_intrinsics.CHECKED_NAMES}
 """The same names in a kernel that checks each access (see `report`)."""
 
 TRAITS: Final = Traits()
-"""Those of a kernel without elementary functions, strips or rows."""
+"""The traits of a kernel without elementary functions, strips or rows."""
 _ENTRY = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -119,7 +120,7 @@ class CompiledKernel:
 
 
 def _flags() -> Any:
-    """Numba's compiler flags of every kernel."""
+    """The flags with which Numba compiles every kernel."""
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_rewrites = True
     flags.nrt, flags.error_model = False, "numpy"
@@ -127,7 +128,7 @@ def _flags() -> Any:
 
 
 def _remedy(source: str) -> str:
-    """What a user can do about source of ours that does not compile."""
+    """The remedy of a message about generated source that does not compile."""
     return "report this source, and meanwhile run without compilation:\n" + source
 
 
@@ -141,6 +142,7 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
 def compile_source(
     source: str,
     parameters: Sequence[KernelWord],
+    target: Target,
     traits: Traits = TRAITS,
     *,
     checked: bool = False,
@@ -150,6 +152,7 @@ def compile_source(
     Args:
         source: Python text over `NAMES`.
         parameters: what each word of the argument block holds, in order.
+        target: the CPU that runs it.
         traits: what its loops are like.
         checked: check each access, and report instead of performing one that is out of bounds.
 
@@ -158,11 +161,10 @@ def compile_source(
 
     Raises:
         CompileError: Numba or LLVM refused the source, or what it calls is nowhere.
-        GraphValueError: this CPU cannot run the target's code.
     """
     words = WordsType([(p.kind, p.dtype) for p in parameters])
     signature = (words, types.int64, types.int64)
-    context = target_context()
+    context = target_context(target)
     try:
         namespace = _namespace(traits, checked)
         exec(compile(source, "<kernel>", "exec"), namespace)
@@ -176,7 +178,7 @@ def compile_source(
                 types.void,
                 _flags(),
                 {},
-                library=new_library("kernel", traits),
+                library=new_library("kernel", traits, target),
             )
             symbol = str(result.fndesc.llvm_func_name)
             address = int(result.library.get_pointer_to_function(symbol))

@@ -60,6 +60,7 @@ def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
 
     Raises:
         ImportError: there is no Numba, or it is told to compile nothing.
+        GraphValueError: this CPU cannot run code of the kernel's target.
     """
     import numba
 
@@ -67,7 +68,8 @@ def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
         raise ImportError("NUMBA_DISABLE_JIT is set")
     from axiomjit.runtime.compiling.compile_source import compile_source
 
-    return compile_source(kernel.source, kernel.parameters, kernel.traits, checked=checked)
+    target = kernel.target.record
+    return compile_source(kernel.source, kernel.parameters, target, kernel.traits, checked=checked)
 
 
 KERNELS: Final = KernelCache()

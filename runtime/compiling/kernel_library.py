@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import binding
 
 from axiomjit.base.counters import counter
-from axiomjit.base.target import target
+from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.llvm.early_divisions import start_early
 from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
@@ -22,7 +22,7 @@ _count_refused = counter("rewrites_refused")
 
 
 class KernelLibrary(TargetLibrary):
-    """A library whose optimisation ends with what must follow the making of vector loops."""
+    """A library that runs further LLVM passes after the vectoriser."""
 
     loops_apart = False
     """Whether loops inside the outer one become functions, which have all registers for themselves.
@@ -65,14 +65,14 @@ class KernelLibrary(TargetLibrary):
         passes.run(self._final_module, self._codegen._pass_builder())
 
 
-def new_library(name: str, traits: Traits) -> Any:
-    """An empty library for a kernel whose loops are like this.
+def new_library(name: str, traits: Traits, target: Target) -> Any:
+    """An empty library for a target's code of a kernel whose loops have these traits.
 
-    They come apart where the grid is one of strips. In rows, which may be short, calls of
-    functions would cost more than they gain, and so would divisions before the first step; these
-    want the 32 registers of AVX-512, too.
+    Inner loops become functions where a unit of the grid is a strip. In rows, which may be short,
+    a call would cost more than it gains, and so would starting a division before the first step;
+    starting divisions early also needs the 32 registers of AVX-512.
     """
-    library = KernelLibrary(target_context().codegen(), name)
+    library = KernelLibrary(target_context(target).codegen(), name)
     library.loops_apart = traits.strips
-    library.divides_early = not traits.rows and target().vector_bytes >= AVX512
+    library.divides_early = not traits.rows and target.vector_bytes >= AVX512
     return library

@@ -78,7 +78,7 @@ def _to_half(builder: Any, value: Any, source: str) -> Any:
 
 
 def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
-    """Wider by the source's sign, narrower by dropping the upper bits."""
+    """Extend an integer by its source's sign, or truncate it."""
     if code[1] == source[1]:
         return value
     if code[1] < source[1]:
@@ -87,7 +87,7 @@ def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -
 
 
 def _from_complex(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
-    """Part by part; a real number drops the imaginary part."""
+    """Cast both parts; a cast to a real dtype drops the imaginary part."""
     parts = [part.value for part in parts_of(builder, value)]
     if code == "b1":
         return builder.or_(*(_emit_cast(builder, v, PARTS[source], code, target) for v in parts))

@@ -10,9 +10,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.base.target import target
 from axiomjit.runtime.emission.emitters import Emitter, Rules, call_declared
 from axiomjit.runtime.emission.value_intrinsics import make_binary
+from axiomjit.runtime.llvm.target_code import target_of
 
 
 def _signs_differ(builder: Any, x: Any, y: Any) -> Any:
@@ -24,7 +24,7 @@ def _signs_differ(builder: Any, x: Any, y: Any) -> Any:
 
 
 def _or_zero(rule: Emitter) -> Emitter:
-    """0 where the divisor is 0; what the rule gives there is not looked at."""
+    """The rule, but 0 where the divisor is 0; the rule's own result is dropped there."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         zero = args[1].type(0)
@@ -99,7 +99,7 @@ def _signed(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     """Quotient rounded down, and the remainder with the divisor's sign."""
     if args[0].type.width < 64:
         return _by_float(builder, args, signed=True)
-    if target().divides_long_vectors:
+    if target_of(builder.module).divides_long_vectors:
         return _by_double_twice(builder, args)
     return _by_instruction(builder, args)
 
@@ -110,7 +110,7 @@ def _unsigned(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     one, zero = a.type(1), a.type(0)
     if a.type.width < 64:
         return _by_float(builder, args, signed=False)
-    if not target().divides_long_vectors:
+    if not target_of(builder.module).divides_long_vectors:
         safe = builder.select(builder.icmp_unsigned("==", b, zero), one, b)
         return builder.udiv(a, safe), builder.urem(a, safe)
     half, _ = _by_double_twice(builder, [builder.lshr(a, one), b])

@@ -1,4 +1,4 @@
-"""What the rules of intrinsics are written in: emitters of LLVM code, and real numbers of it.
+"""Building blocks of the rules of intrinsics: emitters of LLVM code, and `Real` numbers in it.
 
 `Real` and `Bit` are values of a kernel with Python's operators, so that a formula over several
 of them reads as one.

@@ -1,4 +1,4 @@
-"""float16 from and to float32, in what the target has: without calls of a library.
+"""Casts between float16 and float32 in instructions of the target, without library calls.
 
 LLVM calls a function for what it has no instruction for, such as one that rounds float64 to
 float16, and `compiler-rt`, which has them, is not there.
@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from llvmlite import ir
 
-from axiomjit.base.target import target
 from axiomjit.runtime.emission.emitters import call_declared
+from axiomjit.runtime.llvm.target_code import target_of
 
 HALF, SINGLE = ir.HalfType(), ir.FloatType()
 SHORT, INT = ir.IntType(16), ir.IntType(32)
@@ -19,7 +19,7 @@ SIGN: Final = 1 << 31
 SHIFT: Final = 13
 """Bits of the significand that a float32 has more than a float16."""
 BIAS: Final = 112 << 23
-"""What the exponents differ in."""
+"""The difference of the exponents' biases, in the place of a float32's exponent."""
 INFINITE: Final = 0x7C00
 QUIET: Final = 0x7E00
 SMALLEST: Final = 113 << 23
@@ -32,9 +32,10 @@ HALF_BITS: Final = 126 << 23
 
 def narrowed(builder: Any, value: Any) -> Any:
     """A float32 rounded to float16."""
-    if target().computes_halves:
+    target = target_of(builder.module)
+    if target.computes_halves:
         return builder.fptrunc(value, HALF)
-    if target().converts_halves:
+    if target.converts_halves:
         # LLVM rounds the operands of copysign in place of its result, and so a float64 to float16.
         # It leaves alone what must be a canonical number.
         return builder.fptrunc(call_declared("llvm.canonicalize")(builder, [value]), HALF)
@@ -57,7 +58,8 @@ def narrowed(builder: Any, value: Any) -> Any:
 
 def widened(builder: Any, value: Any) -> Any:
     """A float16 as float32."""
-    if target().computes_halves or target().converts_halves:
+    target = target_of(builder.module)
+    if target.computes_halves or target.converts_halves:
         return builder.fpext(value, SINGLE)
     bits = builder.zext(builder.bitcast(value, SHORT), INT)
     size = builder.and_(bits, INT(SIGN - 1 >> 16))

@@ -12,6 +12,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import models, register_model
 
+from axiomjit.base.dtypes import DTYPES
+
 
 class HalfType(types.Type):
     """float16, to be stored, chosen and cast; Numba's own has no representation on CPUs."""
@@ -92,7 +94,7 @@ class WordsType(types.Type):
     def at(self, k: int) -> int:
         """The first word of parameter `k`."""
         before = (code if kind == "scalar" else "u8" for kind, code in self.words[:k])
-        return sum(-(-int(code[1:]) // 8) for code in before)
+        return sum(-(-DTYPES[code].itemsize // 8) for code in before)
 
     def scope(self, k: int) -> int:
         """Number of parameter `k` among the buffers."""

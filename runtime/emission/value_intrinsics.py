@@ -116,7 +116,7 @@ def _int_sign(builder: Any, args: list[Any]) -> Any:
 
 
 def _some(builder: Any, args: list[Any]) -> Any:
-    """1 of an unsigned integer that is not 0."""
+    """The sign of an unsigned integer: 0 of 0, else 1."""
     (v,) = args
     return builder.zext(builder.icmp_unsigned("!=", v, v.type(0)), v.type)
 
@@ -135,7 +135,7 @@ def _sign_bit(builder: Any, args: list[Any]) -> Any:
 
 
 def _shift(instruction: str) -> Emitter:
-    """A shift; by the width or more, or by a negative number, all bits leave."""
+    """A shift; by the width or more, or by a negative number, it shifts out all bits."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         v, by = args

@@ -1,4 +1,4 @@
-"""Runs plans. The only place where elements become bytes and arrays become addresses."""
+"""Runs plans; no other module turns elements into bytes and arrays into addresses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _count_call: Final = counter("library_calls")
 
 
 class BoundPlan:
-    """A plan for certain lengths: what remains is to fill in addresses and go."""
+    """A plan for certain lengths: a run only fills in addresses and calls the kernels."""
 
     def __init__(self, plan: Plan, lengths: Mapping[Symbol, int]) -> None:
         """Evaluate every length once and compile what is not compiled yet.
@@ -70,7 +70,7 @@ class BoundPlan:
                     self._actions.append(_release(step.buffer))
                 case WriteBack():
                     self._written.append(step)
-        seen = [Seen(window, buffers, lengths) for window in plan.results]
+        seen = [BoundWindow(window, buffers, lengths) for window in plan.results]
         self._results = [(s.window.buffer, None if s.allocated else s) for s in seen]
 
     def run(
@@ -97,7 +97,7 @@ def _ints(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ..
 
 
 def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
-    """Allocate a dense array whose dimensions lie in the order of the buffer's strides."""
+    """Allocate a dense array whose dimensions have the order of the buffer's strides."""
     shape, strides = _ints(buffer.shape, lengths), _ints(buffer.strides, lengths)
     size_bytes = buffer.dtype.itemsize
     for length in shape:
@@ -204,8 +204,8 @@ def _check(status: int) -> None:
         raise RuntimeError(f"kernel returned status {status}")
 
 
-class Seen:
-    """A window in numbers; strides and offset in bytes."""
+class BoundWindow:
+    """A window of a plan for certain lengths; strides and offset are in bytes."""
 
     __slots__ = ("allocated", "offset", "shape", "strides", "window")
 
@@ -284,8 +284,8 @@ class _Interface:
 
 
 def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
-    operands = [Seen(window, buffers, lengths) for window in step.operands]
-    target = Seen(step.target, buffers, lengths)
+    operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
+    target = BoundWindow(step.target, buffers, lengths)
     evaluate, labels = step.operation.evaluate, step.labels
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:

@@ -54,7 +54,7 @@ class _Job:
 
 
 class _Worker(threading.Thread):
-    """A thread that helps with open jobs. Daemon: asleep it holds up no exit."""
+    """A thread that helps with open jobs; a daemon, so that Python exits while it sleeps."""
 
     def __init__(self, pool: "_Pool") -> None:
         super().__init__(name="axiomjit", daemon=True)
@@ -118,7 +118,7 @@ class _Pool:
             return None
 
     def leave(self, job: _Job) -> None:
-        """A worker has no more to do for `job`."""
+        """Tell that a worker has no more to do for `job`."""
         with self.lock:
             job.active -= 1
             if job.closed and not job.active:

@@ -52,7 +52,7 @@ def _in_function(text: str) -> str | None:
 
 
 def _early(loop: LoopText) -> list[str]:
-    """What to start early: divisions, roots and what they are made of, in order."""
+    """The values to compute early, in order: divisions, roots and what their operands need."""
     if (
         loop.condition is None
         or loop.entry is None
@@ -64,7 +64,7 @@ def _early(loop: LoopText) -> list[str]:
 
 
 def _gains(loop: LoopText, value: str) -> bool:
-    """Whether this can be started early, and is worth a register."""
+    """Whether an operation can be started early, and gains more than the register it takes."""
     parts = loop.parts([value])
     operations = _operations(loop, parts)
     loads = [part for part in parts if loop.inside[part].startswith("load <")]
@@ -75,12 +75,12 @@ def _gains(loop: LoopText, value: str) -> bool:
 
 
 def _operations(loop: LoopText, parts: Sequence[str]) -> list[str]:
-    """Those parts that are made of vectors alone."""
+    """The parts that are operations on vectors."""
     return [part for part in parts if _OPERATION.match(loop.inside[part])]
 
 
 def _kind(text: str) -> str:
-    """The type of what an operation on vectors makes."""
+    """The type of the result of a vector operation."""
     operation, kinds = text.partition(" ")[0], _KIND.findall(text)
     if operation in ("fcmp", "icmp"):
         return re.sub(r"x \w+", "x i1", kinds[0])
@@ -88,7 +88,7 @@ def _kind(text: str) -> str:
 
 
 def _pipelined(loop: LoopText, parts: Sequence[str]) -> list[str]:
-    """The function's lines with these parts made one step ahead."""
+    """The function's lines with these parts computed one step ahead."""
     assert loop.condition is not None
     assert loop.entry is not None
     counters, inside = loop.counters(parts), loop.inside

@@ -1,4 +1,4 @@
-"""A loop of one block in LLVM's text: what each value is made of, and what the loop writes."""
+"""A loop of one block in LLVM's text: the operands of each value, and what the loop writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCOPE: Final = re.compile(r"!alias\.scope (!\d+)")
 
 
 def _bare(text: str) -> str:
-    """An instruction without what is attached to it."""
+    """An instruction without its metadata."""
     return text.partition(", !")[0]
 
 
@@ -35,23 +35,23 @@ def replaced(text: str, names: dict[str, str]) -> str:
 
 
 def suffixed(value: str, suffix: str) -> str:
-    """A name for what is made of a value."""
+    """The name of a value with a suffix."""
     return f'{value[:-1]}{suffix}"' if value.endswith('"') else value + suffix
 
 
 def result_of(line: str) -> str | None:
-    """The value that a line makes."""
+    """The value that a line defines."""
     found = _RESULT.match(line)
     return found[1] if found else None
 
 
 def _results(lines: Iterable[str]) -> dict[str, str]:
-    """What makes each of the values."""
+    """The instruction that defines each value."""
     return {found[1]: found[2] for line in lines if (found := _RESULT.match(line))}
 
 
 class Phi(NamedTuple):
-    """A value that is another one in each step."""
+    """A phi: its value in the first step, and the one that a step leaves for the next."""
 
     kind: str
     first: str
@@ -96,7 +96,7 @@ class LoopText:
         return None
 
     def parts(self, values: Iterable[str]) -> list[str]:
-        """What these values are made of in one step, in order; without phis."""
+        """The values of one step from which these are computed, in order, without the phis."""
         found: set[str] = set()
         left = list(values)
         while left:
@@ -107,7 +107,7 @@ class LoopText:
         return [value for value in self.inside if value in found]
 
     def users(self, value: str) -> set[str]:
-        """What needs a value in the same step."""
+        """The values and writes of the same step that use a value."""
         found = {value}
         for name, text in self.inside.items():
             if name not in self.phis and not found.isdisjoint(operands(text)):
@@ -115,16 +115,16 @@ class LoopText:
         return found - {value}
 
     def counters(self, parts: Iterable[str]) -> list[str]:
-        """The phis that these parts take."""
+        """The phis among the operands of these values."""
         taken = {name for part in parts for name in operands(self.inside[part])}
         return [name for name in self.phis if name in taken]
 
     def counts(self, parts: Iterable[str]) -> bool:
-        """Whether these only count steps, or places in memory."""
+        """Whether these values only count steps or advance addresses."""
         return all(_COUNTING.fullmatch(_bare(self.inside[part])) for part in parts)
 
     def stays(self, load: str) -> bool:
-        """Whether the loop writes nothing of what this loads."""
+        """Whether the loop writes no memory that this instruction loads."""
         if any(map(_WRITES.search, self.body)):
             return False
         stores = [line for line in self.body if line.startswith("  store ")]

@@ -16,7 +16,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from axiomjit.base.errors import CompileError
-from axiomjit.base.target import Target, target
+from axiomjit.base.target import Target
 from axiomjit.runtime.llvm.object_symbols import undefined_symbols
 
 _REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
@@ -64,6 +64,11 @@ class TargetCodegen(JITCPUCodegen):
         self.target = target
         super().__init__("axiomjit.exec")
 
+    def _create_empty_module(self, name: str) -> Any:
+        module = super()._create_empty_module(name)
+        module.axiomjit_target = self.target
+        return module
+
     def _get_host_cpu_name(self) -> str:
         return self.target.cpu
 
@@ -73,11 +78,13 @@ class TargetCodegen(JITCPUCodegen):
 
 @global_compiler_lock
 @cache
-def target_context() -> Any:
-    """Numba's context for the target of this process.
-
-    Raises:
-        GraphValueError: this CPU cannot run the target's code.
-    """
+def target_context(target: Target) -> Any:
+    """Numba's context for code of a target, with an engine of its own."""
     rtsys.initialize(cpu_target.target_context)  # numba starts its runtime in the first that asks
-    return cpu_target.target_context.subtarget(_internal_codegen=TargetCodegen(target()))
+    return cpu_target.target_context.subtarget(_internal_codegen=TargetCodegen(target))
+
+
+def target_of(module: Any) -> Target:
+    """The target of a module of LLVM code: rules of emission ask it what instructions there are."""
+    found: Target = module.axiomjit_target
+    return found

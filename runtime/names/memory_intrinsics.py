@@ -38,7 +38,7 @@ def _word_index(words: Any, k: Any, kind: str) -> int | None:
 
 
 def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
-    """What lies in the words from `at`; nothing writes them while a kernel runs."""
+    """The value in the words from `at` on; nothing writes them while a kernel runs."""
     cell = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
     word = builder.load(cell)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))

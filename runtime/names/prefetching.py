@@ -1,4 +1,4 @@
-"""Loads of vectors that ask for memory further on.
+"""Loads of vectors that prefetch memory further on.
 
 Arithmetic of an elementary function fills the window in which a processor looks for loads that it
 can begin early. LLVM makes no vector loop of one with an instruction that asks for memory; so a
@@ -25,7 +25,7 @@ POINTER = ir.IntType(8).as_pointer()
 def passed(builder: Any, value: Any, buffer: Any, index: Any) -> Any:
     """The float32 or float64 that was loaded from a place of a buffer.
 
-    Of vectors from places one after another the line AHEAD_BYTES further on is asked for.
+    A load of a contiguous vector prefetches the cache line AHEAD_BYTES further on.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
     name = f"{PREFIX}passed_f{size}"
@@ -38,7 +38,7 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any) -> Any:
 def _with_forms(module: Any, name: str, kind: Any, size: int) -> Any:
     """The function of single numbers, and its forms by what their addresses are."""
     forms = {}
-    for lanes in library.lanes_of(kind):
+    for lanes in library.lanes_of(module, kind):
         vector = ir.VectorType(kind, lanes)
         for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
             parameters = f"vl{size}" if address == WORD else "vv"
@@ -72,4 +72,4 @@ def _ask(builder: Any, address: Any) -> None:
 
 
 def _ask_nothing(builder: Any, addresses: Any) -> None:
-    """Of numbers that lie apart."""
+    """Prefetch nothing: the elements of these vectors are not contiguous."""

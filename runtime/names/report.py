@@ -1,7 +1,7 @@
 """How a checked kernel tells that it reached outside a buffer.
 
 An access outside the bounds of its buffer is not performed; the first one is reported in words
-that lie in front of those of the kernel, and the bounds of each buffer lie behind them:
+in front of those of the kernel, and the bounds of each buffer follow them:
 
     place, index, low, high | words of the kernel | low, high of each buffer
 

@@ -25,7 +25,7 @@ Body = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
 
 
 class Kind(NamedTuple):
-    """What a tree joins its blocks by; `suffix` stands behind the names of its functions."""
+    """The operation that joins the blocks of a tree; `suffix` ends the names of its functions."""
 
     suffix: str
     rules: Rules
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """The two for elements of one dtype."""
+    """The operation that joins blocks of one dtype, and its neutral element."""
 
     join: Emitter
     neutral: ir.Constant

@@ -1,4 +1,4 @@
-"""Inverse circular functions: a polynomial of what is left, below a multiple of pi / 2."""
+"""Inverse circular functions: a multiple of pi / 2 plus or minus a polynomial."""
 
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.coefficients import ARCSIN, ARCTAN
@@ -15,7 +15,7 @@ LEAD_OF_FIRST = 6
 
 
 def _placed(table: tuple[float, ...], place: int) -> tuple[float, ...]:
-    """Each COUNT numbers, such that the first of them is at a place and the others follow."""
+    """The table with each run of COUNT numbers rotated by `place`."""
     parts = (table[k : k + COUNT] for k in range(0, len(table), COUNT))
     return tuple(part[(k - place) % COUNT] for part in parts for k in range(COUNT))
 

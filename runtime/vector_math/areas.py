@@ -31,7 +31,7 @@ def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value = None
 
 
 def _far(m: Arithmetic, x: Value, total: Value, low: Value) -> Triple:
-    """The sum up to FAR, then x; and 1 there, since the logarithm is that of 2 x."""
+    """The sum up to FAR, x beyond; and how many log(2) to add: 1 beyond, where the sum is 2 x."""
     far = x > FAR[m.code]
     ones = m.select(far, m.constant(1.0), 0.0)
     return m.select(far, x, total), m.select(far, 0.0, low), ones
@@ -85,7 +85,7 @@ def arctanh(m: Arithmetic, x: Value) -> Value:
 LARGE, SMALL, SCALE = 2.0**500, 2.0**-450, 2.0**600
 """Between the bounds squares are in the range of float64."""
 LEAST_POWER, LARGEST_POWER = 2.0**-126, 2.0**126
-"""Of two that have an inverse in the range of float32's normal numbers."""
+"""The bounds of powers of 2 whose inverse is a normal number of float32."""
 NOTHING = 2.0**-60
 """Beside numbers from 2**-23 its square is not felt; its own is a normal number."""
 

@@ -17,7 +17,7 @@ HALF_PIS = {
 """pi / 2 as a sum."""
 TWO_OVER_PI = 0.6366197723675814
 SLOPE = 0.59
-"""Of tan(r) / r by r**2 where r is pi / 4."""
+"""The derivative of tan(r) / r by r**2 at r = pi / 4."""
 
 
 def _reduced(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:

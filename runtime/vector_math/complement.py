@@ -21,9 +21,9 @@ AT_3 = (0.783130036418581, 5.420516985876799e-19)
 RISE = 9 / 8
 """Near 2 / sqrt(pi), so that p is flat at 0."""
 COUNT = PARTS = 32
-"""Of pieces, and of the powers from 1 to 2."""
+"""The number of pieces, and of powers of 2**(1/32) from 1 to 2."""
 DEGREE = 5
-"""Of the polynomials of pieces."""
+"""The degree of the polynomials of pieces."""
 LAST = {"f4": 10.1, "f8": 28.0}
 """Here and beyond erfc is 0."""
 STEP = (0.02166748046875, -6.631076303165173e-06)

@@ -1,7 +1,7 @@
-"""Elementary functions of complex numbers, of real ones by their textbook formulas.
+"""Elementary functions of complex numbers by textbook formulas of real functions.
 
-Where these say nothing, at infinities, NaN and zeros, results are those of C's Annex G as glibc
-has them. A recipe takes an arithmetic, the real functions by name, and both parts.
+Where the formulas give no answer, at infinities, NaN and zeros, results are those of C's Annex G
+as glibc has them. A recipe takes an arithmetic, the real functions by name, and both parts.
 """
 
 import math
@@ -24,7 +24,7 @@ SHIFT = {"f4": 40.0, "f8": 350.0}
 
 
 def _shifted(m: Arithmetic, far: Value, x: Value) -> RealParts:
-    """x, or nearer to 0 by SHIFT, and e to what was taken off."""
+    """x, moved by SHIFT towards 0 where it is far, and e**SHIFT there, else 1."""
     shift = SHIFT[m.code]
     factor = m.select(far, m.constant(math.exp(shift)), 1.0)
     return m.select(far, x - m.copysign(m.constant(shift), x), x), factor

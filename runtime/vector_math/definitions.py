@@ -5,7 +5,7 @@ from typing import Any
 from llvmlite import ir
 
 LATE = '"function-inline-cost"="1000000"'
-"""Not inlined before loops are made vector loops (`kernel_library`)."""
+"""Keeps LLVM from inlining before its vectoriser has run (`kernel_library`)."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 
 
@@ -24,7 +24,7 @@ def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> A
 
 
 def add_attributes(function: Any, *attributes: str) -> None:
-    """Attributes that llvmlite's own check need not know."""
+    """Add attributes to a function, also those that llvmlite's own check does not know."""
     for attribute in attributes:
         set.add(function.attributes, attribute)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.base.target import target
+from axiomjit.runtime.llvm.target_code import target_of
 from axiomjit.runtime.vector_math import native, rare, tables
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 from axiomjit.runtime.vector_math.definitions import call, call_as
@@ -206,7 +206,7 @@ class Emitted(Arithmetic):
         *operands: Value,
     ) -> Lane:
         """A step by its instruction or, where vectors are shorter, by basic operations."""
-        if target().vector_bytes < instruction.size:
+        if target_of(self.builder.module).vector_bytes < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
@@ -225,7 +225,7 @@ class Emitted(Arithmetic):
         def basic(m: Emitted, bits: Lane) -> Value:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
 
-        instruction = tables.lookup(table, max(target().vector_bytes, 32))
+        instruction = tables.lookup(table, max(target_of(self.builder.module).vector_bytes, 32))
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
     def within(self, x: Value, low: float, high: float) -> Lane:
@@ -237,7 +237,7 @@ class Emitted(Arithmetic):
         return self._chosen(f"within_{low.hex()}_{high.hex()}", native.UNCHANGED, basic, x)
 
     def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Lane:
-        """x less `whole` times a sum of two; by instructions limited."""
+        """x - `whole` * (the sum of two numbers); limited where instructions compute it."""
 
         def basic(m: Emitted, x: Lane, whole: Lane) -> Value:
             return Arithmetic.rest(m, x, whole, period, bound)

@@ -69,7 +69,7 @@ def _expm1_of_singles(m: Arithmetic, x: Value) -> Value:
 
 
 def _expm1_of_doubles(m: Arithmetic, x: Value) -> Value:
-    """Twice half of it, for 2**k may be beyond the largest number."""
+    """Twice half of the result, since 2**k may be beyond the largest number."""
     far = abs(x) >= NEAR
     whole, half = m.nearest_power(x, LOG2_E, -1, ASKEW)
     near = _curve(m, x, m.select(far, whole, 0.0))

@@ -15,7 +15,7 @@ from axiomjit.runtime.vector_math.power import cbrt, power
 from axiomjit.runtime.vector_math.sums import logaddexp, logaddexp2
 
 Recipe = Callable[..., Value]
-"""Of an arithmetic and one value per operand."""
+"""A function of an arithmetic and one value per operand, which gives the result."""
 
 RECIPES: dict[str, Recipe] = {
     "exp": exp,

@@ -3,7 +3,7 @@
 In a kernel of at most `INLINED` calls they are inlined, so that the vectoriser makes vector code of
 the recipes themselves; that is fastest. Otherwise compile time is kept down: a loop calls functions
 of one number which say, by LLVM's vector function ABI, which function does a vector of them. The
-vectoriser calls that one, which is compiled once per process (`library`); where single numbers are
+vectoriser calls that one, which is compiled once per target (`library`); where single numbers are
 left the former does a vector of them. Both ways have the same bits.
 """
 
@@ -13,10 +13,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.base.target import target
 from axiomjit.runtime.emission.complex_power import power as complex_power
 from axiomjit.runtime.emission.emitters import Emitter
 from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
+from axiomjit.runtime.llvm.target_code import target_of
 from axiomjit.runtime.vector_math import library
 from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES, ComplexRecipe
 from axiomjit.runtime.vector_math.definitions import add_attributes, define
@@ -24,10 +24,10 @@ from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
 INLINED = 6
-"""One call among inlined functions costs as much as calling all: registers are saved around it."""
+"""A kernel of more calls inlines none: one call costs as much as all, since it saves registers."""
 LANE = ir.IntType(32)
 FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
-"""Of a function in a module: its name, type, recipe and count of operands."""
+"""Defines a function in a module, by its name, type, recipe and count of operands."""
 
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
@@ -58,7 +58,7 @@ def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> An
         if isinstance(form.args[0].type, ir.VectorType):
             m = Emitted(builder, code, form.args[0].type.count)
             return recipe(m, *map(m.lane, form.args)).value
-        lanes = library.lanes_of(kind)[0]
+        lanes = library.lanes_of(builder.module, kind)[0]
         whole = builder.module.globals[library.form_name(name, lanes)]
         result = builder.call(whole, [_spread(builder, arg, lanes) for arg in form.args])
         return builder.extract_element(result, LANE(0))
@@ -67,7 +67,8 @@ def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> An
 
 
 def _prefer_long_vectors(builder: Any) -> None:
-    add_attributes(builder.function, f'"prefer-vector-width"="{8 * target().vector_bytes}"')
+    bits = 8 * target_of(builder.module).vector_bytes
+    add_attributes(builder.function, f'"prefer-vector-width"="{bits}"')
 
 
 def emitter(name: str, recipe: Recipe, define: FunctionDefiner = _inlined) -> Emitter:

@@ -1,4 +1,4 @@
-"""Functions that kernels call, each compiled once per process: the elementary ones and their parts.
+"""Functions that kernels call, compiled once per target: the elementary ones and their parts.
 
 A kernel's module declares the function of single numbers, which names, by LLVM's vector function
 ABI, the functions of vectors that loops are to call for it.
@@ -9,23 +9,23 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.base.target import target
-from axiomjit.runtime.llvm.target_code import target_context
+from axiomjit.base.target import Target
+from axiomjit.runtime.llvm.target_code import target_context, target_of
 from axiomjit.runtime.vector_math.definitions import add_attributes, declare, keep, variants
 
 Body = Callable[[Any, Any], Any]
 """Emits a function: the result, from a builder and the function."""
 
-_LIBRARIES: dict[str, Any] = {}
-"""Numba's library of each function compiled so far, which keeps its code loaded."""
+_LIBRARIES: dict[tuple[Target, str], Any] = {}
+"""Numba's library of each function compiled so far for a target; it keeps the code loaded."""
 
 
-def lanes_of(kind: Any) -> tuple[int, ...]:
-    """Lengths of the vectors that functions have forms for.
+def lanes_of(module: Any, kind: Any) -> tuple[int, ...]:
+    """The lengths of the vectors that functions called in a module have forms for.
 
     Beside float64 a vector of float32 is half full.
     """
-    doubles = target().vector_bytes // 8
+    doubles = target_of(module).vector_bytes // 8
     return (doubles, 2 * doubles) if isinstance(kind, ir.FloatType) else (doubles,)
 
 
@@ -35,7 +35,7 @@ def form_name(name: str, lanes: int) -> str:
 
 
 def function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Body) -> Any:
-    """A function of the library, for calls in a module; compiled if it never was.
+    """A function for calls in a module; compiled if it never was for the module's target.
 
     Args:
         module: where it is to be called.
@@ -45,15 +45,16 @@ def function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Bo
         lanes: of the form that is called; 1 for single numbers, whose loops become vector loops.
         body: emission of every form.
     """
-    if name not in _LIBRARIES:
-        _compile(name, kind, arity, body)
+    target = target_of(module)
+    if (target, name) not in _LIBRARIES:
+        _LIBRARIES[target, name] = _compile(target, name, kind, arity, body)
     if name not in module.globals:
         _declare(module, name, kind, arity)
     return module.globals[form_name(name, lanes)]
 
 
 def _declare(module: Any, name: str, kind: Any, arity: int) -> None:
-    lengths = lanes_of(kind)
+    lengths = lanes_of(module, kind)
     forms = [declare(module, form_name(name, n), ir.VectorType(kind, n), arity) for n in lengths]
     single = declare(module, name, kind, arity)
     named = {f"{n}{'v' * arity}": form.name for n, form in zip(lengths, forms, strict=True)}
@@ -61,14 +62,14 @@ def _declare(module: Any, name: str, kind: Any, arity: int) -> None:
     keep(module, forms)
 
 
-def _compile(name: str, kind: Any, arity: int, body: Body) -> None:
-    library = target_context().codegen().create_library(name)
+def _compile(target: Target, name: str, kind: Any, arity: int, body: Body) -> Any:
+    library = target_context(target).codegen().create_library(name)
     module = library.create_ir_module(name)
     _declare(module, name, kind, arity)
-    for lanes in (1, *lanes_of(kind)):
+    for lanes in (1, *lanes_of(module, kind)):
         form = module.globals[form_name(name, lanes)]
         builder = ir.IRBuilder(form.append_basic_block("entry"))
         builder.ret(body(builder, form))
     library.add_ir_module(module)
     library.finalize()
-    _LIBRARIES[name] = library
+    return library

@@ -17,7 +17,7 @@ EXACTLY_1: table.Table = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 class Base(NamedTuple):
-    """Of logarithms: those of e, of 2 and of 1 / c, as sums, and the polynomial."""
+    """The tables of logarithms to a base: of e, of 2 and of 1 / c, as sums, and the polynomial."""
 
     name: str
     of_e: table.Table

@@ -14,9 +14,9 @@ from llvmlite import ir
 from axiomjit.runtime.vector_math.definitions import LATE, call, call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
-"""Of the names of functions for steps."""
+"""The start of the names of functions for steps."""
 BYTES = 64
-"""Of the vectors of AVX-512."""
+"""The length of the vectors of AVX-512."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
@@ -114,7 +114,7 @@ def _odd_sign(builder: Any, x: Any) -> Any:
 
 
 def _fixed(answers: int) -> Callable[..., Any]:
-    """A result, or what vfixupimm answers to x."""
+    """A result, or what vfixupimm puts in its place for x."""
 
     def emit(builder: Any, x: Any, result: Any) -> Any:
         table = ir.Constant(_integers(x.type), answers)
@@ -124,7 +124,7 @@ def _fixed(answers: int) -> Callable[..., Any]:
 
 
 class Instruction(NamedTuple):
-    """What does a step."""
+    """The vector instruction that computes a step."""
 
     emission: Callable[..., Any]
     """From a builder and vectors that are no longer than `size`."""
@@ -134,7 +134,7 @@ class Instruction(NamedTuple):
 
 SCALED = Instruction(_scaled)
 UNCHANGED = Instruction(lambda builder, x: x)
-"""What does a step that vectors have no need of."""
+"""The instruction for a step that leaves vectors unchanged."""
 INSTRUCTIONS: dict[str, Instruction] = {
     "significand": Instruction(_significand),
     "binade": Instruction(_binade),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
 
 COUNT = 32
-"""Of pieces: what AVX-512 looks into by one instruction, of float32."""
+"""The number of pieces: entries of float32 that one instruction of AVX-512 looks up."""
 
 
 class Pieces(NamedTuple):

@@ -11,7 +11,7 @@ from axiomjit.runtime.vector_math.constants import LOG2_OF_E, NAN
 from axiomjit.runtime.vector_math.exponential import REACH2
 
 LARGEST = {"f4": 3.4028234663852886e38, "f8": 1.7976931348623157e308}
-"""Of all numbers."""
+"""The largest finite number."""
 QUARTERS = 2
 """Bits of the mantissa that choose the entry of a cube root."""
 

@@ -1,4 +1,4 @@
-"""Calls for the few numbers that a recipe's vector code does not cover.
+"""Calls of a slow function for the few numbers that a recipe's vector code does not cover.
 
 The recipe calls one function of the number and of its usual result. That function's forms for
 vectors, which become part of loops, look whether any lane needs more; if so they call a function of
@@ -45,7 +45,7 @@ def beyond(
         function = library.function(module, name, kind, 2, count, every_lane)
         return builder.call(function, form.args)
 
-    lengths = library.lanes_of(kind)
+    lengths = library.lanes_of(module, kind)
     return with_forms(module, f"usual_{name}", kind, 2, lengths, tested)[lanes]
 
 
@@ -93,5 +93,5 @@ def table(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
 
 
 def element(builder: Any, table: Any, index: Any) -> Any:
-    """The number at a place of such an array."""
+    """The number at an index of a constant array."""
     return builder.load(builder.gep(table, [index.type(0), index]))

@@ -10,7 +10,7 @@ from axiomjit.runtime.vector_math.native import BYTES, Instruction
 
 INT, LONG = ir.IntType(32), ir.IntType(64)
 PAIRS = ir.VectorType(ir.FloatType(), 8)
-"""What AVX2 has an instruction for, float64 being two of these."""
+"""The vectors that AVX2 permutes in one instruction; a float64 is two elements."""
 
 
 def lookup(table: Sequence[float], size: int) -> Instruction:
@@ -23,7 +23,7 @@ def lookup(table: Sequence[float], size: int) -> Instruction:
 
 
 def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
-    """Of a longer table each half, and by a bit one of them."""
+    """Look up both halves of a longer table, and choose one by a bit of the index."""
     width = 32 if isinstance(x.type.element, ir.FloatType) else 64
     full = 8 * size // width
     if x.type.count < full:
@@ -40,7 +40,7 @@ def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
 
 
 def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: int) -> Any:
-    """Of a short vector, as part of a full one."""
+    """Look up for a short vector, by the instruction for a full one."""
     lanes = x.type.count
     repeated = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
     wide = _looked_up(builder, table, builder.shuffle_vector(x, x, repeated), size)

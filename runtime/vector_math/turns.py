@@ -1,7 +1,7 @@
 """Large numbers in quarter turns: x * 2 / pi modulo 4, as M. Payne and R. Hanek do it.
 
 "Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983. x is a whole number
-times 2**s; what 2**s * 2 / pi is modulo 4 lies in a table, as a sum of four numbers per 16th s.
+times 2**s; a table has 2**s * 2 / pi modulo 4 for every 16th s, as a sum of four numbers.
 """
 
 from collections.abc import Callable

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import axiomjit
 from axiomjit.base.config import config
 from axiomjit.cli import demo as demo_module
-from axiomjit.cli.demo import innermost
+from axiomjit.cli.demo import SOURCE_LINES, l2, shown_kernels
 from axiomjit.cli.main import main
 from axiomjit.cli.measure import (
     Comparison,
@@ -108,9 +109,10 @@ def test_generated_numbers(demo):
     assert int(numpy.replace(",", "")) >= 1_600_000
     assert int(ours.replace(",", "")) < 16_384
     assert "  |     return np.dot(t.T, t)" in lines
-    marked = [line for line in lines if line.startswith("  >")]
-    assert marked[0].lstrip("> ").startswith("for ")
-    assert len([line for line in marked if "load(" in line]) == 2
+    source = axiomjit.jit(l2).lower(np.ones(200_000), np.ones(200_000)).source
+    assert lines.count("compiled from this source, 1 kernel:") == 1
+    start = lines.index("  | def kernel(w, lo, hi):")
+    assert [line[4:] for line in lines[start:][: len(source.splitlines())]] == source.splitlines()
     once = next(line for line in lines if line.startswith("once, before the first result:"))
     assert re.search(r": \d+ ms to import Numba, [\d.]+ ms of passes, [\d,]+ ms to compile$", once)
 
@@ -228,13 +230,18 @@ def test_too_little_data(capsys, tmp_path, case):
     assert err.count("\n") == 1
 
 
-def test_innermost_loop_of_each_kernel_is_marked():
-    source = (
-        "def kernel(w):\n    for i in r:\n        a\n        for j in r:\n            b\n    c\n"
-    )
-    assert innermost(source) == {3, 4}
-    assert innermost(source + "def kernel(w):\n    for i in r:\n        a\n    c\n") == {3, 4, 7, 8}
-    assert innermost("def kernel(w):\n    c\n") == frozenset()
+@pytest.mark.parametrize(
+    ("lengths", "count"),
+    [
+        ((), 1),
+        ((SOURCE_LINES,), 1),
+        ((10 * SOURCE_LINES, 3), 1),
+        ((SOURCE_LINES - 9, 9, 1), 2),
+        ((SOURCE_LINES // 4,) * 9, 4),
+    ],
+)
+def test_kernels_are_shown_whole_until_the_lines_are_filled(lengths, count):
+    assert shown_kernels(["line\n" * length for length in lengths]) == count
 
 
 class Programs:

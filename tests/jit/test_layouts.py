@@ -198,7 +198,7 @@ def run_last_units(function, x, run, path):
 
 
 def run_machine_code(kernel, words, lo, hi):
-    code = compile_source(kernel.source, kernel.parameters, kernel.traits)
+    code = compile_source(kernel.source, kernel.parameters, kernel.target.record, kernel.traits)
     assert run_compiled(code, kernel.parameters, words, lo, hi) == 0
 
 

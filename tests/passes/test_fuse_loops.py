@@ -1,10 +1,12 @@
 """Nests over the same space become one; others stay apart."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from axiomjit.passes.fuse_loops import fuse_loops
-from axiomjit.passes.ir.loop_ir import Load, Nest, statements
+from axiomjit.passes.ir.loop_ir import Load, Name, Nest, statements
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 
@@ -63,3 +65,12 @@ def test_no_nest_grows_without_limit(monkeypatch):
     program = fuse_loops(lower_until("fuse_loops", follow(function, numbers(9))), CONTEXT)
     assert len(program.steps) > 1
     assert all(len(list(statements(nest))) <= 8 for nest in program.steps)
+
+
+@pytest.mark.parametrize(("letter", "number"), [("i", 0), ("v", 10), ("s", 3)])
+def test_names_know_their_numbers(letter, number):
+    name = Name(letter, number)
+    assert name == f"{letter}{number}"
+    assert name.moved(5) == Name(letter, number + 5)
+    again = pickle.loads(pickle.dumps(name))
+    assert (again, again.letter, again.number) == (name, letter, number)

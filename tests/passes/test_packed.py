@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from axiomjit.base.target import target
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.compiling.compile_source import compile_source
@@ -45,7 +46,10 @@ VECTOR_LOOPS = {
 def compiled(case):
     """The kernels of a case."""
     kernels = [step.kernel for step in lowered(case).plan.steps if isinstance(step, Launch)]
-    return [compile_source(kernel.source, kernel.parameters, kernel.traits) for kernel in kernels]
+    return [
+        compile_source(kernel.source, kernel.parameters, kernel.target.record, kernel.traits)
+        for kernel in kernels
+    ]
 
 
 def packed(function, *arguments):
@@ -129,8 +133,8 @@ def test_the_scalar_column_is_honest(name, code):
     row = PRIMITIVES[name]
     operands = [np.ones(N, code)] * 2
     (count,) = packed(row.ufunc, *operands)
-    assert (count > 0) is not row.is_scalar(code)
+    assert (count > 0) is not row.is_scalar(code, target())
     with plain_division():
         (count,) = packed(row.ufunc, *operands)
-        assert (count > 0) is not row.is_scalar(code)
-        assert row.is_scalar(code) is (code in ("i8", "u8"))
+        assert (count > 0) is not row.is_scalar(code, target())
+        assert row.is_scalar(code, target()) is (code in ("i8", "u8"))

@@ -248,7 +248,9 @@ def kernels_of(case):
 
 def vector_loops(kernel):
     """The loops that LLVM made packed code of."""
-    text = compile_source(kernel.source, kernel.parameters, kernel.traits).llvm
+    text = compile_source(
+        kernel.source, kernel.parameters, kernel.target.record, kernel.traits
+    ).llvm
     return len(re.findall(r"^vector\.body\d*:", text, re.MULTILINE))
 
 

@@ -5,6 +5,7 @@ import pytest
 from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
+from axiomjit.base.target import chosen_target
 from axiomjit.graph.library_operations import SORT
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import (
@@ -25,7 +26,7 @@ from tests.passes.examples import example
 SIX = (dim(6),)
 UNIT = (dim(1),)
 WORDS = (Parameter("a0", "buffer", "f8"), Parameter("a1", "buffer", "f8"))
-KERNEL = Kernel("def kernel(w, lo, hi):\n    pass\n", WORDS, "key", False)
+KERNEL = Kernel("def kernel(w, lo, hi):\n    pass\n", WORDS, "key", False, chosen_target())
 LAUNCH = Launch(KERNEL, ("a0", "o0"), (), (), dim(6), dim(12))
 RESULT = Window("o0", dim(0), SIX, UNIT, FLOAT)
 GIVEN = Window("a0", dim(0), SIX, UNIT, FLOAT)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from axiomjit.base.target import target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.vector_math.functions import RECIPES
@@ -42,7 +43,7 @@ def traits_of(source):
 
 def compiled(source, parameters, **options):
     """A kernel source that somebody wrote by hand, compiled."""
-    return compile_source(source, parameters, traits_of(source), **options)
+    return compile_source(source, parameters, target(), traits_of(source), **options)
 
 
 def scalar_words(value, code):

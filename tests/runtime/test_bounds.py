@@ -8,6 +8,7 @@ from axiomjit.algebra.dims import dim
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import BoundsError
+from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
@@ -130,7 +131,9 @@ def test_memory_is_left_alone_unchecked(monkeypatch):
 
 
 def test_a_kernel_and_its_checked_form_are_two(monkeypatch):
-    kernel = Kernel("def kernel(w, lo, hi):\n    pass\n", (), "planted: nothing", False)
+    kernel = Kernel(
+        "def kernel(w, lo, hi):\n    pass\n", (), "planted: nothing", False, chosen_target()
+    )
     before = stats()["compiles"]
     checked = KERNELS.get(kernel)
     monkeypatch.setattr(config, "bounds", False)

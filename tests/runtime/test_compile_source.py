@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from axiomjit.base.errors import CompileError
+from axiomjit.base.target import target
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.names.plain import run_plain
 from tests.runtime.kernels import (
@@ -29,7 +30,7 @@ BLOCKS = -(-N // 1024)
 @pytest.fixture(scope="module")
 def squares():
     """The kernel of sum((x - y) ** 2) in blocks."""
-    return compile_source(SQUARES, SQUARES_PARAMETERS)
+    return compile_source(SQUARES, SQUARES_PARAMETERS, target())
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_only_the_range_asked_for_is_computed(squares, arrays):
 
 
 def test_loops_are_vector_code_without_checks(squares):
-    roots = compile_source(ROOTS, buffers("f8", "f8"))
+    roots = compile_source(ROOTS, buffers("f8", "f8"), target())
     for kernel in (squares, roots):
         assert kernel.packed_instructions() > 3
         assert "vector.memcheck" not in kernel.llvm
@@ -72,7 +73,7 @@ def test_loops_are_vector_code_without_checks(squares):
 )
 def test_folds_are_vector_code(start, step, code, reduced):
     parameters = (*buffers(code, code), LENGTH)
-    kernel = compile_source(FOLD.format(start=start, step=step), parameters)
+    kernel = compile_source(FOLD.format(start=start, step=step), parameters, target())
     assert kernel.packed_instructions() > 3
     x = (np.random.default_rng(5).standard_normal(N) * 1e6).astype(code)
     for poison in (None, 1030):
@@ -86,13 +87,15 @@ def test_folds_are_vector_code(start, step, code, reduced):
 
 def test_packed_instructions_sees_scalar_code():
     source = FOLD.format(start="f8(0.0)", step="s + load(x, i)")
-    assert compile_source(source, (*buffers("f8", "f8"), LENGTH)).packed_instructions() == 0
+    assert (
+        compile_source(source, (*buffers("f8", "f8"), LENGTH), target()).packed_instructions() == 0
+    )
 
 
 def test_singles_are_summed_in_double():
     parameters = (*buffers("f4", "f8"), LENGTH)
     source = FOLD.format(start="f8(0.0)", step="add_reassoc(s, f8(load(x, i)))")
-    kernel = compile_source(source, parameters)
+    kernel = compile_source(source, parameters, target())
     x, o = np.random.default_rng(4).random(N).astype("f4"), np.zeros(BLOCKS)
     run_compiled(kernel, parameters, [x, o, N], 0, BLOCKS)
     np.testing.assert_allclose(o.sum(), x.sum(dtype="f8"), rtol=1e-14)
@@ -119,13 +122,13 @@ def test_inspection(squares):
 )
 def test_refused_source(source, seen):
     with pytest.raises(CompileError, match=seen) as caught:
-        compile_source(source, buffers("f8"))
+        compile_source(source, buffers("f8"), target())
     assert caught.value.__suppress_context__
     assert source in str(caught.value)
 
 
 def test_entry_outlives_the_kernel(arrays):
-    entry = compile_source(SQUARES, SQUARES_PARAMETERS).entry
+    entry = compile_source(SQUARES, SQUARES_PARAMETERS, target()).entry
     gc.collect()
     words = words_of(SQUARES_PARAMETERS, arrays)
     assert entry(words.ctypes.data, 0, BLOCKS) == 0
@@ -156,7 +159,7 @@ def test_many_threads_compile():
     kernels = []
     source = ROOTS.replace("f8(0.0)", "f8(0.5)")
     parameters = buffers("f8", "f8")
-    job = lambda: kernels.append(compile_source(source, parameters))  # noqa: E731
+    job = lambda: kernels.append(compile_source(source, parameters, target()))  # noqa: E731
     threads = [threading.Thread(target=job) for _ in range(3)]
     for thread in threads:
         thread.start()

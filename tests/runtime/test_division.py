@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from axiomjit.base.target import target
 from axiomjit.runtime.compiling.compile_source import compile_source
 from tests.graphs import target_with
 from tests.runtime.kernels import buffers, run_compiled
@@ -29,7 +30,7 @@ def agree(a, b):
     code = a.dtype.str[1:]
     parameters = buffers(*[code] * 5)
     outs = [np.zeros_like(a) for _ in UFUNCS]
-    kernel = compile_source(SOURCE, parameters)
+    kernel = compile_source(SOURCE, parameters, target())
     assert run_compiled(kernel, parameters, [a, b, *outs], 0, len(a)) == 0
     with np.errstate(all="ignore"):
         wants = [ufunc(a, b) for ufunc in UFUNCS]

@@ -46,7 +46,7 @@ def cast(values, code, source=SOURCE, **places):
     given = values.dtype.str[1:]
     parameters = buffers(given, code)
     text = source.format(cast=cast_name(code), **places)
-    kernel = compile_source(text, parameters)
+    kernel = compile_source(text, parameters, target())
     out = np.zeros(len(values), code)
     assert run_compiled(kernel, parameters, [values, out], 0, len(values)) == 0
     return out, kernel

@@ -7,12 +7,13 @@ import pytest
 
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError
+from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
 
 
 def kernel(key):
-    return Kernel("def kernel(w, lo, hi):\n    pass\n", (), key, False)
+    return Kernel("def kernel(w, lo, hi):\n    pass\n", (), key, False, chosen_target())
 
 
 def test_each_key_is_compiled_once():

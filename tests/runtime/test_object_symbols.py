@@ -31,7 +31,7 @@ define double @{name}(double %x) {{
 
 
 def code(called, name="it"):
-    target_context()  # starts LLVM
+    target_context(target())  # starts LLVM
     machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine()
     return machine.emit_object(binding.parse_assembly(MODULE.format(called=called, name=name)))
 
@@ -39,7 +39,7 @@ def code(called, name="it"):
 def load(called, name):
     """A library with a function that calls another one."""
     with global_compiler_lock:
-        library = target_context().codegen().create_library(name)
+        library = target_context(target()).codegen().create_library(name)
         library.add_llvm_module(binding.parse_assembly(MODULE.format(called=called, name=name)))
         library.finalize()
     return library
@@ -77,7 +77,7 @@ def test_code_that_calls_an_earlier_function_is_loaded():
 
 
 def test_each_provided_function_is_found():
-    target_context()  # starts LLVM
+    target_context(target())  # starts LLVM
     assert [name for name in PROVIDED if binding.address_of_symbol(name) is None] == []
 
 

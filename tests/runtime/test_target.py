@@ -5,13 +5,17 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from axiomjit.base import target as targets
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.target import CPUS, LEVELS, NAMES, UNUSED, find_target
+from axiomjit.base.target import CPUS, LEVELS, NAMES, UNUSED, find_target, target
+from axiomjit.runtime.launching.execute import KERNELS
 from tests import target_runs
+from tests.graphs import follow, target_with
+from tests.passes.test_render_source import kernels
 from tests.structure.sources import ROOT
 
 binding = pytest.importorskip("llvmlite.binding")
@@ -259,6 +263,41 @@ def test_no_cpu_is_asked_but_the_target():
         if re.search(r"\.get_host_cpu|target_context\.codegen", path.read_text("utf-8"))
     ]
     assert sorted(set(found)) == ["axiomjit/base/target.py", "axiomjit/cli/main.py"]
+
+
+def test_only_the_driver_and_the_command_line_ask_for_the_target_of_the_process():
+    """Passes take it from their context, the runtime from the kernel."""
+    asking = re.compile(r"base\.target import .*\b(target|chosen_target)\b|import target\b")
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("axiomjit", "passes", "runtime")
+        for path in (ROOT / folder).glob("**/*.py")
+        if asking.search(path.read_text("utf-8"))
+    ]
+    allowed = ["axiomjit/base/config.py", "axiomjit/cli/main.py", "axiomjit/driver/programs.py"]
+    assert sorted(set(found)) == allowed
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_kernel_is_compiled_for_its_own_target(packed):
+    """Whatever the target of the process is by then."""
+    with target_with(divides_long_vectors=packed):
+        (kernel,) = kernels(follow(lambda x: x // 7, np.ones(300, "i8")))
+    with target_with(divides_long_vectors=not packed):
+        (other,) = kernels(follow(lambda x: x // 7, np.ones(300, "i8")))
+        code = KERNELS.get(kernel).llvm
+    assert kernel.target.record.divides_long_vectors is packed
+    assert kernel.source == other.source
+    assert kernel.key != other.key
+    assert ("sdiv" in code) is not packed
+
+
+def test_functions_of_the_library_are_compiled_for_each_target():
+    x = np.linspace(-1.0, 1.0, 300)
+    for size in (16, target().vector_bytes):
+        with target_with(vector_bytes=size):
+            (kernel,) = kernels(follow(lambda x: sum(np.exp(x + k) for k in range(9)), x))
+            assert f"axiomjit_exp_f8_called_x{size // 8}" in KERNELS.get(kernel).llvm
 
 
 def test_names_of_cpus_are_llvms():

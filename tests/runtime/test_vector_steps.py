@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from axiomjit.base.target import target
 from axiomjit.runtime.compiling import compile_source as compiler
 from axiomjit.runtime.emission.value_intrinsics import make_binary, make_unary
 from axiomjit.runtime.vector_math.exact import Exact
@@ -56,7 +57,7 @@ def compiled(monkeypatch, name, recipe, code, operands):
     given = ", ".join(f"load(a{k}, i)" for k in range(count))
     source += f"    for i in range(lo, hi):\n        store(a{count}, i, step({given}))\n"
     parameters, out = buffers(*[code] * (count + 1)), np.zeros(len(operands[0]), code)
-    kernel = compiler.compile_source(source, parameters)
+    kernel = compiler.compile_source(source, parameters, target())
     assert "vector.body" in kernel.llvm
     assert run_compiled(kernel, parameters, [*operands, out], 0, len(out)) == 0
     return out

@@ -27,7 +27,7 @@ def looked_up(m, x):
 def run(code, lanes, recipe, x):
     """The recipe of a vector of numbers, compiled for so many lanes."""
     kind = of_lanes(FLOATS[code], lanes)
-    library = target_context().codegen().create_library(f"step_{code}_{lanes}")
+    library = target_context(target()).codegen().create_library(f"step_{code}_{lanes}")
     module = library.create_ir_module("step")
     pointer = ir.PointerType(kind)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer, pointer]), "step")
