@@ -5,7 +5,7 @@ plan of that key runs; else the arguments are prepared once, a program is found 
 the call in a `ProgramTable`, or made, and bound. So it is for arrays, named arrays and graphs.
 
 What the process keeps beside the graph and what was prepared for one function, each with its
-reason; `tests/structure/test_side_tables.py` compares this list with the code.
+reason; a test of the structure compares this list with the code.
 
 Tables of identity: equal things are one object, gone with the last one who uses it.
 

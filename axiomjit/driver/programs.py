@@ -105,7 +105,9 @@ def run_graph(
     settings = config.disable, user_traps_errors()
     key = (settings, frozenset(lengths.items()), exact_layout(arguments, kind_of))
     with _plans_lock:
-        plans = _plans.setdefault(graph, Table(LAYOUTS))
+        plans = _plans.get(graph)
+        if plans is None:
+            plans = _plans[graph] = Table(LAYOUTS)
     ready = plans.get(key)
     if ready is None:
         plain: Sequence[object] = plain_arguments(arguments)
