@@ -21,7 +21,7 @@ from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.owners import Following
 from axiomjit.base.target import ChosenTarget, chosen_target, target
-from axiomjit.driver.arguments import classify, plain_argument, take_apart
+from axiomjit.driver.arguments import classify, plain_arguments, take_apart
 from axiomjit.driver.programs import placed_graph
 from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
@@ -91,7 +91,7 @@ CONTEXT = Context({}, Scope({}), chosen_target())
 def signature_of(function: Callable[..., object], arguments: Sequence[object]):
     """The class of a call and its arguments as kernels take them."""
     call = take_apart(inspect.signature(function), frozenset(), tuple(arguments), {})
-    plain = tuple(map(plain_argument, call.dynamic, call.names))
+    plain = plain_arguments(call.dynamic, call.names)
     return classify(call, plain), plain
 
 
@@ -188,7 +188,7 @@ def stored(outputs, placeholders=(), arguments=()) -> Case:
     graph, variables = with_versions([tensor.node for tensor in outputs], inputs)
     arrays = [*arguments, *map(starting_values, variables)]
     lengths = known_lengths(used_axes((*outputs, *placeholders), Axes()))
-    placed, layouts, values, plain = placed_graph(graph, arrays, lengths)
+    placed, layouts, values, plain = placed_graph(graph, plain_arguments(arrays), lengths)
     placed = placed.replace(outputs=(*placed.outputs, *placed.outputs[len(placed.results) :]))
     leaves = tuple((k, None) for k in range(len(placed.results)))
     return Case(placed, layouts, Scope(values), tuple(plain), None, leaves)

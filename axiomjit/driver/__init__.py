@@ -1,5 +1,51 @@
 """From doors to running programs: `jit`, arguments, program tables, calls with named arrays.
 
+One way to run: a call has a key of the exact layout of its arguments (`exact_layout`). A `Ready`
+plan of that key runs; else the arguments are prepared once, a program is found by the class of
+the call in a `ProgramTable`, or made, and bound. So it is for arrays, named arrays and graphs.
+
+What the process keeps beside the graph and what was prepared for one function, each with its
+reason; a test of the structure compares this list with the code.
+
+Tables of identity: equal things are one object, gone with the last one who uses it.
+
+- `axiomjit/algebra/dims.py` `_interned`: equal lengths are compared by identity
+- `axiomjit/graph/nodes.py` `_interned`: equal nodes are one node, computed once
+- `axiomjit/axis/axis.py` `_merged`: flattening the same axes twice gives the same axis
+- `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
+
+What is known of a node, a storage or a graph but must not be in it, since it is no part of what
+is computed, or holds data; gone with that.
+
+- `axiomjit/graph/origins.py` `_origins`: the user's line of a node; nodes of two lines may be one
+- `axiomjit/axis/late_checks.py` `_required`: what unknown lengths of a node must fulfil later
+- `axiomjit/axis/declarations.py` `_declared`: axes, layout and first values of a storage's token
+- `axiomjit/axis/transformers.py` `_arrays`: the values of variables, others in each transformer
+- `axiomjit/driver/programs.py` `_plans`: ready plans of a graph, which hold its constants
+
+What equal programs and kernels share, with a limit or small.
+
+- `axiomjit/driver/programs.py` `_programs`: programs of graphs; new graphs of equal form share one
+- `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
+- `runtime/vector_math/library.py` `_LIBRARIES`: compiled elementary functions; keeps code loaded
+
+What holds for a piece of the program's run, in one thread or context.
+
+- `axiomjit/algebra/dims.py` `_scope`: the lengths at hand; Python's `if n > m` has no other access
+- `axiomjit/base/owners.py` `_following`: the function that is followed, for tracers made in it
+- `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
+- `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
+- `axiomjit/driver/printed.py` `_kept`: what a thread prints while it follows, by thread
+- `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
+- `runtime/launching/schedule.py` `_POOL`: the worker threads; a forked child has none
+
+Installs, where a layer calls what stands in a later one.
+
+- `axiomjit/graph/execution.py` `install_runner`: doors run graphs and do not import passes
+- `axiomjit/graph/execution.py` `install_lowerer`: the same, to show the stages of a program
+- `axiomjit/axis/operators.py` `install_operation`: operators of tensors call functions of tensors
+- `axiomjit/axis/operators.py` `_operations`: the functions installed there
+
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `algebra`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `passes.ir`, `passes`,
 `runtime.compiling`, `runtime.launching`, `show`.

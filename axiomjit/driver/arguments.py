@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,17 +77,35 @@ def _is_static(leaf: object) -> bool:
     return not hasattr(type(leaf), "__array__")
 
 
+def exact_layout(
+    leaves: Sequence[object], other: Callable[[Any], object] | None = None
+) -> tuple[object, ...] | None:
+    """What one bound plan depends on: the settings, and how each array lies.
+
+    `other` says it of leaves that are no plain arrays; None comes back where it is not given.
+    """
+    key: list[object] = [config.bounds]
+    for leaf in leaves:
+        if type(leaf) is Array:
+            key += (leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned)
+        elif other is None:
+            return None
+        else:
+            key.append(other(leaf))
+    return tuple(key)
+
+
 def exact_key(call: CallArguments, forget: Forget | None = None) -> object:
     """Equal for calls that one bound plan can answer.
 
     `forget` is called when an object that the key refers to has died.
     """
-    layouts = tuple(map(_layout, call.dynamic))
-    return config.bounds, structure_key(call.structure), layouts, statics_key(call, forget)
+    layout = exact_layout(call.dynamic, kind_of)
+    return layout, structure_key(call.structure), statics_key(call, forget)
 
 
-def _layout(leaf: Any) -> object:
-    """What decides how a dynamic argument is read, its value where that is an int."""
+def kind_of(leaf: Any) -> object:
+    """What decides how an argument that is no plain array is read; the value of an int."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
@@ -207,7 +225,7 @@ def plain_array(array: Array) -> Array:
     return copy if copy.shape == array.shape else np.broadcast_to(copy, array.shape)
 
 
-def plain_argument(value: Any, name: str) -> object:
+def plain_argument(value: Any, name: object) -> object:
     """An argument as an array or number of a kind that is compiled.
 
     Raises:
@@ -225,3 +243,14 @@ def plain_argument(value: Any, name: str) -> object:
         "pass a numpy.ndarray, for example numpy.asarray(x), or a number",
         user_location(),
     )
+
+
+def plain_arguments(
+    arguments: Sequence[object], names: Iterable[object] | None = None
+) -> tuple[object, ...]:
+    """The arguments as kernels take them; `names` are those in errors, numbers when omitted.
+
+    Raises:
+        GraphTypeError: as `plain_argument`.
+    """
+    return tuple(map(plain_argument, arguments, range(len(arguments)) if names is None else names))

@@ -7,13 +7,12 @@ import inspect
 import sys
 import threading
 import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Scope, evaluate
+from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor
 from axiomjit.base.config import config
@@ -27,21 +26,26 @@ from axiomjit.base.errors import (
     UnsupportedError,
 )
 from axiomjit.base.records import Record
-from axiomjit.base.tree import LEAF, Structure, unflatten_tree
+from axiomjit.base.tree import LEAF, unflatten_tree
 from axiomjit.driver.arguments import (
     CallArguments,
     Signature,
     classify,
     exact_key,
-    plain_argument,
+    exact_layout,
+    plain_arguments,
     take_apart,
 )
 from axiomjit.driver.following import Followed, follow
 from axiomjit.driver.fresh import Memo, Recipe
-from axiomjit.driver.named_calls import NamedCalls
-from axiomjit.driver.programs import LoweredProgram, ProgramTable, Runnable
-from axiomjit.driver.static_keys import mentions_dead
-from axiomjit.graph.captured import Watch
+from axiomjit.driver.named_calls import (
+    NamedProgram,
+    assemble_named,
+    exact_named_key,
+    named_key,
+)
+from axiomjit.driver.programs import LoweredProgram
+from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.show.explain import Explanation
 from axiomjit.show.lowered import Lowered
 from axiomjit.tracing.holders import traced_among
@@ -49,10 +53,6 @@ from axiomjit.tracing.holders import traced_among
 P = ParamSpec("P")
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
-EXACT_CALLS: Final = 512
-"""Argument layouts for which a ready plan is kept per function."""
-CLASSES: Final = 128
-"""Classes of arguments for which programs are kept per function."""
 
 
 class CacheInfo(Record):
@@ -75,19 +75,14 @@ class TracedProgram(LoweredProgram):
         """Whether an array from outside, which it reads where it lies, lies otherwise now."""
         return not self.watch.holds()
 
-
-class Ready(Record):
-    """What runs for one exact layout of arguments, and how its results are put together.
-
-    A leaf is the number of a result, or a value or what makes one; `plain` says that arguments can
-    be used as is. `watch` is None where the program reads no array from outside.
-    """
-
-    runnable: Runnable
-    watch: Watch | None
-    structure: Structure
-    leaves: tuple[tuple[int | None, object], ...]
-    plain: bool
+    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
+        """What runs for these lengths; `plain` says that arguments can be used as they are."""
+        leaves = tuple(
+            (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
+            for number, value in self.trace.leaves
+        )
+        structure = self.trace.structure
+        return Ready(self.bind(lengths), plain, (), self.watch or None, structure, leaves)
 
 
 class BoundMethod(functools.partial[Any]):
@@ -117,12 +112,10 @@ class Jitted(Generic[P, R]):
         self._signature = inspect.signature(function)
         self._static = self._checked(static_argnames)
         self._strict = strict
-        self._exact: OrderedDict[object, Ready] = OrderedDict()
-        self._programs: ProgramTable[TracedProgram] = ProgramTable(CLASSES)
-        self._named = NamedCalls(function)
-        self._lock = threading.Lock()
+        self._exact: Table[Ready] = Table(LAYOUTS)
+        self._programs = ProgramTable(CLASSES)
         self._following = threading.RLock()
-        self._in_numpy = self._died = False
+        self._in_numpy = False
         self._hits = self._bound = self._traced = 0
 
     def _checked(self, names: Sequence[str]) -> frozenset[str]:
@@ -137,7 +130,7 @@ class Jitted(Generic[P, R]):
         return frozenset(names)
 
     def __repr__(self) -> str:
-        count = len(self._programs) + len(self._named)
+        count = self._programs.count()
         programs = "1 program" if count == 1 else f"{count} programs"
         name = getattr(self, "__name__", self._name)
         return f"<jit {name}, {programs}{', in NumPy' if self._in_numpy else ''}>"
@@ -151,7 +144,7 @@ class Jitted(Generic[P, R]):
         """Run; results are new arrays, or views where NumPy would return one."""
         if (self._in_numpy or user_traps_errors()) and not _has_axes((*args, *kwargs.values())):
             return self._function(*args, **kwargs)
-        quick = None if kwargs or self._static else _arrays_key(args)
+        quick = None if kwargs or self._static else exact_layout(args)
         ready = None if quick is None else self._exact.get(quick)
         if ready is None or not ready.plain or not (ready.watch is None or ready.watch.holds()):
             return cast(R, self._call(quick, args, kwargs))
@@ -165,38 +158,30 @@ class Jitted(Generic[P, R]):
         given = (*call.dynamic, *_values(call))
         if any(isinstance(v, Tensor) for v in given) or traced_among(given):
             return self._function(*args, **kwargs)
-        if _has_axes(call.dynamic):
-            return self._named.run(call)
-        key = quick or exact_key(call, self._forget)
+        named = _has_axes(call.dynamic)
+        key = quick or (exact_named_key if named else exact_key)(call, self._forget)
         ready = self._exact.get(key)
         if ready is not None and (ready.watch is None or ready.watch.holds()):
             self._hits += 1
+            arguments = ready.prepared(call.dynamic, call.names)
         else:
             try:
-                ready = self._prepare(call, key)
+                ready, arguments = (self._bind_named if named else self._bind)(call)
             except (NeedsValuesError, UnsupportedError) as error:
-                if not self._falls_back(error):
+                if named or not self._falls_back(error):
                     raise
                 return self._function(*args, **kwargs)
-        arguments = call.dynamic if ready.plain else _plain(call)
+            self._bound += 1
+            if not config.disable:
+                self._exact.keep(key, ready)
+        if named:
+            return assemble_named(ready, arguments)
         return _assemble(ready, arguments, call.static)
 
-    def _forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
-        """Drop what was prepared for a static argument that has died.
-
-        That is found out at any time, also while this thread has a lock: then the next plan that
-        is bound does it. When Python `ends`, what is needed here may be gone before.
-        """
-        self._died = True
-        if ends():
-            return
-        if self._lock.acquire(blocking=False):
-            try:
-                for key in [key for key in self._exact if mentions_dead(key)]:
-                    del self._exact[key]
-                self._died = not self._programs.forget(mentions_dead)
-            finally:
-                self._lock.release()
+    def _forget(self, dead: object) -> None:
+        """Drop what was prepared for a static argument that has died."""
+        self._exact.forget(dead)
+        self._programs.forget(dead)
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
@@ -212,8 +197,9 @@ class Jitted(Generic[P, R]):
         """
         call = take_apart(self._signature, self._static, args, kwargs)
         if _has_axes(call.dynamic):
-            return cast(Lowered, self._named.lower(call))
-        signature = classify(call, _plain(call), self._forget)
+            return self._named_program(call).lower(call)
+        plain = plain_arguments(call.dynamic, call.names)
+        signature = classify(call, plain, self._forget)
         program = self._program(call, signature)
         return Lowered(program.stages, signature.values, call.names)
 
@@ -225,28 +211,23 @@ class Jitted(Generic[P, R]):
         """How calls were answered so far."""
         return CacheInfo(self._hits, self._bound, self._traced)
 
-    def _prepare(self, call: CallArguments, key: object) -> Ready:
-        """Bind a plan for a layout of arguments that was not seen before."""
-        plain = _plain(call)
+    def _bind(self, call: CallArguments) -> tuple[Ready, Sequence[object]]:
+        """A plan for a layout of arguments that was not seen before, and these as it takes them."""
+        plain = plain_arguments(call.dynamic, call.names)
         signature = classify(call, plain, self._forget)
-        program = self._program(call, signature)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
-        runnable = program.bind(signature.values)
-        leaves = tuple(
-            (number, evaluate(value, signature.values) if isinstance(value, Dim) else value)
-            for number, value in program.trace.leaves
-        )
-        ready = Ready(runnable, program.watch or None, program.trace.structure, leaves, as_is)
-        with self._lock:
-            self._bound += 1
-            if config.disable:
-                return ready
-            self._exact[key] = ready
-            while len(self._exact) > EXACT_CALLS:
-                self._exact.popitem(last=False)
-        if self._died:
-            self._forget()
-        return ready
+        return self._program(call, signature).ready(signature.values, as_is), plain
+
+    def _bind_named(self, call: CallArguments) -> tuple[Ready, Sequence[object]]:
+        """As `_bind`, of a call with named arrays."""
+        return self._named_program(call).ready(), call.dynamic
+
+    def _named_program(self, call: CallArguments) -> NamedProgram:
+        def build() -> NamedProgram:
+            self._traced += 1
+            return NamedProgram(self._function, call)
+
+        return self._programs.find(named_key(call, self._forget), {}, build)
 
     def _program(self, call: CallArguments, signature: Signature) -> TracedProgram:
         def build() -> TracedProgram:
@@ -283,22 +264,8 @@ def _values(call: CallArguments) -> Iterator[object]:
     return (value for _, value in call.static)
 
 
-def _plain(call: CallArguments) -> tuple[object, ...]:
-    return tuple(map(plain_argument, call.dynamic, call.names))
-
-
 def _attribute(owner: object, name: str) -> object:
     return getattr(owner, name, None)
-
-
-def _arrays_key(args: tuple[object, ...]) -> object:
-    """The layout of a call whose arguments are all arrays, else None."""
-    key: list[object] = []
-    for a in args:
-        if type(a) is not np.ndarray:
-            return None
-        key += (a.dtype, a.shape, a.strides, a.flags.aligned)
-    return (config.bounds, *key) if key else None
 
 
 def _assemble(

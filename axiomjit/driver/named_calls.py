@@ -2,88 +2,95 @@
 
 from __future__ import annotations
 
-import sys
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
 
 import numpy as np
 
+from axiomjit.algebra.dims import Symbol
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.axis.transformers import Computation
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
-from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
-from axiomjit.driver.arguments import CallArguments, statics_key
-from axiomjit.driver.static_keys import mentions_dead, structure_key
-
-LIMIT: Final = 128
-"""Computations kept per function."""
-Followed = tuple[Computation, Structure, list[object]]
+from axiomjit.base.tree import flatten_tree, unflatten_tree
+from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
+from axiomjit.driver.static_keys import Forget, structure_key
+from axiomjit.driver.tables import Ready
+from axiomjit.show.lowered import Lowered
 
 
-class NamedCalls:
-    """The computations of one function, by the axes and dtypes of its arguments.
+def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
+    """The call guard of a call with named arrays: axes and dtypes, and the values of numbers.
 
-    Numbers beside named arrays are constants of the computation: another value is followed anew.
+    Numbers beside named arrays are constants of the program: another value is followed anew.
+
+    Raises:
+        GraphTypeError: an argument is an array without axes.
     """
+    leaves = tuple(map(_leaf_key, call.dynamic, call.names))
+    return "named", structure_key(call.structure), leaves, statics_key(call, forget)
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        """Start without computations."""
-        self._function = function
-        self._known: OrderedDict[object, Followed] = OrderedDict()
 
-    def __len__(self) -> int:
-        """The number of computations."""
-        return len(self._known)
+def exact_named_key(call: CallArguments, forget: Forget | None = None) -> object:
+    """As `exact_key`, for a call with named arrays."""
+    return named_key(call, forget), exact_layout([leaf.values for leaf in _arrays(call.dynamic)])
 
-    def run(self, call: CallArguments) -> object:
-        """What the function returns, tensors in it as named arrays.
 
-        Raises:
-            GraphTypeError: an argument is an array without axes.
-        """
-        computation, structure, leaves = self._followed(call)
-        values: Iterator[NamedArray] = iter(computation(*_arrays(call)))
-        results = (next(values) if isinstance(leaf, Tensor) else leaf for leaf in leaves)
-        return unflatten_tree(structure, results)
+class NamedProgram:
+    """A function that was followed with tensors in the place of named arrays."""
 
-    def lower(self, call: CallArguments) -> Any:
-        """Every stage of the computation for these arguments."""
-        return self._followed(call)[0].lower(*_arrays(call))
-
-    def _followed(self, call: CallArguments) -> Followed:
-        leaves = map(_leaf_key, call.dynamic, call.names)
-        key = (structure_key(call.structure), *leaves, statics_key(call, self._forget))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._follow(call)
-            if len(self._known) > LIMIT:
-                self._known.popitem(last=False)
-        return found
-
-    def _forget(self, dead: object, ends: Callable[[], bool] = sys.is_finalizing) -> None:
-        """Drop the computations of static arguments that have died."""
-        if ends():
-            return
-        for key in [key for key in tuple(self._known) if mentions_dead(key)]:
-            self._known.pop(key, None)
-
-    def _follow(self, call: CallArguments) -> Followed:
+    def __init__(self, function: Callable[..., Any], call: CallArguments) -> None:
+        """Follow the function of a call."""
         leaves = [
             placeholder(leaf.axes, leaf.dtype) if isinstance(leaf, NamedArray) else leaf
             for leaf in call.dynamic
         ]
         whole: Any = unflatten_tree(call.structure, iter(call.leaves(leaves)))
-        results, structure = flatten_tree(self._function(*whole[0], **whole[1]))
+        results, self._structure = flatten_tree(function(*whole[0], **whole[1]))
         outputs = [leaf for leaf in results if isinstance(leaf, Tensor)]
         placeholders = tuple(leaf for leaf in leaves if isinstance(leaf, Tensor))
-        return Computation(outputs, placeholders, named=True), structure, results
+        self._computation = Computation(outputs, placeholders, named=True)
+        numbers = count()
+        self._leaves = tuple(
+            (next(numbers), None) if isinstance(leaf, Tensor) else (None, leaf) for leaf in results
+        )
+
+    def fits(self, lengths: Mapping[Symbol, int]) -> bool:
+        """Always: its call guard says all."""
+        return True
+
+    def is_stale(self) -> bool:
+        """Never: the axes of its arguments do not change."""
+        return False
+
+    def ready(self) -> Ready:
+        """What runs for any layout; the computation has a plan for each."""
+        return Ready(self, True, structure=self._structure, leaves=self._leaves)
+
+    def run(
+        self, arguments: Sequence[object], given: Sequence[object] | None = None
+    ) -> Sequence[NamedArray]:
+        """The tensors among the results, as named arrays."""
+        values: Sequence[NamedArray] = self._computation(*_arrays(arguments))
+        return values
+
+    def lower(self, call: CallArguments) -> Lowered:
+        """Every stage of the computation for these arguments."""
+        lowered: Lowered = self._computation.lower(*_arrays(call.dynamic))
+        return lowered
 
 
-def _arrays(call: CallArguments) -> list[NamedArray]:
-    return [leaf for leaf in call.dynamic if isinstance(leaf, NamedArray)]
+def assemble_named(ready: Ready, arguments: Sequence[object]) -> object:
+    """Run, and put the return value together: tensors in it are named arrays."""
+    results = ready.runnable.run(arguments)
+    leaves = (value if number is None else results[number] for number, value in ready.leaves)
+    return unflatten_tree(ready.structure, leaves)
+
+
+def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
+    return [leaf for leaf in arguments if isinstance(leaf, NamedArray)]
 
 
 def _leaf_key(leaf: Any, name: str) -> object:

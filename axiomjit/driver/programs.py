@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final, Generic, TypeVar
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,9 +17,15 @@ from axiomjit.algebra.ranges import settled
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.base.records import Record
 from axiomjit.base.target import chosen_target
-from axiomjit.driver.arguments import ArgumentClass, Layouts, plain_array
+from axiomjit.driver.arguments import (
+    ArgumentClass,
+    Layouts,
+    exact_layout,
+    kind_of,
+    plain_arguments,
+)
+from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
@@ -51,7 +56,7 @@ class LoweredProgram:
         """Whether it fits no call any more."""
         return False
 
-    def bind(self, lengths: Mapping[Symbol, int]) -> Runnable:
+    def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated:
         """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
         if not config.disable and not user_traps_errors():
             try:
@@ -75,9 +80,6 @@ class Evaluated:
         return run_in_numpy(self._graph, arguments, self._lengths, given)
 
 
-Runnable = BoundPlan | Evaluated
-
-
 @lru_cache(maxsize=1)
 def _notice(reason: str) -> None:
     """Say once that nothing is compiled, and why."""
@@ -85,72 +87,13 @@ def _notice(reason: str) -> None:
         f"axiomjit: Numba compiles nothing here, every program runs in NumPy ({reason}); "
         "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset",
         FallbackWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
 
 
-AnyProgram = TypeVar("AnyProgram", bound=LoweredProgram)
-
-
-class ProgramTable(Generic[AnyProgram]):
-    """Programs by call guard, the least recently used dropped beyond `limit` guards."""
-
-    def __init__(self, limit: int) -> None:
-        """Start empty."""
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._known: OrderedDict[object, list[AnyProgram]] = OrderedDict()
-
-    def __len__(self) -> int:
-        """The number of programs."""
-        with self._lock:
-            return sum(map(len, self._known.values()))
-
-    def find(
-        self, key: object, values: dict[Symbol, int], build: Callable[[], AnyProgram]
-    ) -> AnyProgram:
-        """A program of this call guard whose own guards hold, built where there is none."""
-        with self._lock:
-            known = self._known.setdefault(key, [])
-            self._known.move_to_end(key)
-            while len(self._known) > self._limit:
-                self._known.popitem(last=False)
-        for program in tuple(known):
-            if program.is_stale():
-                with self._lock:
-                    known[:] = [other for other in known if other is not program]
-            elif program.fits(values):
-                return program
-        program = build()
-        known.append(program)
-        return program
-
-    def forget(self, is_dead: Callable[[object], bool]) -> bool:
-        """Drop the call guards that are dead; False where somebody has the table just now."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            for key in [key for key in self._known if is_dead(key)]:
-                del self._known[key]
-        finally:
-            self._lock.release()
-        return True
-
-
-_programs: Final[ProgramTable[LoweredProgram]] = ProgramTable(256)
-
-
-class Ready(Record):
-    """What runs a graph for arguments of one exact layout, and the constants it takes with them."""
-
-    runnable: Runnable
-    constants: tuple[Array, ...]
-
-
-EXACT: Final = 64
-"""Layouts of arguments for which a ready plan is kept per graph."""
-_ready: Final[WeakKeyDictionary[Graph, dict[object, Ready]]] = WeakKeyDictionary()
-_ready_lock: Final = threading.Lock()
+_programs: Final = ProgramTable(CLASSES)
+_plans: Final[WeakKeyDictionary[Graph, Table[Ready]]] = WeakKeyDictionary()
+_plans_lock: Final = threading.Lock()
 
 
 def run_graph(
@@ -161,9 +104,20 @@ def run_graph(
     Programs are kept per class of arguments, constants being arguments too; ready plans as long
     as the graph. Results never share memory with arguments, constants or earlier results.
     """
-    ready = _ready_for(graph, arguments, lengths)
-    plain = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
-    arrays = [*plain, *ready.constants]
+    settings = config.disable, user_traps_errors()
+    key = (settings, frozenset(lengths.items()), exact_layout(arguments, kind_of))
+    with _plans_lock:
+        plans = _plans.get(graph)
+        if plans is None:
+            plans = _plans[graph] = Table(LAYOUTS)
+    ready = plans.get(key)
+    if ready is None:
+        plain: Sequence[object] = plain_arguments(arguments)
+        ready = _prepared(graph, arguments, plain, lengths)
+        plans.keep(key, ready)
+    else:
+        plain = ready.prepared(arguments)
+    arrays = (*plain, *ready.held)
     results = ready.runnable.run(arrays, arguments)
     owners = [a for a in arrays if isinstance(a, Array)]
     return tuple(
@@ -172,41 +126,31 @@ def run_graph(
     )
 
 
-def _ready_for(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Ready:
-    """A plan for arguments laid out like these."""
-    settings = config.bounds, config.disable, user_traps_errors()
-    key = (settings, frozenset(lengths.items()), *map(_layout, arguments))
-    with _ready_lock:
-        known = _ready.setdefault(graph, {})
-    ready = known.get(key)
-    if ready is None:
-        program, values, arrays = _lowered_for(graph, arguments, lengths)
-        constants = [a for a in arrays[len(arguments) :] if isinstance(a, Array)]
-        ready = Ready(program.bind(values), tuple(constants))
-        if len(known) >= EXACT:
-            known.clear()
-        known[key] = ready
-    return ready
-
-
-def _layout(argument: object) -> object:
-    if not isinstance(argument, Array):
-        return type(argument)
-    return argument.dtype, argument.shape, argument.strides, argument.flags.aligned
+def _prepared(
+    graph: Graph,
+    arguments: Sequence[object],
+    plain: Sequence[object],
+    lengths: Mapping[Symbol, int],
+) -> Ready:
+    """A plan for arguments laid out like these, which are `plain` as kernels take them."""
+    program, values, arrays = lowered_for(graph, plain, lengths)
+    held = tuple(a for a in arrays[len(plain) :] if isinstance(a, Array))
+    as_is = all(new is old for new, old in zip(plain, arguments, strict=True))
+    return Ready(program.bind(values), as_is, held)
 
 
 def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
-    program, values, arrays = _lowered_for(graph, arguments, lengths)
+    program, values, arrays = lowered_for(graph, plain_arguments(arguments), lengths)
     return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
 
 
-def _lowered_for(
+def lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[LoweredProgram, dict[Symbol, int], list[object]]:
-    """The program of a graph for these arguments, its lengths, and what it takes."""
+    """The program of a graph for these (plain) arguments, its lengths, and what it takes."""
     placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
     key = (placed, tuple(layouts.items()))
     program = _programs.find(key, values, lambda: LoweredProgram(placed, layouts, Scope(values)))
@@ -218,9 +162,10 @@ def placed_graph(
 ) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
     """The graph over the lengths of its arguments' class, their layouts, lengths and arrays.
 
-    Its constants are arguments after the others, so that other ones need no other program.
+    The arguments are plain. The graph's constants are arguments after them, so that other
+    constants need no other program.
     """
-    arrays = [plain_array(a) if isinstance(a, Array) else a for a in arguments]
+    arrays = list(arguments)
     constants: dict[Node, Input] = {}
     for held in post_order(graph.outputs):
         if isinstance(held, Held):

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 from axiomjit.driver import programs
+from axiomjit.driver.arguments import plain_arguments
 from axiomjit.graph import execution
 from tests.graphs import checked, run_plan_plain
 
@@ -29,5 +30,5 @@ def planned():
 
 def _run_plan(graph, arguments, lengths):
     with checked():
-        program, values, arrays = programs._lowered_for(graph, arguments, lengths)
+        program, values, arrays = programs.lowered_for(graph, plain_arguments(arguments), lengths)
     return run_plan_plain(program.stages.plan, arrays, values)

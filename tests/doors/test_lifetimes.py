@@ -255,7 +255,7 @@ def test_memory_does_not_grow_with_the_number_of_variables(program):
 def test_programs_in_tables_hold_no_data():
     for program in (written_by_a_statement, constant, drawn):
         program(lambda thing: thing)
-    known = programs._programs._known
+    known = programs._programs
     lowered = [program for found in known.values() for program in found]
     graphs = [key[0] for key in known] + [program.stages.graph for program in lowered]
     for node in post_order(tuple(node for graph in graphs for node in graph.outputs)):

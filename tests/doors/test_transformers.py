@@ -284,13 +284,13 @@ def test_other_constants_need_no_other_program(monkeypatch):
 def test_ready_plans_go_with_their_graph():
     x = t.placeholder([H])
     comp = run(x + 1, x)
-    before = len(programs._ready)
+    before = len(programs._plans)
     for value in (np.ones(2), np.ones(4)[::2], np.ones(2)):
         np.testing.assert_array_equal(comp(value), [2, 2])
-    assert len(programs._ready[comp.graph]) == 2
+    assert len(programs._plans[comp.graph]) == 2
     del comp
     gc.collect()
-    assert len(programs._ready) <= before
+    assert len(programs._plans) <= before
 
 
 def test_all_placeholders_in_the_order_in_which_they_were_made():

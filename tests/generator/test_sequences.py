@@ -57,8 +57,8 @@ PLANTED = {
     "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
         sys.modules["axiomjit.driver.jit"],
-        _arrays_key=lambda args: tuple(map(all_but_strides, args)),
-        exact_key=lambda call: tuple(map(all_but_strides, call.dynamic)),
+        exact_layout=lambda args: tuple(map(all_but_strides, args)),
+        exact_key=lambda call, forget: tuple(map(all_but_strides, call.dynamic)),
     ),
 }
 STARTS = {"strides are large": 260}

@@ -275,12 +275,10 @@ def test_programs_of_static_arguments_that_are_gone_are_dropped(kind):
         function(values, Labelled(number))
         function(values, alive)
         function(values, alive.__repr__.__self__)
-    assert len(function._exact) == len(function._programs._known) == (kind == "arrays")
-    assert len(function._named._known) == (kind == "named")
+    assert len(function._exact) == len(function._programs) == 1
     del alive
     assert not function._exact
-    assert not function._programs._known
-    assert not function._named._known
+    assert not function._programs
 
 
 def test_threads_may_drop_static_arguments_while_others_call():

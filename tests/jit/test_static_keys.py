@@ -202,7 +202,7 @@ def test_instances_die_with_their_data(kind):
     assert alive() is None
     assert data() is None
     assert len(jitted._exact) == plans
-    assert not [key for key in jitted._programs._known if "dead" in repr(key)]
+    assert not [key for key in jitted._programs if "dead" in repr(key)]
 
 
 def test_many_instances_leave_nothing_behind():
@@ -211,7 +211,7 @@ def test_many_instances_leave_nothing_behind():
     gc.collect()
     jitted = vars(Plain)["run"]
     assert not jitted._exact
-    assert not jitted._programs._known
+    assert not jitted._programs
 
 
 def test_a_static_argument_is_returned_as_itself():
@@ -227,10 +227,10 @@ def test_an_instance_that_dies_under_a_lock_is_forgotten_later(lock):
 
     jitted, one = vars(Local)["run"], Local(2.0)
     one.run(X)
-    with jitted._lock if lock == "plans" else jitted._programs._lock:
+    with jitted._exact._lock if lock == "plans" else jitted._programs._lock:
         del one
         gc.collect()
     Local(3.0).run(X)
     gc.collect()
     assert not jitted._exact
-    assert not jitted._programs._known
+    assert not jitted._programs

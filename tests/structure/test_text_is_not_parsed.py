@@ -12,6 +12,7 @@ READS_NAMES = re.compile(
     r"\bint\(\w+(?:\.name)?\[1:\]\)|\.name\[0\]|\bname\[:1\]|[\"'](?:def|for) [\"']\)"
 )
 PATTERNS = {
+    "axiomjit/cli/datafile.py": "files of the user",
     "axiomjit/base/target.py": "names of features, which LLVM and the user write",
     "runtime/compiling/compile_source.py": "statistics of assembly",
     "runtime/llvm/early_divisions.py": "rewriting of LLVM's text, which LLVM verifies",

@@ -1,0 +1,143 @@
+"""What was prepared for calls: programs by call guard, ready plans by exact layout.
+
+The same tables serve compiled functions of arrays and of named arrays, and graphs. They have the
+same limits, and what was prepared for an object that has died is dropped in the same way.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+import numpy as np
+
+from axiomjit.algebra.dims import Symbol
+from axiomjit.base.records import Record
+from axiomjit.base.tree import LEAF, Structure
+from axiomjit.driver.arguments import plain_arguments
+from axiomjit.driver.static_keys import mentions_dead
+from axiomjit.graph.captured import Watch
+
+LAYOUTS: Final = 512
+"""Exact layouts of arguments for which a ready plan is kept, per function or graph."""
+CLASSES: Final = 256
+"""Classes of arguments for which programs are kept, per function and for all graphs together."""
+
+Entry = TypeVar("Entry")
+
+
+class Runnable(Protocol):
+    """What runs for certain lengths."""
+
+    def run(self, arguments: Sequence[Any], given: Sequence[object] | None = None) -> Sequence[Any]:
+        """The results for these arguments; `given` are those before they were converted."""
+
+
+class Ready(Record):
+    """What runs for one exact layout of arguments, and how its results are put together.
+
+    `plain` says that arguments can be used as they are; `held` are the arrays that the program
+    takes after them; `watch` is None where it reads no array from outside. A leaf is the number
+    of a result, or a value or what makes one.
+    """
+
+    runnable: Runnable
+    plain: bool
+    held: tuple[np.ndarray, ...] = ()
+    watch: Watch | None = None
+    structure: Structure = LEAF
+    leaves: tuple[tuple[int | None, object], ...] = ((0, None),)
+
+    def prepared(
+        self, arguments: Sequence[object], names: Sequence[str] | None = None
+    ) -> Sequence[object]:
+        """The arguments of a call of this layout, as the program takes them."""
+        return arguments if self.plain else plain_arguments(arguments, names)
+
+
+class Table(OrderedDict[object, Entry]):
+    """Entries by key, the first ones dropped beyond `limit`; changed under a lock of its own."""
+
+    def __init__(self, limit: int) -> None:
+        """Start empty."""
+        super().__init__()
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._died = False
+
+    def keep(self, key: object, entry: Entry) -> None:
+        """Enter what was prepared, in place of what the key has."""
+        with self._lock:
+            self[key] = entry
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Drop what is beyond the limit, and what could not be dropped when it died."""
+        with self._lock:
+            while len(self) > self._limit:
+                self.popitem(last=False)
+        if self._died:
+            self.forget()
+
+    def forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Drop the entries whose keys refer to an object that has died.
+
+        That is found out at any time, also while this thread has the lock: then the next entry
+        that is kept does it. When Python `ends`, what is needed here may be gone before.
+        """
+        self._died = True
+        if ends():
+            return
+        if self._lock.acquire(blocking=False):
+            try:
+                for key in [key for key in self if mentions_dead(key)]:
+                    del self[key]
+                self._died = False
+            finally:
+                self._lock.release()
+
+
+class Program(Protocol):
+    """What was lowered or followed for one class of arguments."""
+
+    def fits(self, lengths: Mapping[Symbol, int]) -> bool:
+        """Whether it answers calls of these lengths."""
+
+    def is_stale(self) -> bool:
+        """Whether it fits no call any more."""
+
+
+AnyProgram = TypeVar("AnyProgram", bound=Program)
+
+
+class ProgramTable(Table[list[Any]]):
+    """Programs by call guard, the least recently used guards dropped beyond the limit."""
+
+    def count(self) -> int:
+        """The number of programs."""
+        with self._lock:
+            return sum(map(len, self.values()))
+
+    def find(
+        self, key: object, lengths: Mapping[Symbol, int], build: Callable[[], AnyProgram]
+    ) -> AnyProgram:
+        """A program of this call guard whose own guards hold, built where there is none.
+
+        A key stands for programs of one kind.
+        """
+        with self._lock:
+            known: list[AnyProgram] = self.setdefault(key, [])
+            self.move_to_end(key)
+        self._tidy()
+        for program in tuple(known):
+            if program.is_stale():
+                with self._lock:
+                    known[:] = [other for other in known if other is not program]
+            elif program.fits(lengths):
+                return program
+        program = build()
+        known.append(program)
+        return program
