@@ -114,11 +114,6 @@ def iterators_of(index: IndexMap) -> frozenset[int]:
     return frozenset(k for function in index for k, _ in function.terms)
 
 
-def is_identity(index: IndexMap, rank: int) -> bool:
-    """Whether the map reads an operand of as many dimensions in its own order."""
-    return index == identity(rank)
-
-
 def show(index: IndexMap) -> str:
     """The map as text, e.g. `[i0, 2*i1 + 1]`."""
     return "[" + ", ".join(str(a) for a in index) + "]"

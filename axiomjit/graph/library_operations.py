@@ -191,10 +191,3 @@ NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keep
 """Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """The first operand, printed with the text whose bytes the second one has."""
-LIBRARY: Final[dict[str, LibraryOperation]] = {
-    row.name: row
-    for row in (
-        *(MATRIX_PRODUCT, CUMSUM, CUMPROD, SORT, ARGSORT),
-        *(TAKE, ARGMAX, ARGMIN, UNIFORM, NORMAL, PRINT),
-    )
-}
