@@ -1,4 +1,4 @@
-"""Recipes as LLVM code: each operation is one instruction that LLVM can make a vector one of."""
+"""Recipes as LLVM code: each operation is one instruction, which LLVM can vectorise."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
 
 
 def of_lanes(element: Any, lanes: int) -> Any:
-    """The type of so many elements."""
+    """Return the vector type of `lanes` elements; for one lane the element type."""
     return ir.VectorType(element, lanes) if lanes > 1 else element
 
 
@@ -24,12 +24,12 @@ def _is_integer(kind: Any) -> bool:
 
 
 class Lane:
-    """A value of a kernel with Python's operators."""
+    """An LLVM value with Python's operators."""
 
     __slots__ = ("builder", "value")
 
     def __init__(self, builder: Any, value: Any) -> None:
-        """Wrap a value of LLVM."""
+        """Wrap an LLVM value."""
         self.builder, self.value = builder, value
 
     def other(self, value: Any) -> Any:
@@ -111,15 +111,15 @@ class Emitted(Arithmetic):
     """Arithmetic whose values are `Lane`s of one builder."""
 
     def __init__(self, builder: Any, code: str, lanes: int) -> None:
-        """Arithmetic of a dtype at a place in a kernel, on vectors of so many lanes."""
+        """Emit operations of a dtype where the builder is, on vectors of `lanes` numbers."""
         self.builder, self.code, self.lanes = builder, code, lanes
 
     def lane(self, value: Any) -> Lane:
-        """A value of LLVM as one of recipes."""
+        """Wrap an LLVM value as a value of recipes."""
         return Lane(self.builder, value)
 
     def constant(self, value: float) -> Lane:
-        """A float."""
+        """Return a constant of this precision."""
         return Lane(self.builder, ir.Constant(of_lanes(FLOATS[self.code], self.lanes), value))
 
     def _operands(self, *operands: Any) -> list[Any]:
@@ -143,7 +143,7 @@ class Emitted(Arithmetic):
         return self._called("llvm.sqrt", x)
 
     def rint(self, x: Value) -> Lane:
-        """The nearest whole number, of two the even one."""
+        """The nearest integer as a float, ties to even."""
         return self._called("llvm.rint", x)
 
     def copysign(self, x: Value, sign: Value) -> Lane:
@@ -163,7 +163,7 @@ class Emitted(Arithmetic):
         )
 
     def integer(self, x: Value) -> Lane:
-        """The nearest integer."""
+        """The nearest integer, ties to even."""
         kind = of_lanes(INTEGERS[self.code], self.lanes)
         floats, integers = (f"{letter}{8 * int(self.code[1])}" for letter in "fi")
         vector = f"v{self.lanes}" if self.lanes > 1 else ""
@@ -177,13 +177,13 @@ class Emitted(Arithmetic):
         )
 
     def narrowed(self, x: Value) -> Lane:
-        """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
+        """A value of `wide` rounded to float32."""
         return Lane(self.builder, self.builder.fptrunc(x.value, of_lanes(FLOATS["f4"], self.lanes)))
 
     def beyond(
         self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
     ) -> Lane:
-        """The recipe of x where |x| > bound, else `usual`."""
+        """Return recipe(x) where |x| > bound, else `usual`."""
 
         def slow(builder: Any, value: Any) -> Any:
             return recipe(Emitted(builder, self.code, 1), Lane(builder, value)).value
@@ -194,7 +194,7 @@ class Emitted(Arithmetic):
         return self.lane(self.builder.call(function, [x.value, usual.value]))
 
     def _step(self, name: str, *operands: Value) -> Lane:
-        """A step of `Arithmetic`, by the instruction for it where there is one."""
+        """Emit a step of `Arithmetic`, by its vector instruction where the target has it."""
         basic: Callable[..., Lane] = getattr(Arithmetic, name)
         return self._chosen(name, native.INSTRUCTIONS[name], basic, *operands)
 
@@ -205,7 +205,7 @@ class Emitted(Arithmetic):
         basic: Callable[..., Lane],
         *operands: Value,
     ) -> Lane:
-        """A step by its instruction or, where vectors are shorter, by basic operations."""
+        """Emit a step by its instruction, or by basic operations if the target lacks it."""
         if target_of(self.builder.module).vector_bytes < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
@@ -220,7 +220,7 @@ class Emitted(Arithmetic):
         return self.lane(self.builder.call(function, values))
 
     def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
-        """The entry at an integer modulo the length of a table."""
+        """Return the table's entry at `index` modulo its length."""
 
         def basic(m: Emitted, bits: Lane) -> Value:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
@@ -229,7 +229,7 @@ class Emitted(Arithmetic):
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
     def within(self, x: Value, low: float, high: float) -> Lane:
-        """x, or the bound that it is beyond; x by instructions."""
+        """x clipped to the bounds; unchanged where instructions compute the steps."""
 
         def basic(m: Emitted, x: Lane) -> Value:
             return Arithmetic.within(m, x, low, high)
@@ -237,7 +237,7 @@ class Emitted(Arithmetic):
         return self._chosen(f"within_{low.hex()}_{high.hex()}", native.UNCHANGED, basic, x)
 
     def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Lane:
-        """x - `whole` * (the sum of two numbers); limited where instructions compute it."""
+        """x - whole * period; clipped to the bound where instructions compute it."""
 
         def basic(m: Emitted, x: Lane, whole: Lane) -> Value:
             return Arithmetic.rest(m, x, whole, period, bound)
@@ -246,7 +246,7 @@ class Emitted(Arithmetic):
         return self._chosen(name, native.rest(period, bound), basic, x, whole)
 
     def limited(self, x: Value, bound: float) -> Lane:
-        """x, or the bound with x's sign where x is beyond it or a quiet NaN."""
+        """x clipped to -bound and bound; a quiet NaN becomes the bound with its sign."""
 
         def basic(m: Emitted, x: Lane) -> Value:
             return Arithmetic.limited(m, x, bound)
@@ -254,7 +254,7 @@ class Emitted(Arithmetic):
         return self._chosen(f"limited_{bound.hex()}", native.limited(bound), basic, x)
 
     def reduced(self, x: Value, bits: int) -> Lane:
-        """x less the nearest multiple of 2**-bits."""
+        """x minus the nearest multiple of 2**-bits."""
 
         def basic(m: Emitted, x: Lane) -> Value:
             return Arithmetic.reduced(m, x, bits)
@@ -262,11 +262,11 @@ class Emitted(Arithmetic):
         return self._chosen(f"reduced_{bits}", native.reduced(bits), basic, x)
 
     def significand(self, x: Value) -> Lane:
-        """x over a power of 2, from 1 to 2."""
+        """The mantissa of a positive number, from 1 to 2."""
         return self._step("significand", x)
 
     def binade(self, x: Value) -> Lane:
-        """The exponent of that power."""
+        """The exponent of x as a float."""
         return self._step("binade", x)
 
     def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Lane:
@@ -278,19 +278,19 @@ class Emitted(Arithmetic):
         return self._chosen(f"scaled_{parts}", native.SCALED, basic, x, exponent)
 
     def log_limits(self, x: Value, result: Value) -> Lane:
-        """The limits of a logarithm where x is not a positive finite number, else the result."""
+        """Return `result` for positive finite x, else the limit of a logarithm."""
         return self._step("log_limits", x, result)
 
     def ends_kept(self, x: Value, result: Value) -> Lane:
-        """x where it is 0, infinite or NaN, else the result."""
+        """Return x where it is 0, infinite or NaN, else `result`."""
         return self._step("ends_kept", x, result)
 
     def odd_sign(self, x: Value) -> Lane:
-        """-0 where the nearest whole number is odd, else 0."""
+        """Return -0.0 where the integer nearest to x is odd, else 0.0."""
         return self._step("odd_sign", x)
 
     def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
-        """An entry of a table."""
+        """Return table[index] from a constant array of the module."""
         full = f"axiomjit_{name}_{self.code}"
         where = rare.table(self.builder.module, full, FLOATS[self.code], table)
         if self.lanes == 1:
@@ -308,6 +308,6 @@ class Emitted(Arithmetic):
         return Emitted(self.builder, "f8", self.lanes)
 
     def widened(self, x: Value) -> Lane:
-        """A float of this arithmetic or of float32 as a value of `wide`."""
+        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
         wide = of_lanes(FLOATS["f8"], self.lanes)
         return x if x.value.type == wide else self.lane(self.builder.fpext(x.value, wide))

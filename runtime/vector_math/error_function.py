@@ -1,6 +1,6 @@
-"""The error function: of float32 polynomials of pieces; of float64 a polynomial, and 1 - e**p(x).
+"""The error function: piecewise polynomials in float32; in float64 a polynomial, or 1 - e**p(x).
 
-The latter where x is not small (as N. Juffa's, with polynomials anew).
+The latter is for x that is not small (N. Juffa's method, with own polynomials).
 """
 
 from axiomjit.runtime.vector_math import pieces
@@ -11,7 +11,7 @@ from axiomjit.runtime.vector_math.pieces import piecewise
 from axiomjit.runtime.vector_math.single_entries import ERF_PIECES
 
 BEND = 0.96
-"""Below this erf is a polynomial of x and x**2."""
+"""Below this erf is computed as a polynomial of x and x**2."""
 FLAT = 6.0
 """Beyond this erf is 1."""
 

@@ -1,4 +1,4 @@
-"""The table of elementary functions: what generated source calls, and the recipe behind it."""
+"""The table of elementary functions: names in generated source, and their recipes."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from axiomjit.runtime.vector_math.power import cbrt, power
 from axiomjit.runtime.vector_math.sums import logaddexp, logaddexp2
 
 Recipe = Callable[..., Value]
-"""A function of an arithmetic and one value per operand, which gives the result."""
+"""A function of an arithmetic and one value per operand, which returns the result."""
 
 RECIPES: dict[str, Recipe] = {
     "exp": exp,

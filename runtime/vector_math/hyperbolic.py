@@ -1,8 +1,8 @@
 """Hyperbolic functions: x = k log(2) + r, and polynomials of sinh(r) and cosh(r).
 
-2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r), and the other way round for cosh. The
-sums of powers are rounded only where 2**-k is beyond the last bit, and then are factors of what is
-small beside 2**k: the last sum has that alone, and 2**-k by itself.
+2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r); for 2 cosh(x) the two factors change
+places. The factors are inexact only where 2**-k is below the last bit of 2**k; they multiply terms
+that are small beside 2**k. The last sum adds these terms, 2**k and 2**-k.
 """
 
 from axiomjit.runtime.vector_math import pieces
@@ -14,17 +14,17 @@ from axiomjit.runtime.vector_math.pieces import piecewise
 from axiomjit.runtime.vector_math.single_entries import TANH_PIECES
 
 REACH = {"f4": 89.7, "f8": 710.8}
-"""Beyond this sinh and cosh are infinite; half of them at this is a number."""
+"""Beyond this sinh and cosh are infinite; half of their value here is finite."""
 FLAT = 22.0
-"""Beyond this tanh of float64 is 1."""
+"""Beyond this tanh in float64 is 1."""
 SMALL = 0.5
-"""Below this sinh is the polynomial of x itself."""
+"""Below this sinh is the polynomial of x itself, with k = 0."""
 
 
 def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ...]:
-    """Of |x|: quarters of 2**k and 2**-k; r, the two factors of sinh(r) - r, and cosh(r) - 1.
+    """Return 2**k / 4, 2**-k / 4, r, r**3, p(r**2), cosh(r) - 1; sinh(r) is r + r**3 p(r**2).
 
-    r is |x| where that is not far.
+    |x| is k log(2) + r. Where `far` is given and false, r is |x|.
     """
     high, low = LN2[m.code]
     size = m.select(abs(x) > REACH[m.code], REACH[m.code], abs(x))
@@ -57,9 +57,10 @@ def cosh(m: Arithmetic, x: Value) -> Value:
 
 
 def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
-    """d / (d + 2) for d = e**2x - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
+    """d / (d + 2) for d = e**(2 x) - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
 
-    So nothing cancels. The polynomial is of r / 2. What the quotient lacks is divided roughly.
+    With these r nothing cancels. The polynomial is of r / 2. A rough division computes the rounding
+    error of the quotient, which is added.
     """
     high, low = LN2[m.code]
     whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)

@@ -1,9 +1,9 @@
-"""Logarithms: x = 2**k m with 1 <= m < 2, and r = m c - 1 with c, about 1 / m, from a table.
+"""Logarithms: x = 2**k m with 1 <= m < 2, and r = m c - 1, where c is about 1 / m, from a table.
 
-Then log(x) = k log(2) - log(c) + log(1 + r), the last by a polynomial. Beside powers of 2 c is 1
-or 1/2, so that r and log(x) are small together. P. T. P. Tang, "Table-driven implementation of the
-logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990; the table is short enough
-for registers.
+Then log(x) = k log(2) - log(c) + log(1 + r), the last term by a polynomial. Near powers of 2, c is
+1 or 1/2, so that r and log(x) become small together. P. T. P. Tang, "Table-driven implementation of
+the logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990; the table is short
+enough for registers.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ EXACTLY_1: table.Table = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 class Base(NamedTuple):
-    """The tables of logarithms to a base: of e, of 2 and of 1 / c, as sums, and the polynomial."""
+    """The tables of one base: logarithms of e, 2 and 1 / c as sums of two, and a polynomial."""
 
     name: str
     of_e: table.Table
@@ -55,12 +55,15 @@ TEN = Base(
 
 
 def _inverse(m: Arithmetic, x: Value) -> Value:
-    """About 1 / m, from the mantissa of x."""
+    """c of the module's docstring, by the mantissa of x."""
     return m.looked_up("inverse", table.INVERSE[m.code], x)
 
 
 def terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tuple[Value, Value]:
-    """exponent * log(2) - log(c) + log(1 + r), c being that of x, but for r log(e): a sum."""
+    """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two; c is that of x.
+
+    The caller adds r log(e), the largest term near 1.
+    """
     two, two_low = base.of_two[m.code]
     whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
     low = m.looked_up(f"{base.name}_low", base.low[m.code], x)
@@ -73,7 +76,7 @@ def terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tup
 
 
 def _of_number(m: Arithmetic, base: Base, x: Value) -> Value:
-    """The logarithm to a base."""
+    """The logarithm of x to a base."""
     mantissa = m.significand(x)
     r = m.fma(mantissa, _inverse(m, mantissa), -1.0)
     whole, rest = terms(m, base, m.binade(x), mantissa, r)
@@ -96,12 +99,12 @@ def log10(m: Arithmetic, x: Value) -> Value:
 
 
 def inverse_of(m: Arithmetic, x: Value, exponent: Value) -> Value:
-    """v = 2**-k c, so that x v is near 1."""
+    """v = 2**-exponent c, so that x v is near 1."""
     return m.scaled(_inverse(m, x), -exponent)
 
 
 def sum_of_parts(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
-    """A sum of which `whole` is 0 or the largest; float32 has no room for another rounding."""
+    """whole + high + low, where `whole` is 0 or the largest; float32 keeps a rounding error."""
     if m.code == "f8":
         return whole + (high + low)
     first = whole + high
@@ -109,7 +112,7 @@ def sum_of_parts(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
 
 
 def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Value = None) -> Value:
-    """log(2**doublings (total + lost + less)) of a positive total; less is little beside lost."""
+    """log(2**doublings (total + lost + less)) of a positive total; `less` is far below `lost`."""
     exponent = m.binade(total)
     v = inverse_of(m, total, exponent)
     high = m.fma(total, v, -1.0)
@@ -120,9 +123,10 @@ def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Val
 
 
 def _of_one_more(m: Arithmetic, base: Base, x: Value) -> tuple[Value, Value, Value]:
-    """A sum and r, by which log(1 + x) is the sum and r log(e): (1 + x) v - 1 is x v + (v - 1).
+    """Return two terms and r: log(1 + x) is the terms' sum plus r log(e).
 
-    v - 1 is a number, unless k is so large that it does not matter.
+    r is (1 + x) v - 1, computed as x v + (v - 1). v - 1 is exact unless k is so large that its
+    error does not matter.
     """
     total = x + 1.0
     exponent = m.binade(total)
@@ -138,6 +142,6 @@ def log1p(m: Arithmetic, x: Value) -> Value:
 
 
 def log2_1p(m: Arithmetic, x: Value) -> Value:
-    """log2(1 + x) of finite numbers that are not negative, right for float64."""
+    """log2(1 + x) of finite numbers x >= 0; accurate enough in float64 only."""
     whole, rest, r = _of_one_more(m, TWO, x)
     return whole + m.fma(r, TWO.of_e[m.code][0], rest)

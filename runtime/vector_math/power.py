@@ -1,6 +1,6 @@
-"""Roots and powers: x**y = 2**(y log2 |x|), the logarithm being a sum of two numbers.
+"""Roots and powers: x**y = 2**(y log2 |x|), with the logarithm as a sum of two floats.
 
-An entry of a table brings the mantissa near 1, without error for powers (P. T. P. Tang,
+A factor from a table brings the mantissa near 1; for powers this product is exact (P. T. P. Tang,
 "Table-lookup algorithms for elementary functions and their error analysis", 1991).
 """
 
@@ -13,11 +13,11 @@ from axiomjit.runtime.vector_math.exponential import REACH2
 LARGEST = {"f4": 3.4028234663852886e38, "f8": 1.7976931348623157e308}
 """The largest finite number."""
 QUARTERS = 2
-"""Bits of the mantissa that choose the entry of a cube root."""
+"""The number of mantissa bits in the index of a cube root's table."""
 
 
 def cbrt(m: Arithmetic, x: Value) -> Value:
-    """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d), c and its root by table."""
+    """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d); 1 / c and c's root are from tables."""
     size = abs(x)
     exponent = m.binade(size)
     third = m.nearest_whole(exponent, 1.0 / 3.0)[0]
@@ -31,10 +31,10 @@ def cbrt(m: Arithmetic, x: Value) -> Value:
 
 
 def _log2(m: Arithmetic, size: Value) -> tuple[Value, Value]:
-    """log2 as a sum of two, right to about 2**-64 (float32: 2**-34) of it.
+    """log2 as a sum of two floats, with a relative error of about 2**-64 (float32: 2**-34).
 
-    m = c (1 + d), log(1 + d) = d - d**2 / 2 + d**3 q(d); d and the first two terms, as a sum of
-    two, are exact. Of 0 and infinity the first number is infinite.
+    m = c (1 + d), log(1 + d) = d - d**2 / 2 + d**3 q(d); d is exact, and so are the first two
+    terms, as a sum of two floats. For 0 and infinity the first float is infinite.
     """
     mantissa = m.significand(size)
     whole = m.binade(size) + m.looked_up("power_log2", entries.POWER_LOG2[m.code], mantissa)
@@ -54,7 +54,7 @@ def _log2(m: Arithmetic, size: Value) -> tuple[Value, Value]:
 
 
 def _size(m: Arithmetic, size: Value, y: Value) -> Value:
-    """size**y for numbers other than 1 that are not negative, and y other than 0."""
+    """size**y for size >= 0 other than 1, and y other than 0."""
     high, low = _log2(m, size)
     product = y * high
     limited = m.bounded(product, *REACH2[m.code])

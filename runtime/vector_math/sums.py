@@ -15,10 +15,10 @@ SMALL = 2.0**-54
 def _sum(
     m: Arithmetic, x: Value, y: Value, power: Recipe, reach: float, log: Recipe, unit: float
 ) -> Value:
-    """The larger one, and log(1 + power(-|x - y|)); float32 through float64.
+    """The larger operand plus log(1 + power(-|x - y|)); float32 is computed in float64.
 
-    `log` is a recipe of log(1 + x), near 0 x * unit. No step is below normal numbers unless
-    its result is, since that takes long; power(reach) is 0.
+    `log` is a recipe of log(1 + x), which is x * unit near 0; power(reach) is 0. No intermediate
+    result is subnormal unless the result is, because subnormals are slow.
     """
     w, wide_x, wide_y = m.wide, m.widened(x), m.widened(y)
     larger = w.select(wide_x > wide_y, wide_x, wide_y)
@@ -27,7 +27,7 @@ def _sum(
     share = w.select(gone, 0.0, power(w, -w.select(gone, 0.0, distance)))
     small = share < SMALL
     rest = w.select(small, share * unit, log(w, w.select(small, 0.0, share)))
-    # infinities that are equal have no difference
+    # equal infinities: their difference is NaN
     result = w.select(wide_x == wide_y, wide_x + sum(LN2["f8"]) * unit, larger + rest)
     return m.narrowed(result) if m.code == "f4" else result
 
