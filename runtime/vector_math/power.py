@@ -17,7 +17,7 @@ QUARTERS = 2
 
 
 def cbrt(m: Arithmetic, x: Value) -> Value:
-    """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d); 1 / c and c's root are from tables."""
+    """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d); tables give 1 / c and c's root."""
     size = abs(x)
     exponent = m.binade(size)
     third = m.nearest_whole(exponent, 1.0 / 3.0)[0]
