@@ -21,7 +21,7 @@ HIGH_BITS = {"f4": 16, "f8": 42}
 
 
 def halved(entry: int) -> bool:
-    """Return whether an entry's mantissas, from 3/2 on, are halved and so near the next power of 2."""
+    """Return whether an entry's mantissas are halved, so that they are near 1: from 3/2 on."""
     return 2 * entry >= ENTRIES
 
 

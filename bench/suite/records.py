@@ -117,13 +117,11 @@ class Timing(Record):
     if there is only one. `median_s` is the median of the processes' medians, `low_s` to `high_s`
     its 95 % bootstrap interval, which resamples processes and the rounds in each. `ratio` is the
     same for the ratios, round by round, to NumPy's time (in files without `process_rounds`, the
-    ratio of the two medians), with its interval; NumPy's own is 1.
-
-    `of_bound` is the least time that the case's `cost` allows on this machine divided by `median_s`
-    (1: as fast as memory or arithmetic allow; above 1 where caches beat the triad), None where
-    axiomjit has no plan. Kept files leave `samples_s` out. Except for NumPy they have the result of
-    the samples instead, `ours_by_this`: axiomjit's time divided by this peer's, and its 95 %
-    interval.
+    ratio of the two medians), with its interval; NumPy's own is 1. `of_bound` is the least time
+    that the case's `cost` allows on this machine divided by `median_s` (1: as fast as memory or
+    arithmetic allow; above 1 where caches beat the triad), None where axiomjit has no plan. Kept
+    files leave `samples_s` out; except for NumPy they have `ours_by_this` instead: axiomjit's time
+    divided by this peer's, and its 95 % interval.
     """
 
     threads: int
