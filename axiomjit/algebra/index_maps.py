@@ -13,7 +13,7 @@ from typing import TypeVar
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
 
-Number = TypeVar("Number", int, Dim)
+IntOrDim = TypeVar("IntOrDim", int, Dim)
 
 
 class Affine(Record):
@@ -90,8 +90,8 @@ def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:
 
 
 def strides_through(
-    index: IndexMap, strides: Sequence[Number], rank: int, number: Callable[[Dim], Number]
-) -> tuple[Number, tuple[Number, ...]]:
+    index: IndexMap, strides: Sequence[IntOrDim], rank: int, number: Callable[[Dim], IntOrDim]
+) -> tuple[IntOrDim, tuple[IntOrDim, ...]]:
     """Offset and strides, one per iterator, of memory with these strides read through a map.
 
     Args:

@@ -207,7 +207,7 @@ AxesOf = Axes | AxisName | Iterable[AxisName | Iterable[AxisName]] | None
 """Axes that a tensor has, themselves or by their names."""
 NewAxes = AxesLike | AxesOf
 """Axes of a result: axes, or names of axes that the tensor has."""
-Value = TypeVar("Value")
+T = TypeVar("T")
 
 
 def _refusal(asked: object, seen: str) -> GraphTypeError:
@@ -322,8 +322,8 @@ def _at(own: Axes, one: object, asked: str) -> object:
 
 
 def by_axis(
-    own: Axes, given: Mapping[AxisName, Value], asked: str, others: Iterable[Axis] = ()
-) -> dict[Axis, Value]:
+    own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
+) -> dict[Axis, T]:
     """A dictionary from axes of a tensor, in which keys may be names of axes.
 
     Args:
@@ -336,7 +336,7 @@ def by_axis(
         AxesError: a key is no axis of the tensor, or two keys are the same one.
         GraphTypeError: a key is neither an Axis nor a name.
     """
-    found: dict[Axis, Value] = {}
+    found: dict[Axis, T] = {}
     for key, value in given.items():
         is_own = isinstance(key, str) and key in own
         axis = axis_of(own if is_own else dict.fromkeys((*own, *others)), key, asked)

@@ -15,7 +15,14 @@ from axiomjit.axis.names import AxisName
 from axiomjit.axis.pairing import check_names
 from axiomjit.axis.slices import checked_integer
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, labelled, shown
-from axiomjit.axis.windows import Padding, Setting, Slide, by_sliding_axis, slides_over, windows_of
+from axiomjit.axis.windows import (
+    Setting,
+    Slide,
+    WindowPadding,
+    by_sliding_axis,
+    slides_over,
+    windows_of,
+)
 from axiomjit.base.dtypes import FLOAT, HALF, SINGLE
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
@@ -32,7 +39,7 @@ def convolution(
     x: Operand,
     filter: Operand,
     strides: Setting = 1,
-    padding: Padding = 0,
+    padding: WindowPadding = 0,
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:
@@ -198,7 +205,7 @@ def pooling(
     windows: Mapping[AxisName, SupportsIndex | Axis],
     op: str = "max",
     strides: Setting | None = None,
-    padding: Padding = 0,
+    padding: WindowPadding = 0,
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:

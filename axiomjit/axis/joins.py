@@ -39,11 +39,11 @@ from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.promotion import cast, promotable
 from axiomjit.graph.slicing import insert_dimensions
 
-Padding = SupportsIndex | Sequence[SupportsIndex]
+PadWidth = SupportsIndex | Sequence[SupportsIndex]
 
 
 def pad(
-    x: Operand, paddings: Sequence[Padding] | Mapping[AxisName, Padding], axes: NewAxes = None
+    x: Operand, paddings: Sequence[PadWidth] | Mapping[AxisName, PadWidth], axes: NewAxes = None
 ) -> Tensor:
     """The tensor with zeros before and after it along its axes.
 

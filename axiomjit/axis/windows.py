@@ -15,13 +15,13 @@ from axiomjit.axis.slices import checked_integer
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.sliding import Window, slide
+from axiomjit.graph.sliding import SlidingWindow, slide
 
 Setting = SupportsIndex | Mapping[AxisName, SupportsIndex]
-Padding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]
+WindowPadding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]
 
 
-class Slide(Window):
+class Slide(SlidingWindow):
     """How a window moves along an axis; the axes of filters, if any, that are its elements."""
 
     axis: Axis
@@ -43,7 +43,7 @@ def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> An
 def slides_over(
     windows: Mapping[Axis, tuple[Dim, tuple[Axis, ...]]],
     strides: Setting | None,
-    padding: Padding,
+    padding: WindowPadding,
     dilation: Setting,
     asked: str,
 ) -> list[Slide]:

@@ -18,7 +18,7 @@ import numpy as np
 from axiomjit.base.containers import state_of
 from axiomjit.base.errors import NeedsValuesError, TraceError
 
-FUNCTIONS: Final = 64
+MOST_FUNCTIONS: Final = 64
 """Functions whose global variables and closures are looked at: the followed one, those it names."""
 FRESH: Final = {"random": 624, "numpy.random": 623}
 """Where a global generator stands that was never used."""
@@ -100,7 +100,7 @@ def _reached(function: object, arguments: Iterable[object]) -> Iterator[tuple[st
         yield from ((f"{what}.{name}", part) for name, part in _attributes(value))
         values += _behind(what, value)
         inner = _function_of(value)
-        if inner is not None and id(inner) not in looked and len(looked) < FUNCTIONS:
+        if inner is not None and id(inner) not in looked and len(looked) < MOST_FUNCTIONS:
             looked.add(id(inner))
             values += _named_by(inner)
 

@@ -21,7 +21,7 @@ from axiomjit.graph.primitives import ALL, NUMBERS, Primitive
 
 Labels = tuple[tuple[int, ...], ...]
 """For each operand the iterator along which each of its dimensions runs."""
-Arrays = Sequence[np.ndarray]
+OperandArrays = Sequence[np.ndarray]
 Shapes = Sequence[tuple[Dim, ...]]
 
 
@@ -50,7 +50,7 @@ class LibraryOperation(Primitive):
         return product(shapes[0]) * self.weight
 
 
-def _multiply_matrices(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Contract the dimensions of equal labels; matrices and vectors go straight to BLAS."""
     left, right = operands
     met = [k for k in labels[0] if k in labels[1]]
@@ -76,24 +76,24 @@ def _of_products(shapes: Shapes, labels: Labels) -> Dim:
     return product(tuple(extents.values())) * 2
 
 
-def _scan(ufunc: np.ufunc, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _scan(ufunc: np.ufunc, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The running fold along the last dimension."""
     ufunc.accumulate(operands[0], axis=-1, out=out)
 
 
-def _sort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _sort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The elements along the last dimension, sorted."""
     out[...] = operands[0]
     out.sort(axis=-1)
 
 
-def _argsort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _argsort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The positions that sort the elements along the last dimension."""
     out[...] = np.argsort(operands[0], axis=-1)
 
 
 def _choose(
-    function: Callable[..., np.ndarray], operands: Arrays, labels: Labels, out: np.ndarray
+    function: Callable[..., np.ndarray], operands: OperandArrays, labels: Labels, out: np.ndarray
 ) -> None:
     """The position of an element along the labels that `out` lacks, taken as one dimension."""
     (own,) = labels
@@ -103,19 +103,19 @@ def _choose(
         out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
 
 
-def _draw(method: str, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Random numbers."""
     out[...] = getattr(config.generator, method)(out.shape)
 
 
-def _print(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The first operand, printed with the text whose bytes are the second one."""
     values, text = operands
     out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
     print(f"{text.tobytes().decode()}{out}")
 
 
-def _take(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _take(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Elements of the first operand by their positions along the label that `out` lacks.
 
     Raises:
@@ -157,7 +157,7 @@ def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
 
 def _row(
     name: str,
-    evaluate: Callable[[Arrays, Labels, np.ndarray], None],
+    evaluate: Callable[[OperandArrays, Labels, np.ndarray], None],
     loops: frozenset[str] = ALL,
     *,
     weight: int = 1,

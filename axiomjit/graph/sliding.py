@@ -16,7 +16,7 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.padding import padded
 
 
-class Window(Record):
+class SlidingWindow(Record):
     """How a window moves along a dimension, before and after which so many fillers stand."""
 
     length: Dim
@@ -41,7 +41,9 @@ class Window(Record):
         return (self.padded - self.span) // self.stride + 1
 
 
-def slide(node: Node, axes: Sequence[int], windows: Sequence[Window], filler: Scalar) -> Node:
+def slide(
+    node: Node, axes: Sequence[int], windows: Sequence[SlidingWindow], filler: Scalar
+) -> Node:
     """A view of the windows of a node that slide along these dimensions; they must fit into it.
 
     The places of a window stand where its dimension stood; the dimensions within windows come last.

@@ -24,8 +24,8 @@ from axiomjit.bench.elementary.power_tables import TABLES as POWERS
 PLACE = Path(__file__).resolve().parents[2] / "runtime" / "vector_math"
 HEAD = '''"""{}. Written by bench/elementary/coefficients.py."""
 
-Table = dict[str, tuple[float, ...]]
-"""The numbers per precision."""
+from axiomjit.runtime.vector_math.constants import ByPrecision
+
 # fmt: off
 '''
 COLUMNS, INDENT = 100, " " * 8
@@ -172,10 +172,10 @@ NAMES = (*TARGETS, *TABLES)
 """The names of all entries."""
 MODULES = {
     "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
-    "entries": ("Entries of tables", tuple(name for name in TABLES if name not in SINGLES)),
-    "single_entries": ("Entries of tables of float32", tuple(SINGLES)),
+    "entries": ("Entries of lookup tables", tuple(name for name in TABLES if name not in SINGLES)),
+    "single_entries": ("Entries of lookup tables of float32", tuple(SINGLES)),
 }
-"""What they hold."""
+"""The generated modules: the title, and the names of the entries."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
@@ -191,7 +191,7 @@ def text(names: Sequence[str]) -> str:
     """Return the source of these entries."""
     lines = []
     for name, entry in ((name, table(name)) for name in names):
-        lines.append(f"{name}: Table = {{")
+        lines.append(f"{name}: ByPrecision = {{")
         for code, values in entry.items():
             numbers = ", ".join(map(repr, values)) + ","
             line = f'    "{code}": ({numbers}),'

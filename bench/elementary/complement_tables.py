@@ -7,14 +7,13 @@ Gal, as in `bench.elementary.points`). Coefficients are fitted by `bench.element
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 from axiomjit.bench.elementary.pieces import fit
 from axiomjit.runtime.vector_math.complement import COUNT, DEGREE, LAST, PARTS
 
@@ -85,7 +84,7 @@ def powers(which: int, code: str) -> tuple[float, ...]:
     return tuple(pair[which] for pair in found)
 
 
-TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
+TABLES: dict[str, TableMaker] = {
     "ERFC_PIECES": pieces,
     "SHORT_POWERS": partial(powers, 0),
     "SHORT_POWERS_REST": partial(powers, 1),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 
 ENTRIES = 16
 """Entries per table; the index is the four leading bits of a mantissa."""
@@ -94,9 +93,8 @@ def halves_of_quotients(part: int, code: str) -> tuple[float, ...]:
     return tuple(rounded(value, code) for value in entries)
 
 
-Table = Callable[[str], tuple[float, ...]]
 BASES: dict[str, Any] = {"LOG": mp.e, "LOG2": 2, "LOG10": 10}
-TABLES: dict[str, Table] = {
+TABLES: dict[str, TableMaker] = {
     "INVERSE": inverses,
     "QUOTIENT_INVERSE": quotient_inverses,
     "HALF_LOG_OF_QUOTIENT": partial(halves_of_quotients, 0),

@@ -15,6 +15,8 @@ import numpy as np
 from mpmath import mp, mpf
 
 DIGITS = 50
+TableMaker = Callable[[str], tuple[float, ...]]
+"""Computes the numbers of a table, given a precision: "f4" or "f8"."""
 DENSITY = 24
 """Points of the grid per coefficient."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 from axiomjit.runtime.vector_math.pieces import COUNT, ERF, TANH, Pieces
 
 DENSITY = 4
@@ -75,7 +75,7 @@ def table(pieces: Pieces, function: Callable[[Any], Any], code: str) -> tuple[fl
     return tuple(entry for row in zip(*columns, strict=True) for entry in row)
 
 
-TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
+TABLES: dict[str, TableMaker] = {
     "TANH_PIECES": partial(table, TANH, mp.tanh),
     "ERF_PIECES": partial(table, ERF, mp.erf),
 }

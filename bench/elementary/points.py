@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 
 CLOSENESS = mpf(1) / 32
 ARC_BOUNDS = tuple(mpf(2 + k % 2) * mpf(2) ** (k // 2 - 5) for k in range(17))
@@ -54,7 +54,7 @@ def _column(which: int, code: str) -> tuple[float, ...]:
     return tuple(row[which] for row in _arcs(code))
 
 
-TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
+TABLES: dict[str, TableMaker] = {
     "ARC_POINTS": partial(_column, 0),
     "ARC_ANGLES": partial(_column, 1),
 }

@@ -7,12 +7,11 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 
 ENTRIES = 16
 TRIES = 400
 """The number of floats among which an accurate entry is searched."""
-Table = Callable[[str], tuple[float, ...]]
 
 
 def _middle(entry: int) -> Any:
@@ -70,11 +69,11 @@ def _logarithms(entry: int, code: str) -> tuple[Any, Any]:
     return high, whole - high
 
 
-def _table(entry: Callable[[int, str], Any]) -> Table:
+def _table(entry: Callable[[int, str], Any]) -> TableMaker:
     return lambda code: tuple(rounded(entry(k, code), code) for k in range(ENTRIES))
 
 
-TABLES: dict[str, Table] = {
+TABLES: dict[str, TableMaker] = {
     "CBRT_INVERSE": _table(lambda k, code: _accurate(k, code)[0]),
     "CBRT_OF_INVERSE": _table(lambda k, code: _accurate(k, code)[1]),
     "POWER_INVERSE": _table(lambda k, code: _inverse(k)),

@@ -25,7 +25,7 @@ import numpy as np
 import axiomjit
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
-from axiomjit.bench.suite.rounds import LEAST, in_turns
+from axiomjit.bench.suite.rounds import LEAST, interleaved
 
 Array = np.ndarray[Any, Any]
 SIZE: Final = 10**6
@@ -121,7 +121,7 @@ def compare(name: str, code: str, rounds: int) -> list[str]:
         if peer not in timed:
             found += ["-", "-"]
             continue
-        ratio = in_turns(timed["ours"], timed[peer], most)
+        ratio = interleaved(timed["ours"], timed[peer], most)
         found += ratio.cells()
         seconds = min(seconds, ratio.seconds)
     return [f"{seconds * 1e3:.2f}", *found]

@@ -14,7 +14,7 @@ from typing import Any
 
 from axiomjit.passes.costs import recipe_times
 from axiomjit.passes.costs.operation_times import DIVISION, ROOT, SUM, Time
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.functions import RECIPES
 
 PLACE = Path(recipe_times.__file__)
@@ -111,43 +111,43 @@ class Counting(Arithmetic):
         """Return a constant of this precision."""
         return self.took("constant", FREE, value)
 
-    def fma(self, a: Value, b: Value, c: Value) -> Counted:
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Counted:
         """a * b + c."""
         return self.took("fma", SUM, a, b, c)
 
-    def select(self, condition: Value, yes: Value, no: Value) -> Counted:
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Counted:
         """One of two values."""
         return self.took("select", LOGIC, condition, yes, no)
 
-    def sqrt(self, x: Value) -> Counted:
+    def sqrt(self, x: Numeric) -> Counted:
         """The square root."""
         return self.took("sqrt", ROOT[self.code], x)
 
-    def rint(self, x: Value) -> Counted:
+    def rint(self, x: Numeric) -> Counted:
         """The nearest integer as a float, ties to even."""
         return self.took("rint", ROUNDING, x)
 
-    def copysign(self, x: Value, sign: Value) -> Counted:
+    def copysign(self, x: Numeric, sign: Numeric) -> Counted:
         """x with the sign bit of `sign`."""
         return self.took("copysign", LOGIC, x, sign)
 
-    def bits(self, x: Value) -> Counted:
+    def bits(self, x: Numeric) -> Counted:
         """The same bits."""
         return self.took("bits", FREE, x)
 
-    def number(self, bits: Value) -> Counted:
+    def number(self, bits: Numeric) -> Counted:
         """The same bits."""
         return self.took("number", FREE, bits)
 
-    def integer(self, x: Value) -> Counted:
+    def integer(self, x: Numeric) -> Counted:
         """The nearest integer."""
         return self.took("integer", SUM, x)
 
-    def to_float(self, whole: Value) -> Counted:
+    def to_float(self, whole: Numeric) -> Counted:
         """An integer as a float."""
         return self.took("to_float", SUM, whole)
 
-    def narrowed(self, x: Value) -> Counted:
+    def narrowed(self, x: Numeric) -> Counted:
         """A float64 as float32."""
         return self.took("narrowed", CONVERSION, x)
 
@@ -159,63 +159,69 @@ class Counting(Arithmetic):
         self._wide = self._wide or Counting("f8", 2 * self.vectors)
         return self._wide
 
-    def widened(self, x: Value) -> Counted:
+    def widened(self, x: Numeric) -> Counted:
         """A float as float64."""
         return self.wide.took("widened", CONVERSION, x)
 
     def beyond(
-        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Counted:
         """Count the test, and return the usual result."""
         self.took("beyond", RARE_TEST, x, recipe)
         return self.took("usual", FREE, usual)
 
-    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Counted:
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Counted:
         """An entry of a table in memory."""
         return self.took(name, LOAD_OF_LANES, index)
 
-    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Counted:
+    def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Counted:
         """An entry of a table in registers; a long table needs two lookups and a select."""
         halves = len(table) // IN_REGISTERS[self.code]
         return self.took(name, Time(3, 4) if halves > 1 else SHUFFLE, index)
 
-    def within(self, x: Value, low: float, high: float) -> Counted:
+    def within(self, x: Numeric, low: float, high: float) -> Counted:
         """x."""
         return self.took("within", FREE, x)
 
-    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Counted:
+    def rest(
+        self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float
+    ) -> Counted:
         """x - whole * period, where `period` is a sum of two."""
         return self.took("rest", Time(3, 12), x, whole)
 
-    def limited(self, x: Value, bound: float) -> Counted:
+    def limited(self, x: Numeric, bound: float) -> Counted:
         """x clipped to the bound."""
         return self.took("limited", SUM, x, bound)
 
-    def reduced(self, x: Value, bits: int) -> Counted:
+    def reduced(self, x: Numeric, bits: int) -> Counted:
         """x minus the nearest multiple of a power of two."""
         return self.took("reduced", SUM, x, bits)
 
-    def significand(self, x: Value) -> Counted:
+    def significand(self, x: Numeric) -> Counted:
         """The mantissa of x."""
         return self.took("significand", SUM, x)
 
-    def binade(self, x: Value) -> Counted:
+    def binade(self, x: Numeric) -> Counted:
         """The exponent of x."""
         return self.took("binade", SUM, x)
 
-    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Counted:
+    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Counted:
         """x times a power of two."""
         return self.took("scaled", SUM, x, exponent)
 
-    def log_limits(self, x: Value, result: Value) -> Counted:
+    def log_limits(self, x: Numeric, result: Numeric) -> Counted:
         """The result, or a limit."""
         return self.took("log_limits", SUM, x, result)
 
-    def ends_kept(self, x: Value, result: Value) -> Counted:
+    def ends_kept(self, x: Numeric, result: Numeric) -> Counted:
         """The result, or x."""
         return self.took("ends_kept", SUM, x, result)
 
-    def odd_sign(self, x: Value) -> Counted:
+    def odd_sign(self, x: Numeric) -> Counted:
         """A sign bit."""
         return self.took("odd_sign", Time(2, 5), x)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from axiomjit.base.target import target
 from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
-from axiomjit.bench.suite.rounds import LEAST, Run, in_turns
+from axiomjit.bench.suite.rounds import LEAST, Run, interleaved
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
 
@@ -134,7 +134,7 @@ def compare(name: str, code: str, size: int, rounds: int) -> list[str]:
                 cells += ["-", "-"]
                 continue
             run, most, spend_s = peer
-            found = in_turns(mine, run, most, spend_s=spend_s, clock=time.thread_time)
+            found = interleaved(mine, run, most, spend_s=spend_s, clock=time.thread_time)
             cells += found.cells()
             seconds = min(seconds, found.seconds)
     return [f"{seconds / times / size * 1e9:.2f}", *cells]

@@ -79,7 +79,7 @@ class Setting(Record):
     planted: str = ""
 
 
-class Seen:
+class Answers:
     """The answers of one peer's worker about a case."""
 
     __slots__ = ("first_s", "peak_bytes", "processes", "stop")
@@ -102,7 +102,7 @@ class Group:
         """Start without workers; those that are started later end with `stack`."""
         self.setting, self.workload, self.threads, self.stack = setting, workload, threads, stack
         self.serial = threads == 1
-        self.seen: dict[str, Seen] = {}
+        self.seen: dict[str, Answers] = {}
         self.workers: dict[str, Worker | Fork] = {}
         self.size, self.dtype = 0, ""
 
@@ -112,7 +112,7 @@ class Group:
             worker = fresh(peer)
             self.workers[peer] = worker
             self.stack.push(worker)
-            self.seen[peer] = Seen()
+            self.seen[peer] = Answers()
             planted = 2 if peer == OURS and self.workload.name == self.setting.planted else 1
             worker.send(
                 "prepare",

@@ -35,7 +35,7 @@ def upper(ratios: Sequence[float]) -> float:
     return sorted(ratios)[min(count - 1, math.ceil(count / 2 + 0.98 * math.sqrt(count)))]
 
 
-def in_turns(
+def interleaved(
     first: Run,
     second: Run,
     rounds: int,

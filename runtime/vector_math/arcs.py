@@ -1,6 +1,6 @@
 """Inverse trigonometric functions: an angle (from a table, 0 or pi / 2) and a polynomial."""
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import ARCSIN, ARCTAN
 from axiomjit.runtime.vector_math.constants import HALF_PI, INFINITY, NAN
 from axiomjit.runtime.vector_math.entries import ARC_ANGLES, ARC_POINTS
@@ -20,14 +20,14 @@ def _placed(table: tuple[float, ...], place: int) -> tuple[float, ...]:
     return tuple(part[(k - place) % COUNT] for part in parts for k in range(COUNT))
 
 
-def _arc(m: Arithmetic, q: Value, lost: Value | None = None) -> Value:
+def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
     """The arc tangent of q, or of q + lost, by a polynomial; |q| is at most 0.15."""
     z = q * q
     series = m.polynomial(z, ARCTAN[m.code])
     return m.fma(q * z, series, q) if lost is None else q + m.fma(q * z, series, lost)
 
 
-def arctan(m: Arithmetic, x: Value) -> Value:
+def arctan(m: Arithmetic, x: Numeric) -> Numeric:
     """The arc tangent of a table's point c near |x|, plus that of (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _placed(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
@@ -39,7 +39,7 @@ def arctan(m: Arithmetic, x: Value) -> Value:
     return m.copysign(angle + _arc(m, (size - c) / m.fma(size, c, 1.0)), x)
 
 
-def _scaled(m: Arithmetic, rise: Value, run: Value) -> tuple[Value, Value]:
+def _scaled(m: Arithmetic, rise: Numeric, run: Numeric) -> tuple[Numeric, Numeric]:
     """Multiply two positive numbers by a power of 2 so that the larger one is in [2, 4).
 
     An infinite number becomes 4, and a finite one beside it 0. A run of 0 becomes a tiny number.
@@ -51,7 +51,7 @@ def _scaled(m: Arithmetic, rise: Value, run: Value) -> tuple[Value, Value]:
     return rise, m.bounded(run, FAR[m.code] ** -2, 4.0)
 
 
-def arctan2(m: Arithmetic, y: Value, x: Value) -> Value:
+def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
     """The angle of the point (x, y): arctan(|y| / |x|), or pi minus that for negative x; y's sign.
 
     The table's point c is found by the difference of the bits of rise and run, which is roughly the
@@ -73,7 +73,7 @@ def arctan2(m: Arithmetic, y: Value, x: Value) -> Value:
     return m.select((x != x) | (y != y), NAN, m.copysign(angle + arc, y))
 
 
-def _half_angle(m: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value]:
+def _half_angle(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric, Numeric]:
     """Return whether |x| > 1/2; z; 2 sqrt(z); and the rounding error of the latter.
 
     z is (1 - |x|) / 2 where |x| > 1/2, else x**2. In float64 the error is returned as 0: its bound
@@ -88,13 +88,13 @@ def _half_angle(m: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value]:
     return far, z, root + root, lost
 
 
-def _compensated_sum(m: Arithmetic, base: Value, main: Value, rest: Value) -> Value:
+def _compensated_sum(m: Arithmetic, base: Numeric, main: Numeric, rest: Numeric) -> Numeric:
     """base + main + rest, with the rounding error of base + main; base is 0 or the largest."""
     total = base + main
     return total + (((base - total) + main) + rest)
 
 
-def arcsin(m: Arithmetic, x: Value) -> Value:
+def arcsin(m: Arithmetic, x: Numeric) -> Numeric:
     """The arc sine: a(|x|) up to 1/2, else pi / 2 - 2 a(sqrt((1 - |x|) / 2)), with x's sign.
 
     Here a(q) = q + q**3 p(q**2) is the arc sine of q up to 1/2.
@@ -106,7 +106,7 @@ def arcsin(m: Arithmetic, x: Value) -> Value:
     return m.copysign(_compensated_sum(m, m.select(far, m.constant(high), 0.0), q, rest), x)
 
 
-def arccos(m: Arithmetic, x: Value) -> Value:
+def arccos(m: Arithmetic, x: Numeric) -> Numeric:
     """The arc cosine, by a(q) of `arcsin`: pi / 2 - a(x) for |x| up to 1/2.
 
     Beyond, it is s = 2 a(sqrt((1 - |x|) / 2)), or pi - s for negative x.

@@ -1,6 +1,6 @@
 """Inverse hyperbolic functions, as logarithms of sums of several floats, and hypot."""
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import ARCTANH
 from axiomjit.runtime.vector_math.constants import INFINITY, LN2
 from axiomjit.runtime.vector_math.entries import (
@@ -15,10 +15,10 @@ FAR = {"f4": 2.0**20, "f8": 2.0**40}
 EDGE = {"f4": 2.0**-26, "f8": 2.0**-55}
 """Less than the distance from 1 to the next smaller float: x - 1 + EDGE is positive for x = 1."""
 
-Triple = tuple[Value, Value, Value]
+Triple = tuple[Numeric, Numeric, Numeric]
 
 
-def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value = None) -> Triple:
+def _added_root(m: Arithmetic, x: Numeric, square: Numeric, square_low: Numeric = None) -> Triple:
     """Return x + sqrt(square + square_low) as three terms, each small beside the one before.
 
     The sum is at least 2 x. The last term is the rounding error of the root; it is small, so a
@@ -31,7 +31,7 @@ def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value = None
     return total, x - (total - root), off * m.rough_quotient(0.5, root)
 
 
-def _far(m: Arithmetic, x: Value, total: Value, low: Value) -> Triple:
+def _far(m: Arithmetic, x: Numeric, total: Numeric, low: Numeric) -> Triple:
     """Return `total` and `low`, or x and 0 beyond FAR; and the multiple of log(2) to add, 1 beyond.
 
     Beyond FAR the sum is 2 x.
@@ -41,7 +41,7 @@ def _far(m: Arithmetic, x: Value, total: Value, low: Value) -> Triple:
     return m.select(far, x, total), m.select(far, 0.0, low), ones
 
 
-def arcsinh(m: Arithmetic, x: Value) -> Value:
+def arcsinh(m: Arithmetic, x: Numeric) -> Numeric:
     """log(|x| + sqrt(x**2 + 1))."""
     size = abs(x)
     square = m.fma(size, size, 1.0)
@@ -51,7 +51,7 @@ def arcsinh(m: Arithmetic, x: Value) -> Value:
     return m.copysign(m.log_limits(size + 1.0, result), x)
 
 
-def arccosh(m: Arithmetic, x: Value) -> Value:
+def arccosh(m: Arithmetic, x: Numeric) -> Numeric:
     """log(1 + t + sqrt(t (t + 2))), t = x - 1."""
     t = x - 1.0
     above, low, less = _added_root(m, t, m.fma(t, t, t + t))
@@ -60,7 +60,7 @@ def arccosh(m: Arithmetic, x: Value) -> Value:
     return m.log_limits(t + EDGE[m.code], result)
 
 
-def arctanh(m: Arithmetic, x: Value) -> Value:
+def arctanh(m: Arithmetic, x: Numeric) -> Numeric:
     """The inverse hyperbolic tangent: half the logarithm of (1 + x) / (1 - x).
 
     With q = (1 + x) v / (1 - x) and s = (q - 1) / (q + 1) it is k log(2) / 2 - log(c) / 2 +
@@ -94,7 +94,7 @@ NOTHING = 2.0**-60
 """Replaces smaller numbers: its square is normal, and does not change the square of 2**-23."""
 
 
-def _hypot_of_singles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
+def _hypot_of_singles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numeric:
     """sqrt(a**2 + b**2) in float32: a rounded root, corrected by the error of its square.
 
     C. F. Borges, "An improved algorithm for hypot(a, b)", 2019. Operands are scaled by a power of 2
@@ -112,7 +112,7 @@ def _hypot_of_singles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
     return m.fma(excess, -m.rough_quotient(0.5, root), root) * power
 
 
-def _hypot_of_doubles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
+def _hypot_of_doubles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numeric:
     """sqrt(a**2 + b**2) in float64; operands with squares out of range are scaled by 2**600."""
     large, small = larger > LARGE, larger < SMALL
     scale = m.select(large, m.constant(1.0 / SCALE), m.select(small, m.constant(SCALE), 1.0))
@@ -121,7 +121,7 @@ def _hypot_of_doubles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
     return m.sqrt(m.fma(a, a, b * b)) * back
 
 
-def hypot(m: Arithmetic, x: Value, y: Value) -> Value:
+def hypot(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
     """sqrt(x**2 + y**2)."""
     x, y = abs(x), abs(y)
     infinite = (x == INFINITY) | (y == INFINITY)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from axiomjit.runtime.vector_math.constants import INFINITY, NAN
 
-Value = Any
+Numeric = Any
 """A float, an integer of the same width, or a boolean, of one arithmetic."""
 
 ROUGH_INVERSE = {"f4": 0x7EF311C7, "f8": 0x7FDE623822FC16E6}
@@ -42,47 +42,47 @@ class Arithmetic(ABC):
         return self.BIAS[self.code]
 
     @abstractmethod
-    def constant(self, value: float) -> Value:
+    def constant(self, value: float) -> Numeric:
         """Return a constant of this precision."""
 
     @abstractmethod
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Numeric:
         """a * b + c, rounded once; one operand may be a Python float."""
 
     @abstractmethod
-    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
         """`yes` where the condition holds, else `no`; one of them may be a Python number."""
 
     @abstractmethod
-    def sqrt(self, x: Value) -> Value:
+    def sqrt(self, x: Numeric) -> Numeric:
         """The square root."""
 
     @abstractmethod
-    def rint(self, x: Value) -> Value:
+    def rint(self, x: Numeric) -> Numeric:
         """The nearest integer as a float, ties to even."""
 
     @abstractmethod
-    def copysign(self, x: Value, sign: Value) -> Value:
+    def copysign(self, x: Numeric, sign: Numeric) -> Numeric:
         """x with the sign bit of `sign`."""
 
     @abstractmethod
-    def bits(self, x: Value) -> Value:
+    def bits(self, x: Numeric) -> Numeric:
         """The bits of a float as a signed integer."""
 
     @abstractmethod
-    def number(self, bits: Value) -> Value:
+    def number(self, bits: Numeric) -> Numeric:
         """The float with these bits."""
 
     @abstractmethod
-    def integer(self, x: Value) -> Value:
+    def integer(self, x: Numeric) -> Numeric:
         """The nearest integer, ties to even; any integer for NaN and numbers out of range."""
 
     @abstractmethod
-    def to_float(self, whole: Value) -> Value:
+    def to_float(self, whole: Numeric) -> Numeric:
         """An integer as a float."""
 
     @abstractmethod
-    def narrowed(self, x: Value) -> Value:
+    def narrowed(self, x: Numeric) -> Numeric:
         """A value of `wide` rounded to float32."""
 
     @property
@@ -91,13 +91,17 @@ class Arithmetic(ABC):
         """The arithmetic of float64."""
 
     @abstractmethod
-    def widened(self, x: Value) -> Value:
+    def widened(self, x: Numeric) -> Numeric:
         """A float of this precision, or of float32, converted to float64: a value of `wide`."""
 
     @abstractmethod
     def beyond(
-        self, bound: float, x: Value, usual: Value, recipe: "Callable[[Arithmetic, Value], Value]"
-    ) -> Value:
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        recipe: "Callable[[Arithmetic, Numeric], Numeric]",
+    ) -> Numeric:
         """Return recipe(x) where |x| > bound, else `usual`; for NaN either of the two.
 
         Such x are rare, so the recipe may be slow. It is a function at the top level of a module:
@@ -105,18 +109,18 @@ class Arithmetic(ABC):
         """
 
     @abstractmethod
-    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
         """Return table[index]; compiled code has the table in memory, under this name."""
 
-    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+    def polynomial(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
         """The sum of coefficients[k] * x**k, by Horner's rule."""
         *rest, total = coefficients
-        result: Value = self.constant(total)
+        result: Numeric = self.constant(total)
         for coefficient in reversed(rest):
             result = self.fma(result, x, coefficient)
         return result
 
-    def parallel(self, x: Value, square: Value, coefficients: Sequence[float]) -> Value:
+    def parallel(self, x: Numeric, square: Numeric, coefficients: Sequence[float]) -> Numeric:
         """The polynomial as the sum of its even and odd parts: half the latency of Horner's rule.
 
         Loops of long recipes are limited by latency, not by throughput.
@@ -124,7 +128,7 @@ class Arithmetic(ABC):
         odd = self.polynomial(square, coefficients[1::2])
         return self.fma(odd, x, self.polynomial(square, coefficients[::2]))
 
-    def paired(self, x: Value, coefficients: Sequence[float]) -> Value:
+    def paired(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
         """The polynomial as one in x**2 with coefficients a + b x: half as many dependent steps."""
         pairs = [coefficients[k : k + 2] for k in range(0, len(coefficients), 2)]
         *rest, total = [self.polynomial(x, pair) for pair in pairs]
@@ -133,11 +137,11 @@ class Arithmetic(ABC):
             total = self.fma(total, square, pair)
         return total
 
-    def power_of_two(self, whole: Value) -> Value:
+    def power_of_two(self, whole: Numeric) -> Numeric:
         """2**whole as a float, for exponents of normal numbers."""
         return self.number((whole + self.bias) << self.mantissa)
 
-    def nearest_whole(self, x: Value, factor: float) -> tuple[Value, Value]:
+    def nearest_whole(self, x: Numeric, factor: float) -> tuple[Numeric, Numeric]:
         """Round x * factor to the nearest integer; return it as a float and as an integer.
 
         Both are correct where the integer is below 2**21 (float32) or 2**50, else meaningless.
@@ -148,8 +152,8 @@ class Arithmetic(ABC):
         return shifted - magic, self.bits(shifted) - self.bits(self.constant(magic))
 
     def nearest_power(
-        self, x: Value, factor: float, lift: int, askew: float = 0.0
-    ) -> tuple[Value, Value]:
+        self, x: Numeric, factor: float, lift: int, askew: float = 0.0
+    ) -> tuple[Numeric, Numeric]:
         """Round x * factor - askew to the nearest integer k; return k as a float and 2**(k + lift).
 
         The power must be a normal number. Its exponent field is in the last bits of a sum, as in
@@ -159,11 +163,11 @@ class Arithmetic(ABC):
         shifted = self.fma(x, factor, -askew) + magic if askew else self.fma(x, factor, magic)
         return shifted - magic, self.number(self.bits(shifted) << self.mantissa)
 
-    def rough_inverse(self, x: Value) -> Value:
+    def rough_inverse(self, x: Numeric) -> Numeric:
         """1 / x with a relative error up to 1/8, for positive normal x; for 0 a large number."""
         return self.number(ROUGH_INVERSE[self.code] - self.bits(x))
 
-    def rough_quotient(self, power: float, x: Value) -> Value:
+    def rough_quotient(self, power: float, x: Numeric) -> Numeric:
         """power / x with a relative error up to 1/8, less near powers of 2, for positive normal x.
 
         `power` is a power of 2.
@@ -171,12 +175,12 @@ class Arithmetic(ABC):
         one = self.bits(self.constant(1.0))
         return self.number(self.bits(self.constant(power)) + one - self.bits(x))
 
-    def bounded(self, x: Value, low: float, high: float) -> Value:
+    def bounded(self, x: Numeric, low: float, high: float) -> Numeric:
         """x clipped to the bounds; NaN stays NaN."""
         x = self.select(x > high, high, x)
         return self.select(x < low, low, x)
 
-    def within(self, x: Value, low: float, high: float) -> Value:
+    def within(self, x: Numeric, low: float, high: float) -> Numeric:
         """x clipped to bounds beyond which the exponential of x is 0 or infinite; NaN stays NaN.
 
         Where vector instructions compute the steps, x is not clipped: then `reduced`, `rest` and
@@ -184,7 +188,9 @@ class Arithmetic(ABC):
         """
         return self.bounded(x, low, high)
 
-    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Value:
+    def rest(
+        self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float
+    ) -> Numeric:
         """x - whole * period, at most `bound`; x is from `within`, `period` is a sum of two.
 
         Where instructions did not clip x, the result is not NaN, and at most `bound` in size.
@@ -192,12 +198,12 @@ class Arithmetic(ABC):
         high, low = period
         return self.fma(whole, -low, self.fma(whole, -high, x))
 
-    def limited(self, x: Value, bound: float) -> Value:
+    def limited(self, x: Numeric, bound: float) -> Numeric:
         """x clipped to -bound and bound; a quiet NaN becomes the bound with its sign."""
         size = abs(x)
         return self.copysign(self.select(size < bound, size, bound), x)
 
-    def reduced(self, x: Value, bits: int) -> Value:
+    def reduced(self, x: Numeric, bits: int) -> Numeric:
         """x minus the nearest multiple of 2**-bits; a zero may have any sign; NaN stays NaN.
 
         Correct for |x| below 2**20 (float32) or 2**50 such multiples.
@@ -205,7 +211,7 @@ class Arithmetic(ABC):
         magic = 1.5 * 2.0 ** (self.mantissa - bits)
         return x - ((x + magic) - magic)
 
-    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Value:
+    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Numeric:
         """x * 2**floor(exponent) for x near 1; a subnormal result is rounded once.
 
         The exponent is a multiple of 1 / parts, where `parts` is a power of 2. It may be up to
@@ -217,43 +223,43 @@ class Arithmetic(ABC):
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
-    def _normal_bits(self, x: Value) -> tuple[Value, Value]:
+    def _normal_bits(self, x: Numeric) -> tuple[Numeric, Numeric]:
         """Return whether x is subnormal, and x's bits; if it is, those of x * 2**(mantissa + 2)."""
         low = x < 2.0 ** (1 - self.bias)
         return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
 
-    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+    def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
         """Return the table's entry at `index` modulo its length, which is 16 or 32."""
         return self.entry(name, table, index & len(table) - 1)
 
-    def significand(self, x: Value) -> Value:
+    def significand(self, x: Numeric) -> Numeric:
         """The mantissa of a positive number, from 1 to 2; of other numbers it has no meaning."""
         bits = self._normal_bits(x)[1]
         fraction = bits & ((1 << self.mantissa) - 1)
         return self.number(fraction | self.bits(self.constant(1.0)))
 
-    def binade(self, x: Value) -> Value:
+    def binade(self, x: Numeric) -> Numeric:
         """The exponent of x as a float; for 0 -infinity; infinity and NaN stay."""
         low, bits = self._normal_bits(x)
         exponent = (bits >> self.mantissa) - self.bias
         result = self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
         return self.select(x == 0.0, -INFINITY, self.select(x < INFINITY, result, x))
 
-    def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Value:
+    def looked_up(self, name: str, table: tuple[float, ...], x: Numeric) -> Numeric:
         """Return the entry of a table of 16 by the leading four bits of x's mantissa."""
         return self.lookup(name, table, self.bits(x) >> (self.mantissa - 4))
 
-    def log_limits(self, x: Value, result: Value) -> Value:
+    def log_limits(self, x: Numeric, result: Numeric) -> Numeric:
         """Return `result` for positive finite x, else the limit of a logarithm."""
         limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
         return self.select((x > 0.0) & (x < INFINITY), result, limit)
 
-    def ends_kept(self, x: Value, result: Value) -> Value:
+    def ends_kept(self, x: Numeric, result: Numeric) -> Numeric:
         """Return x where it is 0, infinite or NaN, else `result`."""
         size = abs(x)
         return self.select((size > 0.0) & (size < INFINITY), result, x)
 
-    def odd_sign(self, x: Value) -> Value:
+    def odd_sign(self, x: Numeric) -> Numeric:
         """Return -0.0 where the integer nearest to x is odd, else 0.0."""
         half = self.rint(x) * 0.5
         return self.select(abs(self.rint(half) - half) == 0.5, self.constant(-0.0), 0.0)

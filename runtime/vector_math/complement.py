@@ -13,7 +13,7 @@ who have 1 + 2 x).
 """
 
 from axiomjit.runtime.vector_math import single_entries
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import ERFC, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
@@ -33,11 +33,11 @@ LOW = -121.0
 """If the exponent of the result is below this, the result may be subnormal."""
 
 
-def _pieces(m: Arithmetic, size: Value) -> tuple[Value, Value]:
+def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
     """Return V and d, see the docstring of this module."""
     place = m.bits(size + 1.0) >> (m.mantissa - 3)
 
-    def entry(row: int) -> Value:
+    def entry(row: int) -> Numeric:
         part = single_entries.ERFC_PIECES[m.code][COUNT * row : COUNT * (row + 1)]
         return m.lookup(f"erfc_{row}", part, place)
 
@@ -48,7 +48,7 @@ def _pieces(m: Arithmetic, size: Value) -> tuple[Value, Value]:
     return entry(1), slope * t
 
 
-def _erfc_of_singles(m: Arithmetic, x: Value) -> Value:
+def _erfc_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
     """erfc in float32; subnormal results are computed as integers, which takes no longer."""
     size = m.select(abs(x) > LAST["f4"], LAST["f4"], abs(x))
     magic, (high, low) = 1.5 * 2.0**m.mantissa, STEP
@@ -69,7 +69,7 @@ def _erfc_of_singles(m: Arithmetic, x: Value) -> Value:
     return m.select(x < 0.0, 2.0 - far, far)
 
 
-def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
+def _erfc_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
     """erfc in float64; two quotients share a division, whose error is found by multiplying back."""
     size = m.select(abs(x) > LAST["f8"], LAST["f8"], abs(x))
     high, low = LN2["f8"]
@@ -92,6 +92,6 @@ def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
     return m.select(x < 0.0, 2.0 - far, far)
 
 
-def erfc(m: Arithmetic, x: Value) -> Value:
+def erfc(m: Arithmetic, x: Numeric) -> Numeric:
     """1 - erf(x)."""
     return _erfc_of_singles(m, x) if m.code == "f4" else _erfc_of_doubles(m, x)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 
 _SAFE = 2.0**400
 """For operands between this and its reciprocal `_fma_of_doubles` does not leave float64's range."""
@@ -101,11 +101,11 @@ class Exact(Arithmetic):
         self.float_type: Any = np.dtype(code).type
         self.int_type: Any = np.dtype(f"i{code[1]}").type
 
-    def constant(self, value: float) -> Value:
+    def constant(self, value: float) -> Numeric:
         """Return a constant of this precision."""
         return self.float_type(value)
 
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Numeric:
         """a * b + c, rounded once; one operand may be a Python float."""
         operands = [self.float_type(v) if isinstance(v, float) else v for v in (a, b, c)]
         if self.code == "f4":
@@ -114,54 +114,58 @@ class Exact(Arithmetic):
             return np.float64(fma_of_integers(*map(float, operands)))
         return _fma_of_doubles(*operands)
 
-    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
         """`yes` where the condition holds, else `no`; one of them may be a Python number."""
         like = no if isinstance(yes, float | int) and not isinstance(yes, np.generic) else yes
         chosen: Any = np.where(condition, yes, no)
         return chosen.astype(like.dtype)[()]
 
-    def sqrt(self, x: Value) -> Value:
+    def sqrt(self, x: Numeric) -> Numeric:
         """The square root."""
         return np.sqrt(x)
 
-    def rint(self, x: Value) -> Value:
+    def rint(self, x: Numeric) -> Numeric:
         """The nearest integer as a float, ties to even."""
         return np.rint(x)
 
-    def copysign(self, x: Value, sign: Value) -> Value:
+    def copysign(self, x: Numeric, sign: Numeric) -> Numeric:
         """x with the sign bit of `sign`."""
         return np.copysign(x, sign)
 
-    def bits(self, x: Value) -> Value:
+    def bits(self, x: Numeric) -> Numeric:
         """The bits of a float as a signed integer."""
         return x.view(self.int_type)
 
-    def number(self, bits: Value) -> Value:
+    def number(self, bits: Numeric) -> Numeric:
         """The float with these bits."""
         return bits.view(self.float_type)
 
-    def integer(self, x: Value) -> Value:
+    def integer(self, x: Numeric) -> Numeric:
         """The nearest integer, ties to even; any integer for NaN and numbers out of range."""
         limit = 2.0 ** (8 * x.dtype.itemsize - 2)
         safe = np.where(abs(x) < limit, x, self.float_type(0))
         return np.rint(safe).astype(self.int_type)[()]
 
-    def to_float(self, whole: Value) -> Value:
+    def to_float(self, whole: Numeric) -> Numeric:
         """An integer as a float."""
         return whole.astype(self.float_type)
 
-    def narrowed(self, x: Value) -> Value:
+    def narrowed(self, x: Numeric) -> Numeric:
         """A value of `wide` rounded to float32."""
         return x.astype(np.float32)
 
     def beyond(
-        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
-    ) -> Value:
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        recipe: Callable[[Arithmetic, Numeric], Numeric],
+    ) -> Numeric:
         """Return recipe(x) where |x| > bound, else `usual`."""
         needed = abs(x) > bound
         return self.select(needed, recipe(self, x), usual) if np.any(needed) else usual
 
-    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
         """Return table[index]; an index out of range, whose result is not used, is clipped."""
         return np.asarray(table, self.float_type)[np.clip(index, 0, len(table) - 1)]
 
@@ -170,6 +174,6 @@ class Exact(Arithmetic):
         """The arithmetic of float64."""
         return Exact("f8")
 
-    def widened(self, x: Value) -> Value:
+    def widened(self, x: Numeric) -> Numeric:
         """A float of this precision, or of float32, converted to float64: a value of `wide`."""
         return x.astype(np.float64)

@@ -3,7 +3,7 @@
 W. J. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980, chapter 6.
 """
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import EXP, EXP2, EXPM1
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
@@ -15,7 +15,7 @@ REACH2 = {"f4": (-150.5, 129.0), "f8": (-1076.0, 1025.0)}
 """Below the first exp2 is 0, above the second infinite."""
 
 
-def exp(m: Arithmetic, x: Value) -> Value:
+def exp(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x: x = k log(2) + r, e**r = 1 + r + r**2 q(r) for |r| <= log(2) / 2."""
     x = m.within(x, *REACH[m.code])
     whole = m.nearest_whole(x, LOG2_E)[0]
@@ -24,7 +24,7 @@ def exp(m: Arithmetic, x: Value) -> Value:
     return m.scaled(m.fma(r, slope, 1.0), whole)
 
 
-def exp2(m: Arithmetic, x: Value) -> Value:
+def exp2(m: Arithmetic, x: Numeric) -> Numeric:
     """2**x: x = k + r, 2**r = 1 + r q(r) for |r| <= 1 / 2."""
     x = m.within(x, *REACH2[m.code])
     r = m.reduced(x, 0)
@@ -45,7 +45,7 @@ STRICTLY_ASKEW = 0.0849625
 """ASKEW with more digits: e**r - 1 stays below 1/2, where the unit of the last place doubles."""
 
 
-def expm1(m: Arithmetic, x: Value) -> Value:
+def expm1(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where e**r is from 3/4 to 3/2.
 
     So there is little cancellation. For small x, k is 0.
@@ -54,14 +54,14 @@ def expm1(m: Arithmetic, x: Value) -> Value:
     return m.copysign(power(m, m.bounded(x, *SMALL[m.code])), x)
 
 
-def _curve(m: Arithmetic, x: Value, whole: Value) -> Value:
+def _curve(m: Arithmetic, x: Numeric, whole: Numeric) -> Numeric:
     """e**r - 1 for r = x - k log(2)."""
     high, low = LN2[m.code]
     r = m.fma(whole, -low, m.fma(whole, -high, x))
     return m.fma(r * r, m.polynomial(r, EXPM1[m.code]), r)
 
 
-def _expm1_of_singles(m: Arithmetic, x: Value) -> Value:
+def _expm1_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
     """expm1 in float32: 2**k times e**r - 1 plus 1 - 2**-k, with the latter's rounding error."""
     whole = m.nearest_whole(m.fma(x, LOG2_E, -STRICTLY_ASKEW), 1.0)[0]
     inverse = m.scaled(m.constant(-1.0), -whole)
@@ -70,7 +70,7 @@ def _expm1_of_singles(m: Arithmetic, x: Value) -> Value:
     return m.scaled((_curve(m, x, whole) + lost) + part, whole)
 
 
-def _expm1_of_doubles(m: Arithmetic, x: Value) -> Value:
+def _expm1_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
     """expm1 in float64: twice the half of it, since 2**k may be out of range."""
     far = abs(x) >= NEAR
     whole, half = m.nearest_power(x, LOG2_E, -1, ASKEW)

@@ -6,7 +6,7 @@ that are small beside 2**k. The last sum adds these terms, 2**k and 2**-k.
 """
 
 from axiomjit.runtime.vector_math import pieces
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import COSH, EXPM1_TWICE, SINH
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 from axiomjit.runtime.vector_math.exponential import ASKEW
@@ -21,7 +21,7 @@ SMALL = 0.5
 """Below this sinh is the polynomial of x itself, with k = 0."""
 
 
-def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ...]:
+def _parts(m: Arithmetic, x: Numeric, far: Numeric | None = None) -> tuple[Numeric, ...]:
     """Return 2**k / 4, 2**-k / 4, r, r**3, p(r**2), cosh(r) - 1; sinh(r) is r + r**3 p(r**2).
 
     |x| is k log(2) + r. Where `far` is given and false, r is |x|.
@@ -39,7 +39,7 @@ def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ..
     return up, down, r, r * z, m.polynomial(z, SINH[m.code]), z * m.polynomial(z, COSH[m.code])
 
 
-def sinh(m: Arithmetic, x: Value) -> Value:
+def sinh(m: Arithmetic, x: Numeric) -> Numeric:
     """The hyperbolic sine."""
     far = abs(x) >= SMALL
     up, down, r, cube, odd, even = _parts(m, x, far)
@@ -48,7 +48,7 @@ def sinh(m: Arithmetic, x: Value) -> Value:
     return m.copysign(m.select(far, half * 2.0, m.fma(cube, odd, r)), x)
 
 
-def cosh(m: Arithmetic, x: Value) -> Value:
+def cosh(m: Arithmetic, x: Numeric) -> Numeric:
     """The hyperbolic cosine."""
     up, down, r, cube, odd, even = _parts(m, x)
     less = up - down
@@ -56,7 +56,7 @@ def cosh(m: Arithmetic, x: Value) -> Value:
     return (up + m.fma(less, r, rest)) * 2.0
 
 
-def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
+def _tanh_of_doubles(m: Arithmetic, size: Numeric) -> Numeric:
     """d / (d + 2) for d = e**(2 x) - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
 
     With these r nothing cancels. The polynomial is of r / 2. A rough division computes the rounding
@@ -76,7 +76,7 @@ def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
     return m.fma(rest, m.rough_inverse(divisor), quotient)
 
 
-def tanh(m: Arithmetic, x: Value) -> Value:
+def tanh(m: Arithmetic, x: Numeric) -> Numeric:
     """The hyperbolic tangent."""
     if m.code == "f4":
         return piecewise(m, pieces.TANH, TANH_PIECES[m.code], x)

@@ -9,7 +9,7 @@ spacing of floats there, are the index of the piece; t is |x| minus the number t
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 
 COUNT = 32
 """The number of pieces: as many float32 as one AVX-512 instruction looks up."""
@@ -34,7 +34,7 @@ TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
 ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
 
 
-def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Value) -> Value:
+def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Numeric) -> Numeric:
     """Return f(x); the table has COUNT coefficients for each power."""
     size = m.select(abs(x) > pieces.last, pieces.last, abs(x))
     place = m.fma(size, pieces.factor, pieces.start)
@@ -43,7 +43,7 @@ def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Value) -
     else:
         t = m.reduced(size, pieces.bits)
 
-    def entry(row: int) -> Value:
+    def entry(row: int) -> Numeric:
         part = tuple(table[COUNT * row : COUNT * (row + 1)])
         return m.lookup(f"{pieces.name}_{row}", part, m.bits(place))
 

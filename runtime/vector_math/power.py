@@ -5,7 +5,7 @@ A factor from a table brings the mantissa near 1; for powers this product is exa
 """
 
 from axiomjit.runtime.vector_math import entries
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import CBRT, EXP2, POWER
 from axiomjit.runtime.vector_math.constants import LOG2_OF_E, NAN
 from axiomjit.runtime.vector_math.exponential import REACH2
@@ -16,7 +16,7 @@ QUARTERS = 2
 """The number of mantissa bits in the index of a cube root's table."""
 
 
-def cbrt(m: Arithmetic, x: Value) -> Value:
+def cbrt(m: Arithmetic, x: Numeric) -> Numeric:
     """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d); tables give 1 / c and c's root."""
     size = abs(x)
     exponent = m.binade(size)
@@ -30,7 +30,7 @@ def cbrt(m: Arithmetic, x: Value) -> Value:
     return m.ends_kept(x, m.copysign(m.scaled(root, third), x))
 
 
-def _log2(m: Arithmetic, size: Value) -> tuple[Value, Value]:
+def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
     """log2 as a sum of two floats, with a relative error of about 2**-64 (float32: 2**-34).
 
     m = c (1 + d), log(1 + d) = d - d**2 / 2 + d**3 q(d); d is exact, and so are the first two
@@ -53,7 +53,7 @@ def _log2(m: Arithmetic, size: Value) -> tuple[Value, Value]:
     return total, (whole - total) + near + near_low
 
 
-def _size(m: Arithmetic, size: Value, y: Value) -> Value:
+def _size(m: Arithmetic, size: Numeric, y: Numeric) -> Numeric:
     """size**y for size >= 0 other than 1, and y other than 0."""
     high, low = _log2(m, size)
     product = y * high
@@ -64,7 +64,7 @@ def _size(m: Arithmetic, size: Value, y: Value) -> Value:
     return m.scaled(m.fma(r, m.polynomial(r, EXP2[m.code]), 1.0), whole)
 
 
-def power(m: Arithmetic, x: Value, y: Value) -> Value:
+def power(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
     """x**y with the limits of C's pow."""
     size = abs(x)
     result = m.select((y != 0.0) & (size != 1.0), _size(m, size, y), 1.0)

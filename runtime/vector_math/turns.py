@@ -7,7 +7,7 @@
 from collections.abc import Callable
 from functools import cache
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.constants import HALF_PI
 
 TWO_OVER_PI = int(
@@ -42,7 +42,7 @@ def table() -> tuple[float, ...]:
     return tuple(part for row in range(LAST + 1) for part in _row(row * STEP + FIRST - 52))
 
 
-def two_sum(a: Value, b: Value) -> tuple[Value, Value]:
+def two_sum(a: Numeric, b: Numeric) -> tuple[Numeric, Numeric]:
     """Return the rounded sum and its rounding error (Knuth)."""
     total = a + b
     shadow = total - a
@@ -50,8 +50,8 @@ def two_sum(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def quarter_turns(
-    m: Arithmetic, x: Value, nearest: Callable[[Value], Value]
-) -> tuple[Value, Value, Value]:
+    m: Arithmetic, x: Numeric, nearest: Callable[[Numeric], Numeric]
+) -> tuple[Numeric, Numeric, Numeric]:
     """Return the number of quarter turns modulo 4, and the remaining angle as a sum of two floats.
 
     x is a float64 of at least 2**FIRST. `nearest` rounds a number from -6 to 6 to an integer.
