@@ -1,7 +1,7 @@
-"""What is known of a number that a symbol stands for, whatever the call: its range, its equals.
+"""Facts about the number that a symbol stands for, in every call: its range, which may be equal.
 
-A comparison that this decides leaves no guard. So a kind may claim only what the class of the
-arguments (`axiomjit.driver.arguments`) makes sure of for every call that shares a program.
+A comparison that these decide records no guard. So a kind may claim only what the class of the
+arguments (`axiomjit.driver.arguments`) ensures for every call that shares a program.
 """
 
 from __future__ import annotations
@@ -53,6 +53,6 @@ def decided(left: Limits, right: Limits, sign: str) -> bool:
 
 
 def _gap(lower: Limits, upper: Limits) -> int:
-    """How far the first range ends below where the second begins; -1 where that is not sure."""
+    """The distance from the end of the first range to the start of the second; -1 if unsure."""
     (_, high), (low, _) = lower, upper
     return -1 if high is None or low is None else low - high

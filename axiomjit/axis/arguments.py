@@ -99,7 +99,7 @@ def _overlaps_itself(array: np.ndarray) -> bool:
     return bool((np.diff(np.sort(starts)) < array.itemsize).any())
 
 
-def apart(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:
+def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:
     """The arrays, copied where they share memory with another one that is written.
 
     Raises:

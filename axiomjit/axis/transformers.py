@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol
-from axiomjit.axis.arguments import apart, check_writable, checked_argument
+from axiomjit.axis.arguments import check_writable, checked_argument, copy_overlapping
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import declaration_of, starting_values
 from axiomjit.axis.late_checks import bound_lengths
@@ -195,7 +195,7 @@ class Computation:
         written = [position for position in self.graph.writes if position < len(arrays)]
         for position in written:
             check_writable(position, self._placeholders[position], arguments[position])
-        arrays = apart(arrays, written)
+        arrays = copy_overlapping(arrays, written)
         return arrays + [self._variables.array(node) for node in self._variable_nodes], lengths
 
     def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:

@@ -33,10 +33,11 @@ _LEAVES: Final = (
 def none_drawn(
     name: str, function: Callable[..., object], arguments: Iterable[object]
 ) -> Iterator[None]:
-    """Follow a function inside; afterwards the states of generators are what they were before.
+    """Follow a function inside; refuse it if it draws random numbers.
 
-    Looked at are the global generators of `random` and `numpy.random`, those among the arguments
-    and the attributes of arguments, and those in variables that the function names.
+    Afterwards all generators have their old states. Watched are the global generators of `random`
+    and `numpy.random`, those among the arguments and their attributes, and those in variables that
+    the function names.
 
     Raises:
         NeedsValuesError: the state of a generator has changed; the old one is back.
@@ -115,7 +116,7 @@ def _attributes(value: object) -> Iterator[tuple[str, object]]:
 
 
 def _behind(what: str, value: object) -> Iterator[tuple[str, object]]:
-    """What a callable object calls, and with which values."""
+    """The functions that a callable object calls, and the values it calls them with."""
     if isinstance(value, functools.partial):
         yield from ((what, part) for part in (value.func, *value.args))
         yield from value.keywords.items()

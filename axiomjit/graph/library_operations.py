@@ -1,7 +1,7 @@
-"""The table of library operations: what NumPy and BLAS compute on entire operands, in steps.
+"""The table of library operations: computed by NumPy and BLAS on entire operands, as plan steps.
 
-A row is all that is known of one: its dtype rule, which iterators its result keeps, its evaluation
-into an output, and its cost. The evaluator and the plan use the same evaluation.
+A row has all facts of one: its dtype rule, which iterators its result keeps, its evaluation into an
+output, and its cost. The evaluator and the plan use the same evaluation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LibraryOperation(Primitive):
         return operand if self.gives is None else self.gives
 
     def cost(self, shapes: Shapes, labels: Labels) -> Dim:
-        """What it takes, in additions."""
+        """The cost in additions."""
         if self.additions is not None:
             return self.additions(shapes, labels)
         return product(shapes[0]) * self.weight
@@ -67,7 +67,7 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
 
 
 def _of_products(shapes: Shapes, labels: Labels) -> Dim:
-    """A multiplication and an addition for each point of all iterators together."""
+    """The cost of a multiplication and an addition at each point of all iterators."""
     extents = {
         k: n
         for own, shape in zip(labels, shapes, strict=True)
@@ -149,7 +149,7 @@ def _gather(values: np.ndarray, positions: np.ndarray, labels: Labels, out: np.n
 
 
 def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
-    """The array with its dimensions in order of label, 1 where it has none."""
+    """The array with its dimensions in the order of labels, and length 1 for other labels."""
     ordered = array.transpose(sorted(range(len(own)), key=lambda d: own[d]))
     shape = iter(ordered.shape)
     return ordered.reshape([next(shape) if k in own else 1 for k in range(rank)])
