@@ -193,10 +193,10 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
 
 def _functions() -> dict[str, TensorFunction]:
     """A function for each name that NumPy has for a ufunc of the table with one result."""
-    # Not dir(np): asking for each of its names loads f2py, testing and other modules (60 ms).
+    # Not dir(np): getattr of all its names imports f2py, testing and other modules (60 ms).
     ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
-    # The name that ngraph has for it.
+    # ngraph's name for it.
     return functions | {"floordivide": _function("floordivide", np.floor_divide)}
 
 
