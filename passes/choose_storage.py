@@ -1,4 +1,4 @@
-"""Which values of a graph are stored, and which are computed wherever they are read."""
+"""Choose which values of a graph are stored; the others are computed where they are read."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Choice:
         # where a value is computed: the op in whose loops, and the map from the value to it
         self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
         self.cones = _cones(self.order)
-        # what a join selects, or what it selects computes in place
+        # operands of joins, and the values computed in place for those
         self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops whose parts hinder each other become several, by strips."""
+"""LoopProgram -> LoopProgram: split loops, strip by strip, into several that run faster."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ class _Split:
 
     @cached_property
     def time(self) -> float:
-        """Cycles that a vector of results takes, apart from scalar operations."""
+        """Cycles that a vector of results takes, without scalar operations."""
         total = 0.0
         for level in range(0, len(self.groups), 2):
             group = self.groups[level]
@@ -267,9 +267,9 @@ class _Split:
         return not isinstance(stmt, Let | Load | Take) or stmt.name in self.varying
 
     def _levels(self) -> tuple[dict[str, int], int]:
-        """The group of each varying value that is an operation to be set apart or needed by one.
+        """The group of each varying value that is a separated operation, or needed by one.
 
-        And how many groups there are.
+        And the number of groups.
         """
         first = self._first_groups()
         early: set[str] = set()
@@ -316,7 +316,7 @@ class _Split:
             match stmt:
                 case Let(name=name) if self.level.get(name) == group:
                     wanted = name in self.tiles or self._is_scalar(name)
-                case Store(value=value):  # beside its value where that is computed early
+                case Store(value=value):  # in the group of its value, if that is early
                     early = isinstance(self.made.get(value), Let)
                     wanted = group == (self.level.get(value, last) if early else last)
                 case Fold():
@@ -348,7 +348,7 @@ class _Split:
         return CROSSING - 1 if name in self.tiles else CROSSING
 
     def _price(self, name: str, group: int, limit: int) -> int:
-        """What it costs to have a value in a group without a tile for it, looked at up to limit."""
+        """The cost of having a value in a group without a tile for it, counted up to `limit`."""
         stmt = self.made.get(name)
         if name not in self.varying or stmt in self.groups[group] or name in self.crossing[group]:
             return 0

@@ -1,7 +1,7 @@
 """Casts between float16 and float32 in instructions of the target, without library calls.
 
-LLVM calls a function for what it has no instruction for, such as one that rounds float64 to
-float16, and `compiler-rt`, which has them, is not there.
+LLVM calls a function for a cast without an instruction, such as one that rounds float64 to
+float16. These functions are in `compiler-rt`, which is not linked.
 """
 
 from __future__ import annotations

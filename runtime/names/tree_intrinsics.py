@@ -68,7 +68,7 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
 
 
 def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
-    """state = tree[level] + state (or *), cell by cell: the earlier subtree stands left."""
+    """state = tree[level] + state (or *), cell by cell: the earlier subtree is the left operand."""
 
     def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])
