@@ -22,15 +22,15 @@ from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
 from axiomjit.passes.ir.view_ir import Library
 
 CHEAP: Final = 4
-"""Additions that may be repeated per element of a broadcast rather than stored."""
+"""Additions that may be repeated per element of a broadcast; a dearer value is stored."""
 SHARED: Final = 16
-"""Additions that may be repeated for readers in other loops, or at other places, than stored."""
+"""Additions that may be repeated for readers in other loops or at other places."""
 SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
 STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
-"""Primitives whose values are stored whoever reads them."""
+"""Primitives whose values are always stored."""
 
 
 def choose_storage(graph: Graph) -> dict[Node, Library | None]:

@@ -33,7 +33,7 @@ from axiomjit.passes.tile_folds import tile_folds
 Pass = Callable[[Any, Context], Any]
 """Takes a program and returns an equivalent one, in the next form or improved in the same one."""
 Watcher = Callable[[str, AnyProgram, AnyProgram, int], None]
-"""Is told after each pass: its name, the program before and after, and nanoseconds."""
+"""Called after each pass: with its name, the program before and after, and nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,

@@ -43,11 +43,11 @@ WHOLE: Final = 1024
 SCRATCH: Final = 16_384
 """Bytes of all tiles of a loop: they share the first-level cache with what the loop reads."""
 SHORT: Final = 32
-"""A loop of fewer steps is left alone."""
+"""A loop of fewer steps is not cut."""
 HIDDEN: Final = 10
 """Additions per step that a processor can do while it waits for a scalar division."""
 LOOPS: Final = 3
-"""Loops that a chain of elementary functions is cut into at most: each takes time to compile."""
+"""The most loops into which a chain of elementary functions is cut: each takes time to compile."""
 SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
 """Shares of the longest chain of operations that a loop may have: the cuts to choose from."""
 WORTH: Final = 0.97
@@ -55,7 +55,7 @@ WORTH: Final = 0.97
 ENTRY: Final = 1.0
 """Cycles per vector that entering and leaving one more loop takes."""
 CROSSING: Final = 2
-"""What it costs to store a value in a tile and load it from there, in additions."""
+"""The cost of storing a value in a tile and loading it from there, in additions."""
 
 
 def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:

@@ -35,7 +35,7 @@ class Affine(Record):
 
 IndexMap = tuple[Affine, ...]
 Region = tuple[tuple[Dim, Dim], ...]
-"""A box of an iteration space: for each iterator where it starts and where it stops."""
+"""A box of an iteration space: for each iterator its first value and its end."""
 
 
 def _factor(value: Dim) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from axiomjit.base.records import Record
 
 SMALL: Final = 4
-"""Lengths up to this one are no symbols: they are part of the class."""
+"""Lengths up to this one are not symbols: they are part of the class."""
 
 
 class Kind(Record):
@@ -37,7 +37,7 @@ ANY: Final = Kind("integer")
 """Integer arguments and lengths of axes."""
 
 Limits = tuple[int | None, int | None]
-"""The least and the largest that a number can be; None where there is no limit."""
+"""The least and the largest value of a number; None for no limit."""
 
 
 def decided(left: Limits, right: Limits, sign: str) -> bool:

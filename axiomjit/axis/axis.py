@@ -23,7 +23,7 @@ from axiomjit.base.records import Record
 
 _numbers: Final = itertools.count()
 _lock: Final = threading.RLock()
-"""Held while the one axis of an offset, or the one merged of others, is looked up or made."""
+"""Held while the axis of an offset, or a merged axis, is looked up or made."""
 
 
 class Source(Record):

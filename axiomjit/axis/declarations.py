@@ -51,7 +51,7 @@ class Declaration:
 _declared: Final[WeakValueDictionary[Token, Declaration]] = WeakValueDictionary()
 
 Declared: TypeAlias = "Declaration | tuple[Declared, ...] | None"
-"""Declarations in nested tuples: joining some takes the same time however many they are."""
+"""Declarations in nested tuples: the time to join two does not depend on their number."""
 
 
 class Uses(NamedTuple):

@@ -206,7 +206,7 @@ UFUNCS: Final = frozenset(
 """The ufuncs of the table that are elementwise, with one result."""
 
 FUNCTIONS: Final[Mapping[str, TensorFunction]] = _functions()
-"""By name."""
+"""Elementwise functions of tensors, by name."""
 
 
 def _mapped(primitive: Primitive, x: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
 _PRODUCTS: Final = frozenset(
     {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
 )
-"""Whose pairs of dimensions are others than those of axes."""
+"""Products, which pair other dimensions than functions of axes do."""
 _OWN: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
 
 

@@ -13,7 +13,7 @@ from axiomjit.base.errors import AxesError, OuterProductWarning, SameNameWarning
 from axiomjit.base.origins import user_location, warn
 
 _warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
-"""Places, and places where two axes of one name were made, of which there was a warning."""
+"""Places with the places of two axes of one name, for which a warning was given."""
 
 
 def common_order(left: Axes, right: Axes) -> Axes:

@@ -14,7 +14,7 @@ from axiomjit.views.dense_layout import Layout, LengthLike, column_major_strides
 from axiomjit.views.descriptions import BasicTensorDescription
 
 LayoutRequest = Layout | str | None
-"""A layout, "C" or "F", or nothing asked for."""
+"""A layout, "C" or "F", or None for no request."""
 
 
 def known_shape(axes: Axes) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ FORMATS: Final = "a .npy, .npz or .csv file"
 MOST_COLUMNS: Final = 64
 """A 2-D array with more columns than this is one long column."""
 MISSING: Final = frozenset(("", "nan", "na", "n/a", "#n/a", "<na>", "null", "none", "-", "?", "."))
-"""What a cell without a value may hold, in lower case."""
+"""The texts of a cell without a value, in lower case."""
 DELIMITERS: Final = "\t;|, "
 """In this order: text and numbers of some countries have commas in them, and most have spaces."""
 SAMPLE_LINES: Final = 50

@@ -21,9 +21,9 @@ Array = np.ndarray
 Function = Callable[..., Any]
 RUNS: Final = 15
 RUN_SECONDS: Final = 2e-4
-"""Shorter calls are timed several at once."""
+"""The length of a timing: shorter calls are repeated in it."""
 QUIET: Final = 1 / 8
-"""Other programs may use this part of the cores before times are called unreliable."""
+"""The share of the cores that other programs may use before times are called unreliable."""
 
 
 class OtherPrograms:

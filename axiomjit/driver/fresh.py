@@ -87,7 +87,7 @@ def _references(box: list[object]) -> int:
 
 
 _ALONE: Final = _references([object()])
-"""The count of references to an object that nobody but one list has."""
+"""The reference count of an object that only one list refers to."""
 
 
 class _Loose(Record):

@@ -19,9 +19,9 @@ from axiomjit.base.containers import state_of
 from axiomjit.base.errors import NeedsValuesError, TraceError
 
 MOST_FUNCTIONS: Final = 64
-"""Functions whose global variables and closures are looked at: the followed one, those it names."""
+"""The most functions whose globals and closures are searched, the followed one included."""
 FRESH: Final = {"random": 624, "numpy.random": 623}
-"""Where a global generator stands that was never used."""
+"""The position of a global generator that was never used."""
 _LEAVES: Final = (
     *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, np.ufunc, np.ndarray, np.generic),
     *(type(None), int, float, complex, str, bytes, list, tuple, dict, set, frozenset),

@@ -22,9 +22,9 @@ _BY_ORDER: Final = frozenset({tuple, list, set, frozenset})
 _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray)
 _FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 DEEPEST: Final = 12
-"""Levels of objects in objects whose state is part of a key; below, an object is itself."""
+"""Levels of nested objects whose state is part of a key; deeper objects count by identity."""
 LONGEST: Final = 1000
-"""Entries of a list, set or dict in an object that are part of a key; a longer one is itself."""
+"""The most entries of a list, set or dict that are part of a key; longer ones count by identity."""
 
 
 class Same(weakref.ref[Any]):

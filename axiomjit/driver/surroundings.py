@@ -30,11 +30,11 @@ from axiomjit.driver.static_keys import attributes, is_foreign
 from axiomjit.graph.captured import Array, owner_of
 
 MOST: Final = 2000
-"""Objects looked at for one function."""
+"""The most objects that are recorded for one function."""
 LONGEST: Final = 100_000
-"""Entries of a container that is looked at."""
+"""The most entries of a container that is recorded."""
 LARGEST: Final = 2**27
-"""Bytes of the arrays that are looked at, in all."""
+"""The most bytes of arrays that are recorded, in all."""
 _ABSENT: Final = object()
 
 

@@ -178,7 +178,7 @@ def _row(
 MATRIX_PRODUCT: Final = LibraryOperation(
     "tensordot", 2, _multiply_matrices, "", NUMBERS, additions=_of_products
 )
-"""A sum of products that has the shape of one of matrices; no op names it, passes choose it."""
+"""A sum of products that is a matrix product; no op names it, passes choose it."""
 CUMSUM: Final = _row("cumsum", partial(_scan, np.add), NUMBERS, keeps=True)
 CUMPROD: Final = _row("cumprod", partial(_scan, np.multiply), NUMBERS, keeps=True)
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
@@ -188,6 +188,6 @@ ARGMAX: Final = _row("argmax", partial(_choose, np.argmax), weight=2, gives=INT)
 ARGMIN: Final = _row("argmin", partial(_choose, np.argmin), weight=2, gives=INT)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
-"""Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
+"""Random numbers, drawn anew at each evaluation; the operand only makes draws different nodes."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """The first operand, printed with the text whose bytes the second one has."""

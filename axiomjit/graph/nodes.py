@@ -306,9 +306,9 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
 
 
 PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
-"""Views of the parts of complex elements, and what computes the part of one."""
+"""Views of the parts of complex elements, with the primitive that computes the part."""
 VIEWS: Final = ("view", "read_only", *PART_VIEWS)
-"""Primitives of views: the second is one that nobody may write through."""
+"""Primitives of views: the second is read-only."""
 
 
 def is_view(node: Node) -> bool:

@@ -52,7 +52,7 @@ _COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
 CALLED: Final = frozenset(
     {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
 )
-"""What source writes as functions of complex numbers, with NumPy's formula behind the name."""
+"""Operations written as functions of complex numbers, with NumPy's formula behind the name."""
 
 
 class Primitive(Record):
@@ -136,7 +136,7 @@ READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
-"""A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+"""A copy that is always stored, contiguous in C order, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
 """A PACK that only merging needs, not a user of the layout; `drop_packs` drops it."""
 PACKS: Final = (PACK, MERGED)
@@ -147,7 +147,7 @@ MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
 """A copy that the user asked for: it is always stored."""
 COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
 UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
-"""What a storage holds after the second operand is written into part of the first, or all."""
+"""The value of a storage after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """The operand whose region contains the point: padded or concatenated arrays."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))

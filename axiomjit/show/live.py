@@ -15,7 +15,7 @@ from axiomjit.passes.pipeline import PASSES, Watcher
 NAMES: Final = tuple(step.__name__ for step in PASSES)
 """The passes by name, in order."""
 PAGES: Final = (*(form.name for form in FORMS.values()), "source", "times")
-"""What can be asked for beside passes."""
+"""The names that `config.show` accepts beside passes."""
 
 
 def watcher() -> Watcher | None:

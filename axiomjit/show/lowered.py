@@ -28,7 +28,7 @@ ROLES: Final = {
     "partial": "partial results",
     "held": "held array",
 }
-"""How the legend names the role of a buffer."""
+"""The legend's names for the roles of buffers."""
 
 
 class CostInNumbers(Record):

@@ -14,7 +14,7 @@ from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.tracer import Tracer
 
 LIMIT: Final = 20_000
-"""Objects that are looked at; a value that hides deeper is refused where it is used."""
+"""The most objects that are searched; a value hidden deeper is refused where it is used."""
 PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.generic, Following)
 
 

@@ -25,7 +25,7 @@ VALUES: Final = frozenset(
         *("hex", "is_integer", "as_integer_ratio", "bit_count"),
     }
 )
-"""Methods that give values, which are not known."""
+"""Methods that return values, which are not known."""
 
 
 def recorded(method: Callable[P, R]) -> Callable[P, R]:

@@ -13,9 +13,9 @@ from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 
 Box = Sequence[tuple[LengthLike, LengthLike]]
-"""For each dimension where a region starts and where it stops."""
+"""For each dimension the start and the end of a region."""
 PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
-"""Which element of a tensor a place shows: an index map, or a function of the place."""
+"""The element of a tensor that a place shows: an index map, or a function of the place."""
 
 
 def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:

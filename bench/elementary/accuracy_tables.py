@@ -10,7 +10,7 @@ from axiomjit.base.errors import BenchError
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 Row = tuple[str, list[str]]
-"""What it is about, and the figures."""
+"""The name of a row, and its figures."""
 
 
 def replace_rows(page: Path, mark: str, rows: Iterable[Row], order: Sequence[str]) -> None:

@@ -38,7 +38,7 @@ class Times(NamedTuple):
     ratio: float
     bound: float
     first: float
-    """Of the first kernel with the functions in this process."""
+    """The time of the first kernel with the functions in this process."""
 
 
 def compile_ms(expressions: Sequence[str], code: str) -> float:

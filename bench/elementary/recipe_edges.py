@@ -19,7 +19,7 @@ from axiomjit.runtime.vector_math.functions import RECIPES
 Array = np.ndarray[Any, Any]
 GRID: Final = 2048
 MOST: Final = 48
-"""Places that are bisected for one choice: half spread out, half nearest to 0."""
+"""The most places bisected for one choice: half spread out, half nearest to 0."""
 
 
 class Watched(Exact):

@@ -45,7 +45,7 @@ INTERVALS: dict[str, tuple[float, float]] = {
     "tanh": (-5, 5),
     "arccosh": (1, 100),
 }
-"""Where operands lie; elsewhere from 0.01 to 1000."""
+"""The intervals of operands, by function; for other functions 0.01 to 1000."""
 ARITY = {"power": 2, "logaddexp": 2, "logaddexp2": 2, "arctan2": 2, "hypot": 2}
 NAMES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "power", "erf", "erfc"),

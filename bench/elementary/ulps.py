@@ -116,15 +116,15 @@ class Scan(NamedTuple):
     """The findings of a scan of results."""
 
     errors: Array
-    """Those beyond the threshold."""
+    """The errors above the threshold."""
     places: Array
-    """Where they are."""
+    """The indices of these errors."""
     ties: Array
-    """Where a result is about half a unit away."""
+    """The indices of results that are about half a unit away."""
     counted: int
-    """Results that are to be finite and not 0."""
+    """The number of results whose exact value is finite and not 0."""
     off: int
-    """Those of them that are more than half a unit away, ties not counted."""
+    """The number of those that are more than half a unit away, ties not counted."""
 
 
 def scan(

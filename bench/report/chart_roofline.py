@@ -24,7 +24,7 @@ from axiomjit.bench.suite.records import OURS, Case, Limits, Timing
 from axiomjit.bench.suite.standings import LOSS, TIE, WIN, Contest
 
 TALLEST: Final = 1e4
-"""The highest speed by the lowest that is drawn to scale; slower cases are drawn at the rim."""
+"""The largest ratio of speeds drawn to scale; slower cases are drawn at the rim."""
 SMALLEST: Final = 1e-3
 """The share of the bound below which a case is drawn at the rim."""
 DASHES: Final = 5

@@ -89,7 +89,7 @@ class Answers:
         self.first_s = 0.0
         self.peak_bytes: int | None = None
         self.processes: list[list[float]] = []
-        """The samples of each."""
+        """The samples of each process."""
         self.stop: tuple[str, str] | None = None  # status and reason
 
 

@@ -18,9 +18,9 @@ class Ratio(NamedTuple):
     """Medians over rounds."""
 
     seconds: float
-    """Of the first function."""
+    """The time of the first function."""
     ratio: float
-    """Of the first to the second, in each round."""
+    """The median of the first time over the second, round by round."""
     bound: float
     """The upper end of the median's 95 % interval."""
 

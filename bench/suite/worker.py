@@ -49,7 +49,7 @@ from axiomjit.bench.suite.records import MISSING, UNSUPPORTED, WRONG, Cost
 from axiomjit.bench.suite.workload import Workload, facts
 
 SAMPLE_S: Final = 1e-3
-"""Of shorter calls one sample times several."""
+"""The length of a sample: shorter calls are repeated in it."""
 WARM_BELOW_S: Final = 5e-3
 """Shorter calls are preceded by an untimed one: other peers have used the caches."""
 TRIES: Final = 4

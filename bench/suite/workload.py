@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 Inputs = Callable[[np.random.Generator], tuple[Any, ...]]
 
 prange = range
-"""Stands for `numba.prange` in loop forms; the Numba peers put theirs in its place."""
+"""The placeholder of `numba.prange` in loop forms; the Numba peers replace it."""
 
 
 class Workload(Record):

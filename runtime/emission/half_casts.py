@@ -17,7 +17,7 @@ HALF, SINGLE = ir.HalfType(), ir.FloatType()
 SHORT, INT = ir.IntType(16), ir.IntType(32)
 SIGN: Final = 1 << 31
 SHIFT: Final = 13
-"""Bits of the significand that a float32 has more than a float16."""
+"""The difference in significand bits between float32 and float16."""
 BIAS: Final = 112 << 23
 """The difference of the exponents' biases, in the place of a float32's exponent."""
 INFINITE: Final = 0x7C00

@@ -17,7 +17,7 @@ from typing import Final
 from axiomjit.runtime.llvm.loop_text import LoopText, operands, replaced, result_of, suffixed
 
 USERS: Final = 6
-"""Started early is what at least so many operations need: less than that can wait."""
+"""The least number of operations that must need a division for it to be started early."""
 
 _SLOW: Final = re.compile(r"fdiv <|(?:tail )?call <[^@]*@llvm\.sqrt\.")
 _OPERATION: Final = re.compile(

@@ -16,7 +16,7 @@ from axiomjit.runtime.vector_math.definitions import LATE, PURE, add_attributes,
 from axiomjit.runtime.vector_math.native import PREFIX
 
 AHEAD_BYTES = 2048
-"""1024 to 8192 gain the same, 512 half as much."""
+"""The distance of prefetches: 1024 to 8192 gain the same, 512 half as much."""
 FLAG = ir.IntType(32)
 FOR_READING, INTO_EVERY_CACHE, OF_DATA = FLAG(0), FLAG(3), FLAG(1)
 POINTER = ir.IntType(8).as_pointer()
