@@ -119,7 +119,7 @@ def _take(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Elements of the first operand by their positions along the label that `out` lacks.
 
     Raises:
-        PositionError: a position lies outside.
+        PositionError: a position is out of range.
     """
     values, positions = operands
     along = labels[0].index(out.ndim)

@@ -62,7 +62,7 @@ class Primitive(Record):
     dtypes of `scalar` LLVM makes no packed code of a loop with it, on CPUs that cannot divide
     vectors of 64-bit integers; libm's functions leave the loop around their calls packed. A
     `chooser` is an operand that says which value is taken, and its dtype. What no ufunc means has
-    the dtypes of the ufunc `like`. Results may lie up to `ulps` units in the last place from
+    the dtypes of the ufunc `like`. Results may be up to `ulps` units in the last place from
     NumPy's, which includes NumPy's errors. `elementary` functions have a recipe of many operations
     in the runtime.
     """
