@@ -15,7 +15,7 @@ from axiomjit.axis.axes import Axes, make_axes
 from axiomjit.axis.axis import Axis, make_axis
 from axiomjit.axis.convolution import convolution, pooling
 from axiomjit.axis.elementwise import FUNCTIONS as _ELEMENTWISE
-from axiomjit.axis.elementwise import Function as _Function
+from axiomjit.axis.elementwise import TensorFunction as _Function
 from axiomjit.axis.elementwise import astype, clip, where
 from axiomjit.axis.functions import axes_with_order, broadcast, cast_axes, dot
 from axiomjit.axis.joins import concat_along_axis, one_hot, pad, stack

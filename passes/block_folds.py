@@ -41,8 +41,8 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
-    combine part that adds the groups' results. Extents at hand that decide the form leave guards
-    in the scope.
+    combine part that adds the groups' results. Extents that decide the form in this call leave
+    guards in the scope.
 
     Needs: ordered, collapsed, tiled nests.
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.

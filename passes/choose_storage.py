@@ -1,4 +1,4 @@
-"""Which values of a graph are stored, and which are computed wherever they are read."""
+"""Choose which values of a graph are stored; the others are computed where they are read."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
 from axiomjit.passes.ir.view_ir import Library
 
 CHEAP: Final = 4
-"""Additions that may be repeated per element of a broadcast rather than stored."""
+"""Additions that may be repeated per element of a broadcast; a dearer value is stored."""
 SHARED: Final = 16
-"""Additions that may be repeated for readers in other loops, or at other places, than stored."""
+"""Additions that may be repeated for readers in other loops or at other places."""
 SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
 STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
-"""Primitives whose values are stored whoever reads them."""
+"""Primitives whose values are always stored."""
 
 
 def choose_storage(graph: Graph) -> dict[Node, Library | None]:
@@ -56,7 +56,7 @@ class _Choice:
         # where a value is computed: the op in whose loops, and the map from the value to it
         self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
         self.cones = _cones(self.order)
-        # what a join selects, or what it selects computes in place
+        # operands of joins, and the values computed in place for those
         self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}

@@ -1,4 +1,4 @@
-"""Graph -> Graph: reads through views become reads of what is viewed."""
+"""Graph -> Graph: reads through views become reads of the viewed values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _is_plain_view(node: Op) -> bool:
 
 
 def _is_read_only(node: Node) -> bool:
-    """Whether any view on the way to what is viewed is read-only."""
+    """Whether the node, or a view that it is made from, is a read-only view."""
     while is_view(node):
         assert isinstance(node, Op)
         if node.primitive is READ_ONLY:
@@ -51,7 +51,7 @@ def _is_read_only(node: Node) -> bool:
 
 
 def _through(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
-    """What is read in the end: maps compose up to a view of parts, which has other elements."""
+    """The node read in the end: maps compose up to a view of parts, whose elements differ."""
     while is_view(child):
         assert isinstance(child, Op)
         part = PART_VIEWS.get(child.primitive.name)

@@ -16,9 +16,9 @@ from axiomjit.passes.ir.context import Context, Layouts
 def drop_packs(graph: Graph, context: Context) -> Graph:
     """Read past copies that were made so that dimensions can be merged.
 
-    A reader whose map merges nothing, since it splits again what was merged, reads what was
-    copied; a reader of a copy of an argument or held array that lies dense in C order already
-    walks through that. Views read the copy: what they show is fresh memory.
+    A reader whose map splits the merged dimensions again reads the original; a reader of a copy of
+    an argument or held array that is already contiguous in C order reads that array. Views read the
+    copy: they show fresh memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -57,9 +57,9 @@ def _source(child: Node, index: IndexMap, op: Op, layouts: Layouts) -> tuple[Nod
 def _split_again(
     index: IndexMap, shape: tuple[Dim, ...], extents: tuple[Dim, ...]
 ) -> IndexMap | None:
-    """The map with each function inside its dimension, what exceeds it carried to the one before.
+    """The map with each function kept inside its dimension: the excess is carried outwards.
 
-    None where that is not certain for all lengths.
+    None if that is not certain for all lengths.
     """
     functions: list[Affine] = []
     carried = fixed(0)
@@ -82,7 +82,7 @@ def _split_again(
 def _stays_below(
     terms: Mapping[int, Dim], offset: Dim, length: Dim, extents: tuple[Dim, ...]
 ) -> bool:
-    """Whether the function is surely between 0 and a length."""
+    """Whether the function is certainly between 0 and a length."""
     highest = offset
     for k, factor in terms.items():
         if factor.constant is None or factor.constant < 0:
@@ -93,7 +93,7 @@ def _stays_below(
 
 
 def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
-    """The map from an array that lies in memory as its copy would; None where it does not."""
+    """The map from an array that has the same layout as its copy; None if it has another one."""
     strides = _strides(packed, layouts)
     if strides is None or not any(stride.constant == 1 for stride in strides):
         return None

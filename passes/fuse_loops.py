@@ -39,8 +39,8 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a
     temporary that nobody loads any more is dropped. Loops with different extents, and a nest that
-    reads what the other has stored at another index, stay apart; so do nests that walk memory in
-    different directions.
+    reads elements that the other stores at another index, stay separate; so do nests that walk
+    memory in different directions.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -64,7 +64,7 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 def _host(steps: list[Nest | LibraryCall], nest: Nest) -> tuple[int, Nest] | None:
-    """The latest earlier nest that can take `nest` in, and what it becomes."""
+    """The latest earlier nest that can be joined with `nest`, and the joined nest."""
     needed, changed = _reads(nest), _writes(nest)
     for k in reversed(range(len(steps))):
         step = steps[k]
@@ -106,13 +106,13 @@ def _join(first: Nest, second: Nest) -> Nest | None:
 
 
 def _jumps(body: tuple[Stmt, ...]) -> float:
-    """Accesses that leave a cache line when the best loop stands innermost."""
+    """The number of accesses that leave a cache line when the best loop is innermost."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
 
 def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
-    """What `lower_to_loops` has named in a body: iterators, values and states."""
+    """The names that `lower_to_loops` has made in a body: iterators, values and states."""
     for stmt in walk(body):
         match stmt:
             case For(iterator=Name() as name):
@@ -188,7 +188,7 @@ def _alike(host: For, guest: For) -> bool:
 
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
-    """Whether a loop uses what the statements before it, after the host loop, have made."""
+    """Whether a loop uses results of the statements between the host loop and it."""
     made = {s.name for s in between if isinstance(s, Let | Load | Take | Pick)}
     written = {s.buffer for s in between if isinstance(s, Store)}
     for stmt in walk((loop,)):

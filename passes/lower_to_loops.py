@@ -31,7 +31,7 @@ from axiomjit.passes.ir.view_ir import Definition, Number, ReadOperand, Value, V
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
     """Turn each stored definition into a nest, or into a library call where one computes it.
 
-    Map loops stand outside in the order of the result, fold loops inside in the listed order. An
+    Map loops are outside in the order of the result, fold loops inside in the listed order. An
     r-tensor becomes scalars at each index where it is read, once per index.
 
     Needs: a legal view program.
@@ -54,7 +54,7 @@ class _Emitter:
         self.definitions = definitions
         self.extents: list[Dim] = []
         self.values: dict[tuple[str, tuple[Affine, ...], int], str] = {}
-        self.bodies: list[list[Stmt]] = []  # kept, so that each has an identity of its own
+        self.bodies: list[list[Stmt]] = []  # kept, so that no two have the same id
         self.count = 0
         self.states = 0
 
@@ -72,14 +72,14 @@ class _Emitter:
         return Nest(self.loops("map", range(definition.rank), tuple(inner)))
 
     def open_body(self) -> list[Stmt]:
-        """A new body; what is computed in it is shared in it alone."""
+        """A new body; values computed in it are shared only within it."""
         self.bodies.append([])
         return self.bodies[-1]
 
     def loops(self, kind: str, iterators: range, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Loops around a body, first iterator outermost; one that takes one step is none.
 
-        A fold keeps one loop in any case: what is folded stands inside a fold loop.
+        A fold always keeps one loop: its element is computed inside a fold loop.
         """
         inner = body
         for k in reversed(iterators):
@@ -89,7 +89,7 @@ class _Emitter:
         return body
 
     def place(self, k: int) -> Affine:
-        """Where an iterator stands: at 0 where it takes one step."""
+        """The index of an iterator, 0 if it takes one step."""
         return fixed(0) if self.extents[k].constant == 1 else iterator(k)
 
     def define(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:

@@ -167,7 +167,7 @@ class _Lowering:
             self.storages[op] = storage
 
     def _order(self, op: Op) -> tuple[int, ...]:
-        """Dimensions, outermost first, in the order in which all full operands lie (NumPy's K)."""
+        """Dimensions, outermost first, in the memory order of all full operands (NumPy's K)."""
         plain = tuple(range(op.rank))
         if op.primitive in (*PACKS, TAKE):
             return plain

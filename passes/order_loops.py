@@ -21,9 +21,9 @@ from axiomjit.passes.ir.loop_ir import (
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Permute the loops of each chain so that memory is walked in small steps.
 
-    A chain is loops of one kind, each the only statement of the one outside it. Innermost stands
+    A chain is loops of one kind, each the only statement of the one outside it. The innermost is
     the loop along which the fewest accesses leave a cache line, then most move by one element
-    (stores count more than loads); the others stand by falling stride; ties keep their order.
+    (stores count more than loads); the others are sorted by falling stride; ties keep their order.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

@@ -19,8 +19,8 @@ class Order(Record):
 def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
     """Put the stored ops in an order in which each version is read before the next is written.
 
-    Where no such order exists, a version that stands in the way is `late`, and the order is one
-    in which a copy of it is read. Without updates the order is that of the graph.
+    If no such order exists, some versions are `late`, and the order is one
+    in which copies of them are read. Without updates the order is that of the graph.
 
     Needs: a legal graph in which only outputs are views, and which of its ops are stored.
     Gives: every stored op once.
@@ -46,7 +46,7 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 def _scheduled(
     units: list[Op], before: dict[Op, set[Node]], readers: dict[Node, set[Op | None]]
 ) -> Order:
-    """Take the first op that may be next, again and again; where none may, save a version."""
+    """Take the first op that is ready, repeatedly; if none is, save a version."""
     done: set[Node | None] = set()
     late: set[Node] = set()
     order: list[Op] = []
@@ -55,7 +55,7 @@ def _scheduled(
         ready = (unit for unit in rest if before[unit] <= done)
         free = next((unit for unit in ready if not _waits(unit, readers, done, late)), None)
         if free is None:
-            # What is ready waits for readers that wait for it.
+            # A cycle: an update waits for readers that wait for it.
             free = next(unit for unit in rest if before[unit] <= done)
             late.add(free.operands[0])
         rest.remove(free)
@@ -67,7 +67,7 @@ def _scheduled(
 def _waits(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> bool:
-    """Whether others have yet to read what an update writes over."""
+    """Whether ops that read the version overwritten by an update are still to come."""
     if not isinstance(unit, Update) or unit.operands[0] in late:
         return False
     return not readers[unit.operands[0]] - {unit} <= done

@@ -33,7 +33,7 @@ from axiomjit.passes.tile_folds import tile_folds
 Pass = Callable[[Any, Context], Any]
 """Takes a program and returns an equivalent one, in the next form or improved in the same one."""
 Watcher = Callable[[str, AnyProgram, AnyProgram, int], None]
-"""Is told after each pass: its name, the program before and after, and nanoseconds."""
+"""Called after each pass: with its name, the program before and after, and nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
@@ -55,9 +55,9 @@ PASSES: Final[tuple[Pass, ...]] = (
 
 
 class Stages(Record):
-    """A program in every form: as it was given, and as the last pass over each form left it.
+    """A program in every form: the input, and the result of the last pass over each form.
 
-    `context` is what the passes knew beside it.
+    `context` has the facts that the passes knew beside it.
     """
 
     context: Context
@@ -69,7 +69,7 @@ class Stages(Record):
 
     @property
     def cost(self) -> Cost:
-        """What all steps of the plan cost."""
+        """The cost of all steps of the plan."""
         return self.plan.cost
 
 

@@ -42,7 +42,7 @@ ABI: Final = "2"
 
 
 class Rendered(Record):
-    """A kernel and what its words stand for here, in the order of its parameters."""
+    """A kernel and the program's names of its words, in the order of its parameters."""
 
     kernel: Kernel
     buffers: tuple[Storage, ...]

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops whose parts hinder each other become several, by strips."""
+"""LoopProgram -> LoopProgram: split loops, strip by strip, into several that run faster."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ WHOLE: Final = 1024
 SCRATCH: Final = 16_384
 """Bytes of all tiles of a loop: they share the first-level cache with what the loop reads."""
 SHORT: Final = 32
-"""A loop of fewer steps is left alone."""
+"""A loop of fewer steps is not cut."""
 HIDDEN: Final = 10
 """Additions per step that a processor can do while it waits for a scalar division."""
 LOOPS: Final = 3
-"""Loops that a chain of elementary functions is cut into at most: each takes time to compile."""
+"""The most loops into which a chain of elementary functions is cut: each takes time to compile."""
 SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
 """Shares of the longest chain of operations that a loop may have: the cuts to choose from."""
 WORTH: Final = 0.97
@@ -55,7 +55,7 @@ WORTH: Final = 0.97
 ENTRY: Final = 1.0
 """Cycles per vector that entering and leaving one more loop takes."""
 CROSSING: Final = 2
-"""What it costs to store a value in a tile and load it from there, in additions."""
+"""The cost of storing a value in a tile and loading it from there, in additions."""
 
 
 def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
@@ -226,7 +226,7 @@ class _Split:
 
     @cached_property
     def time(self) -> float:
-        """Cycles that a vector of results takes, apart from scalar operations."""
+        """Cycles that a vector of results takes, without scalar operations."""
         total = 0.0
         for level in range(0, len(self.groups), 2):
             group = self.groups[level]
@@ -267,9 +267,9 @@ class _Split:
         return not isinstance(stmt, Let | Load | Take) or stmt.name in self.varying
 
     def _levels(self) -> tuple[dict[str, int], int]:
-        """The group of each varying value that is an operation to be set apart or needed by one.
+        """The group of each varying value that is a separated operation, or needed by one.
 
-        And how many groups there are.
+        And the number of groups.
         """
         first = self._first_groups()
         early: set[str] = set()
@@ -316,7 +316,7 @@ class _Split:
             match stmt:
                 case Let(name=name) if self.level.get(name) == group:
                     wanted = name in self.tiles or self._is_scalar(name)
-                case Store(value=value):  # beside its value where that is computed early
+                case Store(value=value):  # in the group of its value, if that is early
                     early = isinstance(self.made.get(value), Let)
                     wanted = group == (self.level.get(value, last) if early else last)
                 case Fold():
@@ -348,7 +348,7 @@ class _Split:
         return CROSSING - 1 if name in self.tiles else CROSSING
 
     def _price(self, name: str, group: int, limit: int) -> int:
-        """What it costs to have a value in a group without a tile for it, looked at up to limit."""
+        """The cost of having a value in a group without a tile for it, counted up to `limit`."""
         stmt = self.made.get(name)
         if name not in self.varying or stmt in self.groups[group] or name in self.crossing[group]:
             return 0

@@ -90,7 +90,7 @@ def _in_lanes(body: tuple[Stmt, ...], lane: str) -> tuple[Stmt, ...]:
 
 
 def _is_plain(fold: For) -> bool:
-    """Whether fold loops stand directly in each other, so that lanes can run innermost."""
+    """Whether fold loops are directly nested, so that lanes can run innermost."""
     return not any(isinstance(s, For) for s in chain_of(fold)[1])
 
 

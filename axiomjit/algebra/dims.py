@@ -1,8 +1,8 @@
 """Symbolic lengths: a `Dim` is an interned integer polynomial over symbols.
 
-The values at hand stand in the ambient `Scope`, not in the Dim: the same polynomial is the same
+The values of this call are in the ambient `Scope`, not in the Dim: the same polynomial is the same
 object in every trace and every process. Whoever looks at a value (a slice being clipped, an
-equality, `range`) leaves a guard in the scope, and the guard decides for which other lengths
+equality, `range`) records a guard in the scope, and the guard decides for which other lengths
 the program that was built is still valid.
 """
 
@@ -25,7 +25,7 @@ Monomial = tuple["Atom", ...]
 
 
 class Symbol(Record):
-    """A number given from outside; its `kind` is what is known of it in every call."""
+    """A number given from outside; `kind` has the facts that hold for it in every call."""
 
     name: str
     kind: Kind = LENGTH
@@ -35,7 +35,7 @@ class Symbol(Record):
 
 
 class Quotient(Record):
-    """floor(top / bottom), kept whole because it is no polynomial."""
+    """floor(top / bottom), as one atom, because it is no polynomial."""
 
     top: Dim
     bottom: Dim
@@ -69,7 +69,7 @@ def str_atom(atom: Atom) -> str:
 
 
 def _str_quotient(top: Dim, bottom: Dim) -> str:
-    """Rounding up is written as such: floor((n0 + 1023) / 1024) is ceil(n0 / 1024)."""
+    """The quotient as text; rounding up as ceil: floor((n0 + 1023) / 1024) is ceil(n0 / 1024)."""
     above = top - (bottom - 1)
     up = bottom.constant is not None and len(above.terms) < len(top.terms)
     over, under = (str(d) if len(d.terms) < 2 else f"({d})" for d in (above if up else top, bottom))
@@ -291,7 +291,7 @@ def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
 
 
 class Guard(Record):
-    """What was looked at: `left sign right` was `outcome`."""
+    """A comparison of values that was made: `left sign right` was `outcome`."""
 
     left: Dim
     right: Dim
@@ -299,7 +299,7 @@ class Guard(Record):
     outcome: bool
 
     def holds(self, values: Mapping[Symbol, int]) -> bool:
-        """Whether the look would have the same outcome for other values."""
+        """Whether the comparison has the same outcome for other values."""
         left, right = evaluate(self.left, values), evaluate(self.right, values)
         return SIGNS[self.sign](left, right) == self.outcome
 
@@ -309,9 +309,9 @@ SIGNS: Final[dict[str, Callable[[int, int], bool]]] = dict((*_BY_SIGN, (">=", op
 
 
 class Scope:
-    """The values at hand of the symbols of one trace, and the guards left by those who looked.
+    """The values of the symbols of one trace, and the guards of comparisons of these values.
 
-    What the kinds of the symbols decide leaves no guard: it holds in every call.
+    Comparisons that the kinds of the symbols decide need no guard: they hold in every call.
     """
 
     def __init__(self, values: Mapping[Symbol, int]) -> None:
@@ -320,7 +320,7 @@ class Scope:
         self.guards: dict[Guard, None] = {}
 
     def value(self, length: Dim) -> int:
-        """The value at hand, without leaving a guard."""
+        """The value in this call, without a guard."""
         return evaluate(length, self.values)
 
 
@@ -332,7 +332,7 @@ def current_scope() -> Scope:
     """The ambient scope.
 
     Raises:
-        TraceError: nobody knows the value of a symbolic length here.
+        TraceError: no scope has the value of a symbolic length here.
     """
     scope = _scope.get()
     if scope is None:
@@ -392,7 +392,7 @@ def _limits(length: Dim, alone: Symbol | None) -> Limits:
 
 
 def _symbol_of(length: Dim) -> Symbol | None:
-    """The symbol that the length is, where it is one."""
+    """The symbol that the length is, None if it is not one."""
     monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
     atom = monomial[0] if factor == 1 and len(monomial) == 1 else None
     return atom if isinstance(atom, Symbol) else None

@@ -13,7 +13,7 @@ from typing import TypeVar
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
 
-Number = TypeVar("Number", int, Dim)
+IntOrDim = TypeVar("IntOrDim", int, Dim)
 
 
 class Affine(Record):
@@ -29,13 +29,13 @@ class Affine(Record):
         return " + ".join(parts)
 
     def coefficient(self, iterator: int) -> Dim:
-        """The factor of one iterator, 0 where it does not stand."""
+        """The factor of one iterator, 0 if it does not occur."""
         return dict(self.terms).get(iterator, dim(0))
 
 
 IndexMap = tuple[Affine, ...]
 Region = tuple[tuple[Dim, Dim], ...]
-"""A box of an iteration space: for each iterator where it starts and where it stops."""
+"""A box of an iteration space: for each iterator its first value and its end."""
 
 
 def _factor(value: Dim) -> str:
@@ -85,20 +85,20 @@ def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
 
 
 def shift(index: IndexMap, starts: Sequence[int | Dim]) -> IndexMap:
-    """The map whose iterators count from these places on."""
+    """The map with iterators that start at these places."""
     return compose(index, [affine({k: dim(1)}, start) for k, start in enumerate(starts)])
 
 
 def strides_through(
-    index: IndexMap, strides: Sequence[Number], rank: int, number: Callable[[Dim], Number]
-) -> tuple[Number, tuple[Number, ...]]:
+    index: IndexMap, strides: Sequence[IntOrDim], rank: int, number: Callable[[Dim], IntOrDim]
+) -> tuple[IntOrDim, tuple[IntOrDim, ...]]:
     """Offset and strides, one per iterator, of memory with these strides read through a map.
 
     Args:
         index: One function per stride.
-        strides: What one step along each dimension of the memory counts.
+        strides: The strides of the memory, one per dimension.
         rank: The number of iterators.
-        number: A length as what the strides are: `dim`, or its integer value.
+        number: Converts a length to the type of the strides: `dim`, or its integer value.
     """
     offset = number(dim(0))
     steps = [offset] * rank
@@ -110,7 +110,7 @@ def strides_through(
 
 
 def iterators_of(index: IndexMap) -> frozenset[int]:
-    """The iterators that stand in a map."""
+    """The iterators that occur in a map."""
     return frozenset(k for function in index for k, _ in function.terms)
 
 
@@ -120,7 +120,7 @@ def show(index: IndexMap) -> str:
 
 
 def show_region(region: Region, extents: Sequence[Dim]) -> str:
-    """The box as text, e.g. `i0 in [0, n0)`; iterators that it holds whole are left out."""
+    """The box as text, e.g. `i0 in [0, n0)`; iterators with their whole range are left out."""
     parts = [
         f"i{k} in [{low}, {high})"
         for k, ((low, high), extent) in enumerate(zip(region, extents, strict=True))

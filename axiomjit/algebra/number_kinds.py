@@ -1,7 +1,7 @@
-"""What is known of a number that a symbol stands for, whatever the call: its range, its equals.
+"""Facts about the number that a symbol stands for, in every call: its range, which may be equal.
 
-A comparison that this decides leaves no guard. So a kind may claim only what the class of the
-arguments (`axiomjit.driver.arguments`) makes sure of for every call that shares a program.
+A comparison that these decide records no guard. So a kind may claim only what the class of the
+arguments (`axiomjit.driver.arguments`) ensures for every call that shares a program.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from axiomjit.base.records import Record
 
 SMALL: Final = 4
-"""Lengths up to this one are no symbols: they are part of the class."""
+"""Lengths up to this one are not symbols: they are part of the class."""
 
 
 class Kind(Record):
@@ -37,7 +37,7 @@ ANY: Final = Kind("integer")
 """Integer arguments and lengths of axes."""
 
 Limits = tuple[int | None, int | None]
-"""The least and the largest that a number can be; None where there is no limit."""
+"""The least and the largest value of a number; None for no limit."""
 
 
 def decided(left: Limits, right: Limits, sign: str) -> bool:
@@ -53,6 +53,6 @@ def decided(left: Limits, right: Limits, sign: str) -> bool:
 
 
 def _gap(lower: Limits, upper: Limits) -> int:
-    """How far the first range ends below where the second begins; -1 where that is not sure."""
+    """The distance from the end of the first range to the start of the second; -1 if unsure."""
     (_, high), (low, _) = lower, upper
     return -1 if high is None or low is None else low - high

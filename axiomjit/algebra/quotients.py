@@ -1,4 +1,4 @@
-"""Division of symbolic lengths that leaves no rest."""
+"""Exact division of symbolic lengths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from axiomjit.algebra.dims import Dim, Monomial, dim, polynomial
 
 
 def exact_quotient(top: Dim, bottom: Dim) -> Dim | None:
-    """The polynomial that times `bottom` is `top`, or None where there is none."""
+    """The polynomial whose product with `bottom` is `top`, None if there is none."""
     rest, quotient = top, dim(0)
     lead, factor = bottom.terms[0]
     while rest.terms:

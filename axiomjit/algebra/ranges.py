@@ -1,4 +1,4 @@
-"""Which positions a slice names, on symbolic lengths: Python's rules without looking at values."""
+"""The positions of a slice, on symbolic lengths: Python's rules without looking at values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SliceBound = int | Dim | None
 def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tuple[Dim, Dim]:
     """First position and number of positions of `[start:stop:step]`.
 
-    A bound that is no constant is looked at for its sign; all else stays symbolic, as smaller and
+    The sign of a bound that is no constant is compared; the rest stays symbolic, as smaller and
     larger ones of two lengths.
     """
     low, high = (dim(0), length) if step > 0 else (dim(-1), length - 1)
@@ -34,9 +34,9 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
 
 
 def settled(length: Dim) -> Dim:
-    """The length with every smaller or larger of two decided by the lengths at hand.
+    """The length with every minimum and maximum replaced by the length chosen in this call.
 
-    A look leaves a guard in the ambient scope.
+    Each choice records a guard in the ambient scope.
     """
     if all(isinstance(atom, Symbol) for monomial, _ in length.terms for atom in monomial):
         return length

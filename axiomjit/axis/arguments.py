@@ -1,4 +1,4 @@
-"""Arguments of computations: as arrays of their placeholders, and apart where they are written."""
+"""Arguments of computations: converted to arrays of their placeholders, and checked for overlap."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray
 
 
 def check_writable(position: int, tensor: Tensor, value: object) -> None:
-    """Refuse to write into what the caller would not see written.
+    """Refuse an argument that is to be written, if the caller would not see the new values.
 
     Raises:
         GraphTypeError: the argument is no array of the placeholder's dtype, a read-only one, or
@@ -92,15 +92,15 @@ def _overlaps_itself(array: np.ndarray) -> bool:
             break
         reach += step * (n - 1)
     else:
-        return False  # each dimension steps over all that those inside it reach
+        return False  # each stride is beyond the extent of the inner dimensions
     starts = np.zeros(1, np.int64)
     for step, n in pairs:
         starts = np.add.outer(starts, np.arange(n) * step).ravel()
     return bool((np.diff(np.sort(starts)) < array.itemsize).any())
 
 
-def apart(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:
-    """The arrays, copied where they share memory with another one that is written.
+def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:
+    """The arrays, with a copy of each that shares memory with another one that is written.
 
     Raises:
         GraphValueError: two arrays that are both written share memory.

@@ -18,7 +18,7 @@ class Axes:
     """The axes of a tensor: distinct axes in an order, with operators of lists and of sets.
 
     `+`, `==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
-    (ngraph axes, "Axes operations"). A name stands for the axis that has it in `axes["H"]`,
+    (ngraph axes, "Axes operations"). A name means the axis that has it in `axes["H"]`,
     `"H" in axes`, `axes.index("H")` and right of `-` and `&`. Made by `make_axes`.
 
     Examples:
@@ -207,7 +207,7 @@ AxesOf = Axes | AxisName | Iterable[AxisName | Iterable[AxisName]] | None
 """Axes that a tensor has, themselves or by their names."""
 NewAxes = AxesLike | AxesOf
 """Axes of a result: axes, or names of axes that the tensor has."""
-Value = TypeVar("Value")
+T = TypeVar("T")
 
 
 def _refusal(asked: object, seen: str) -> GraphTypeError:
@@ -251,10 +251,10 @@ def make_axes(axes: AxesLike = None) -> Axes:
 
 
 def _single(axis: object) -> Axis:
-    """The axis that stands for an item of a list: axes within it are merged."""
+    """The axis of an item of a list: axes within it are merged."""
     if isinstance(axis, Axes | list | tuple):
         return merged_axis(make_axes(axis))
-    return axis  # type: ignore[return-value]  # Axes refuses what is no axis
+    return axis  # type: ignore[return-value]  # Axes refuses other objects
 
 
 def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
@@ -273,7 +273,7 @@ def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
 
 
 def _items(given: object) -> list[object]:
-    """What is listed; one axis or name, and what is neither, is a list of itself."""
+    """The items of a list; anything else is a list of itself."""
     if given is None:
         return []
     single = isinstance(given, Axis | str | bytes | Mapping) or not isinstance(given, Iterable)
@@ -288,7 +288,7 @@ def _own(own: Iterable[Axis], one: object, asked: str) -> Axis:
 
 
 def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
-    """Axes as `make_axes` gives them; names stand for axes of a tensor.
+    """Axes as `make_axes` makes them; names mean axes of a tensor.
 
     Raises:
         AxesError: an axis is listed twice, or a name fits no axis or several.
@@ -297,7 +297,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
     if isinstance(given, Axes | Mapping):
         return make_axes(given)
     items = (axis_of(own, one, asked) if isinstance(one, str) else one for one in _items(given))
-    return make_axes(items)  # type: ignore[arg-type]  # make_axes refuses what is no axis
+    return make_axes(items)  # type: ignore[arg-type]  # make_axes refuses other objects
 
 
 def axes_at(own: Axes, given: object, asked: str) -> Axes:
@@ -322,21 +322,21 @@ def _at(own: Axes, one: object, asked: str) -> object:
 
 
 def by_axis(
-    own: Axes, given: Mapping[AxisName, Value], asked: str, others: Iterable[Axis] = ()
-) -> dict[Axis, Value]:
+    own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
+) -> dict[Axis, T]:
     """A dictionary from axes of a tensor, in which keys may be names of axes.
 
     Args:
         own: The axes of the tensor.
         given: From axes or names to anything.
         asked: What the caller is doing, for the error.
-        others: More axes that a key may be; a name stands for one only where no own axis has it.
+        others: More axes that a key may be; a name means one only if no own axis has it.
 
     Raises:
         AxesError: a key is no axis of the tensor, or two keys are the same one.
         GraphTypeError: a key is neither an Axis nor a name.
     """
-    found: dict[Axis, Value] = {}
+    found: dict[Axis, T] = {}
     for key, value in given.items():
         is_own = isinstance(key, str) and key in own
         axis = axis_of(own if is_own else dict.fromkeys((*own, *others)), key, asked)

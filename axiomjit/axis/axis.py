@@ -23,11 +23,11 @@ from axiomjit.base.records import Record
 
 _numbers: Final = itertools.count()
 _lock: Final = threading.RLock()
-"""Held while the one axis of an offset, or the one merged of others, is looked up or made."""
+"""Held while the axis of an offset, or a merged axis, is looked up or made."""
 
 
 class Source(Record):
-    """What an axis follows from: its length over the symbols of the `roots`.
+    """The origin of a derived axis: its length over the symbols of the `roots`.
 
     `primary` and `offset` are those of an offset axis, `parts` those of a merged one.
     """
@@ -264,7 +264,7 @@ def make_axis(
         name: What functions of a tensor find the axis by, and messages show. Axes of equal names
             are different axes: operations do not pair them.
         roles: Tags made by `make_axis_role`; sharing one does not make axes match.
-        docstring: What the axis stands for.
+        docstring: The meaning of the axis.
         axis_class: A class made by `make_axis_class`, a class of its own when omitted. Elementwise
             operations pair axes of one class and equal length.
 

@@ -15,7 +15,14 @@ from axiomjit.axis.names import AxisName
 from axiomjit.axis.pairing import check_names
 from axiomjit.axis.slices import checked_integer
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, labelled, shown
-from axiomjit.axis.windows import Padding, Setting, Slide, by_sliding_axis, slides_over, windows_of
+from axiomjit.axis.windows import (
+    Setting,
+    Slide,
+    WindowPadding,
+    by_sliding_axis,
+    slides_over,
+    windows_of,
+)
 from axiomjit.base.dtypes import FLOAT, HALF, SINGLE
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
@@ -32,7 +39,7 @@ def convolution(
     x: Operand,
     filter: Operand,
     strides: Setting = 1,
-    padding: Padding = 0,
+    padding: WindowPadding = 0,
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:
@@ -55,7 +62,7 @@ def convolution(
             for each sliding axis, of its class or role or else in order; their lengths must fit.
 
     Returns:
-        A tensor with the axes of x, in which the outputs stand in place of the first contracted
+        A tensor with the axes of x, in which the outputs take the place of the first contracted
         axis (last where none is), and new axes of the same class and roles in place of the
         sliding ones.
 
@@ -108,7 +115,7 @@ def _convolved(
 
 
 def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
-    """For the axes of a filter the ones of the input: that it contracts, over which it slides."""
+    """The pairs of filter and input axes: those that are contracted, and those that slide."""
     met: Pairs = {axis: axis for axis in own if axis in inputs}
     slid: Pairs = {}
     free = inputs - met
@@ -159,7 +166,7 @@ def _equal(one: Axis, other: Axis, asked: str) -> bool:
 
 
 def _places(slides: list[Slide]) -> Pairs:
-    """For each sliding axis the one of the places of its window."""
+    """For each sliding axis the new axis of the window's places."""
     return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
 
 
@@ -176,12 +183,12 @@ def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Ax
 
 
 def _named(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
-    """The tensor under the axes asked for; those it does not have stand for ones it has."""
+    """The tensor with the axes asked for; one that it does not have replaces a related one."""
     if axes is None:
         return tensor
     wanted = new_axes(tensor.axes, axes, asked)
     if len(wanted) != len(tensor.axes):
-        return relabelled(tensor, wanted, asked)  # which refuses
+        return relabelled(tensor, wanted, asked)  # raises the error
     rest = list(wanted - tensor.axes)
     labels: list[Axis] = []
     for axis in tensor.axes:
@@ -198,7 +205,7 @@ def pooling(
     windows: Mapping[AxisName, SupportsIndex | Axis],
     op: str = "max",
     strides: Setting | None = None,
-    padding: Padding = 0,
+    padding: WindowPadding = 0,
     dilation: Setting = 1,
     axes: NewAxes = None,
 ) -> Tensor:
@@ -215,7 +222,7 @@ def pooling(
         axes: The axes of the result, as for `convolution`.
 
     Returns:
-        A tensor with the axes of x, in which new axes of the same class and roles stand in place
+        A tensor with the axes of x, in which new axes of the same class and roles take the place
         of the sliding ones.
 
     Raises:
@@ -275,7 +282,7 @@ def _window(window: object, asked: str) -> tuple[Dim, tuple[Axis, ...]]:
 
 
 def _check_padding(one: Slide, asked: str) -> None:
-    """Refuse windows that no element of the tensor is in."""
+    """Refuse windows that contain no element of the tensor."""
     span = one.span.constant
     if span is not None and max(one.padding) >= max(span, 1):
         seen = f"a padding of {one.padding} along {one.axis} for windows of {span}"
@@ -283,7 +290,7 @@ def _check_padding(one: Slide, asked: str) -> None:
 
 
 def _counted(one: Slide, asked: str) -> Node:
-    """How many elements of the tensor each window along an axis has."""
+    """The number of elements of the tensor in each window along an axis."""
     if not any(one.padding):
         return builder.as_node(one.window, asked)
     number = Scalar(FLOAT, FLOAT.type(1), False)

@@ -1,7 +1,7 @@
-"""What placeholders and variables were declared to be, kept beside the graph.
+"""Declarations of placeholders and variables, kept beside the graph.
 
-A node names its storage by a token alone. What is known of the storage, the first values of a
-variable among it, lives as long as the tensors that are computed from it.
+A node names its storage by a token alone. The declaration of the storage, with the first values of
+a variable, lives as long as the tensors that are computed from it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Declaration:
 
     @property
     def uses(self) -> Uses:
-        """What the values of the storage depend on."""
+        """The axes and declarations that the values of the storage depend on."""
         return Uses(self.axes.roots, self)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
@@ -51,17 +51,17 @@ class Declaration:
 _declared: Final[WeakValueDictionary[Token, Declaration]] = WeakValueDictionary()
 
 Declared: TypeAlias = "Declaration | tuple[Declared, ...] | None"
-"""Declarations in nested tuples: joining some takes the same time however many they are."""
+"""Declarations in nested tuples: the time to join two does not depend on their number."""
 
 
 class Uses(NamedTuple):
-    """What a value depends on beside its node: the axes of its lengths, and declarations."""
+    """The dependences of a value beside its node: the axes of its lengths, and declarations."""
 
     axes: Axes
     declared: Declared = None
 
     def extended(self, other: Uses) -> Uses:
-        """These and others; itself where it has them already."""
+        """The union of these and others; the same object if it adds nothing."""
         if other is self or (
             _includes(self.declared, other.declared) and self.axes.is_super_set(other.axes)
         ):
@@ -70,12 +70,12 @@ class Uses(NamedTuple):
 
 
 class DeclaredStorage(VersionedStorage):
-    """A storage of the axis language, and what the values of its versions depend on."""
+    """A storage of the axis language, with the dependences of its values."""
 
     __slots__ = ("uses",)
 
     def __init__(self, root: Node, uses: Uses) -> None:
-        """A storage that nothing was written to yet."""
+        """Start with nothing written."""
         super().__init__(root)
         self.uses = uses
 
@@ -90,7 +90,7 @@ class DeclaredStorage(VersionedStorage):
 
 
 def joined_uses(axes: Axes, *uses: Uses) -> Uses:
-    """What a value with these axes depends on that is computed from others."""
+    """The dependences of a value with these axes that is computed from others."""
     held = {id(one): one for _, one in uses if one is not None}
     if len(held) > 1:
         inside = {id(part) for one in held.values() if isinstance(one, tuple) for part in one}
@@ -109,25 +109,25 @@ def joined_axes(axes: Axes, uses: Iterable[Uses]) -> Axes:
 
 
 def _includes(whole: Declared, part: Declared) -> bool:
-    """Whether a part is seen to be in a whole, at its first level."""
+    """Whether a part is found in a whole, at its first level."""
     if part is None or whole is part:
         return True
     return isinstance(whole, tuple) and any(one is part for one in whole)
 
 
 def declaration_of(root: Node | None) -> Declaration | None:
-    """What was declared of a storage; None of one that a computation makes, and of no storage."""
+    """The declaration of a storage; None for one that a computation makes, and for no storage."""
     return _declared[root.storage] if isinstance(root, Input) and root.storage else None
 
 
 def layout_of_storage(root: Node | None) -> LayoutRequest:
-    """The layout that was asked for of a storage."""
+    """The layout requested for a storage."""
     declared = declaration_of(root)
     return None if declared is None else declared.layout
 
 
 def starting_values(node: Input) -> np.ndarray | None:
-    """The first values of a variable, laid out as it asks for; None of a placeholder."""
+    """The first values of a variable, in its requested layout; None for a placeholder."""
     declared = declaration_of(node)
     if declared is None or declared.start is None:
         return None

@@ -1,7 +1,7 @@
 """Descriptions of tensors before anything is computed or allocated (ngraph tensors).
 
 By shape: `BasicTensorDescription`, its simple views, and complex views of several tensors; with
-axes: `TensorDescription`. How elements lie in memory: `Layout`.
+axes: `TensorDescription`. Strides in memory: `Layout`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ViewDescription = SimpleTensorViewDescription | ComplexTensorViewDescription
 class TensorDescription(BasicTensorDescription):
     """A tensor description with axes; the shape comes from their lengths.
 
-    A length that is not known yet is the symbol that stands for it in programs. `view` says whose
+    A length that is not known yet is its symbol in programs. `view` says whose
     elements the tensor shows, where it is a view (ngraph tensors, "TensorDescription").
     """
 
@@ -49,6 +49,6 @@ class TensorDescription(BasicTensorDescription):
 
     @property
     def base_tensor(self) -> BasicTensorDescription | None:
-        """What the tensor is a simple view of, if it is one."""
+        """The tensor that this one is a simple view of; None if it is not one."""
         view = self.view
         return view.base_tensor if isinstance(view, SimpleTensorViewDescription) else None

@@ -28,7 +28,7 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
 from axiomjit.numpy_table import table
 
-Function = Callable[..., Tensor]
+TensorFunction = Callable[..., Tensor]
 ElementwiseRow = Callable[..., Node | tuple[Node, ...]]
 _PLAIN: Final[dict[np.ufunc, Primitive]] = {
     row.ufunc: row
@@ -92,14 +92,14 @@ def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> 
     return positional(table.UFUNCS[ufunc], asked, tensors)
 
 
-def _unary(name: str, ufunc: np.ufunc) -> Function:
+def _unary(name: str, ufunc: np.ufunc) -> TensorFunction:
     def function(x: Operand) -> Tensor:
         return apply_ufunc(ufunc, x, name=name)
 
     return function
 
 
-def _binary(name: str, ufunc: np.ufunc) -> Function:
+def _binary(name: str, ufunc: np.ufunc) -> TensorFunction:
     def function(x: Operand, y: Operand, dtype: DTypeLike | None = None) -> Tensor:
         operands = (x, y) if dtype is None else _converted(name, (x, y), dtype)
         result = apply_ufunc(ufunc, *operands, name=name)
@@ -108,7 +108,7 @@ def _binary(name: str, ufunc: np.ufunc) -> Function:
     return function
 
 
-def _function(name: str, ufunc: np.ufunc) -> Function:
+def _function(name: str, ufunc: np.ufunc) -> TensorFunction:
     function = _unary(name, ufunc) if ufunc.nin == 1 else _binary(name, ufunc)
     function.__name__ = function.__qualname__ = name
     of = "each element of x" if ufunc.nin == 1 else "x and y, element by element, paired by axes"
@@ -191,12 +191,12 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
     return positional(row, asked, [as_tensor(value, asked) for value in given])
 
 
-def _functions() -> dict[str, Function]:
+def _functions() -> dict[str, TensorFunction]:
     """A function for each name that NumPy has for a ufunc of the table with one result."""
-    # Not dir(np): asking for each of its names loads f2py, testing and other modules (60 ms).
+    # Not dir(np): getattr of all its names imports f2py, testing and other modules (60 ms).
     ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
-    # The name that ngraph has for it.
+    # ngraph's name for it.
     return functions | {"floordivide": _function("floordivide", np.floor_divide)}
 
 
@@ -205,8 +205,8 @@ UFUNCS: Final = frozenset(
 )
 """The ufuncs of the table that are elementwise, with one result."""
 
-FUNCTIONS: Final[Mapping[str, Function]] = _functions()
-"""By name."""
+FUNCTIONS: Final[Mapping[str, TensorFunction]] = _functions()
+"""Elementwise functions of tensors, by name."""
 
 
 def _mapped(primitive: Primitive, x: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from axiomjit.graph import builder
 def dot(x: Operand, y: Operand) -> Tensor:
     """The sum of products of x and y over the axes that both have; also written `x @ y`.
 
-    They are paired wherever they stand (ngraph axes, "Dot operation"). An axis of x that y has at
+    They are paired at any position (ngraph axes, "Dot operation"). An axis of x that y has at
     the next offset is paired with that one first, so that `dot(x.T, x)` is the squared norm (ngraph
     tensors, "Axes"). `dot(x, y)` is `dot(y.T, x.T).T` up to the order of axes.
 

@@ -1,6 +1,6 @@
 """The axis-graph door: tensors side by side - padded, stacked, concatenated, one-hot.
 
-The results are complex views (ngraph tensors): what stands side by side is read where it lies.
+The results are complex views (ngraph tensors): the tensors are read in place.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.promotion import cast, promotable
 from axiomjit.graph.slicing import insert_dimensions
 
-Padding = SupportsIndex | Sequence[SupportsIndex]
+PadWidth = SupportsIndex | Sequence[SupportsIndex]
 
 
 def pad(
-    x: Operand, paddings: Sequence[Padding] | Mapping[AxisName, Padding], axes: NewAxes = None
+    x: Operand, paddings: Sequence[PadWidth] | Mapping[AxisName, PadWidth], axes: NewAxes = None
 ) -> Tensor:
     """The tensor with zeros before and after it along its axes.
 
     Args:
         x: The tensor.
-        paddings: For each axis how many zeros stand before and after it, as a pair, or as one
+        paddings: For each axis the number of zeros before and after it, as a pair, or as one
             number for both sides; or a dictionary from axes or their names to these.
         axes: The axes of the result, whose lengths must fit; when omitted an axis that is not
             padded is kept, and any other one becomes a new axis of the same class and roles.
@@ -93,7 +93,7 @@ def pad(
 
 
 def padding_pair(padding: object, asked: str) -> tuple[int, int]:
-    """How many fillers stand before and after an axis: given so, or as one number for both.
+    """The numbers of fillers before and after an axis, from a pair, or one number for both.
 
     Raises:
         AxesError: neither, or a negative one.
@@ -117,10 +117,10 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     Args:
         xs: The tensors; their axes are brought to the order of the first one's.
         axis: The new axis; its length is the number of tensors.
-        pos: Where it stands among the axes of the result; negative positions count from the end.
+        pos: Its position among the axes of the result; negative positions count from the end.
 
     Returns:
-        A tensor of the dtype that holds all of them; each is read where it lies.
+        A tensor of the dtype that holds all of them; each is read in place.
 
     Raises:
         AxesError: no tensors, other axes, or an axis of another length.
@@ -157,7 +157,7 @@ def concat_along_axis(xs: Iterable[Operand], axis: AxisName) -> Tensor:
             another one of its class or with one of its roles.
 
     Returns:
-        A tensor of the dtype that holds all of them; each is read where it lies. Its axis is a new
+        A tensor of the dtype that holds all of them; each is read in place. Its axis is a new
         one with the class and roles of `axis`; a single tensor comes back as it is.
 
     Raises:

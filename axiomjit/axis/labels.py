@@ -27,7 +27,7 @@ def rename(x: Operand, names: Mapping[AxisName, AxisName]) -> Tensor:
 
     Raises:
         AxesError: x has no such axis or several, two axes become one, or lengths differ.
-        GraphTypeError: what is mapped is neither an axis nor a name.
+        GraphTypeError: a key or value is neither an axis nor a name.
 
     Examples:
         >>> x = aj.constant([1.0, 2.0], aj.make_axes({"H": 2}))
@@ -88,7 +88,7 @@ def map_roles(x: Operand, roles: Mapping[AxisRole, AxisRole]) -> Tensor:
 
     Raises:
         AxesError: two axes would have one role that they do not share before.
-        GraphTypeError: what is mapped is no role.
+        GraphTypeError: a key or value is no role.
     """
     asked = f"map_roles of {shown((x,))}"
     tensor = as_tensor(x, asked)
@@ -123,7 +123,7 @@ def axes_with_role_order(x: Operand, roles: Iterable[AxisRole]) -> Tensor:
 
     Raises:
         AxesError: two axes have one role, or an axis has none of the roles.
-        GraphTypeError: what is listed is no role.
+        GraphTypeError: something listed is no role.
     """
     asked = f"axes_with_role_order of {shown((x,))}"
     tensor = as_tensor(x, asked)

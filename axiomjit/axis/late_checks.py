@@ -1,6 +1,6 @@
-"""What must hold between lengths of axes: checked at once where they are known, else at a call.
+"""Requirements between lengths of axes: checked at once if the lengths are known, else at a call.
 
-A requirement stands beside the node it belongs to, as its origin does, never in it.
+A requirement is kept beside the node it belongs to, as its origin is, never in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MessageParts = tuple[str, str, str]
 
 
 class Requirement(Record):
-    """`left sign right`; `explain` words the complaint when it is made, with the lengths then."""
+    """`left sign right`; `explain` makes the error message, with the lengths known then."""
 
     left: Dim
     sign: str
@@ -31,10 +31,10 @@ class Requirement(Record):
     where: str | None
 
     def check(self, lengths: Mapping[Symbol, int]) -> None:
-        """Compare.
+        """Compare the lengths.
 
         Raises:
-            AxesError: it does not hold.
+            AxesError: the requirement does not hold.
         """
         if not SIGNS[self.sign](evaluate(self.left - self.right, lengths), 0):
             raise AxesError(*self.explain(), self.where)
@@ -51,14 +51,14 @@ def require(
     axes: Iterable[Axis],
     explain: Callable[[], MessageParts],
 ) -> None:
-    """Let the value of a node need `left sign right`.
+    """Require `left sign right` for the value of a node.
 
     Args:
-        node: What is computed.
+        node: The node that needs it.
         left: A length.
         sign: One of `== < <= > >=`.
         right: A length.
-        axes: Those on whose lengths the two depend.
+        axes: The axes on whose lengths the two depend.
         explain: The three parts of the error; it may hold axes, but not the node.
 
     Raises:
@@ -77,7 +77,7 @@ def require(
 
 
 def inherit(node: Node, source: Node) -> None:
-    """Let the value of a node need what that of another one, and what that is a view of, needs."""
+    """Require for a node what another node, and the node that this one views, require."""
     found = list(_required.get(source, ()))
     while is_view(source):
         (source,) = source.children
@@ -87,16 +87,16 @@ def inherit(node: Node, source: Node) -> None:
 
 
 def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
-    """The length of each root of axes that is known."""
+    """The known lengths of the roots of axes."""
     lengths = {root.symbol: root.length for axis in axes for root in axis.roots}
     return {symbol: length for symbol, length in lengths.items() if length is not None}
 
 
 def bound_lengths(outputs: Iterable[Node], axes: Axes, asked: str) -> dict[Symbol, int]:
-    """The length of every root of axes, checked for what the nodes below the outputs require.
+    """The length of every root of axes, after checking all requirements of nodes below the outputs.
 
     Raises:
-        AxesError: a length is unknown, or something required does not hold.
+        AxesError: a length is unknown, or a requirement does not hold.
     """
     unknown = [root for root in axes.roots if root.length is None]
     if unknown:

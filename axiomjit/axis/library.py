@@ -1,4 +1,4 @@
-"""The axis-graph door: what needs whole tensors along an axis - running folds, sorting, taking.
+"""The axis-graph door: operations on whole tensors along an axis - running folds, sorting, taking.
 
 NumPy computes these, in steps of their own between the fused loops.
 """
@@ -98,11 +98,11 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     Args:
         x: The tensor.
         indices: The positions, integers; negative ones count from the end. Axes that it shares
-            with x, `axis` apart, are paired.
+            with x, except `axis`, are paired.
         axis: The axis of x along which they count, or its name.
 
     Returns:
-        A tensor with the axes of x, in which the other axes of `indices` stand in place of `axis`.
+        A tensor with the axes of x, in which the other axes of `indices` replace `axis`.
 
     Raises:
         AxesError: x does not have the axis.

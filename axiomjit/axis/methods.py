@@ -1,4 +1,4 @@
-"""Methods of what has axes under the names of NumPy's: reductions and shapes."""
+"""Methods of tensors and named arrays, under NumPy's names: reductions and shapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class AxisMethods(AxisOperand[Result]):
-    """What has axes, with methods that NumPy's arrays have.
+    """A tensor or named array, with methods that NumPy's arrays have.
 
     `axis` is an Axis, a name, a position, or several of them in a list or tuple; all axes when
     omitted. `out_axes` names the axes that are left, in the order of the result.

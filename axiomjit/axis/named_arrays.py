@@ -1,4 +1,4 @@
-"""Arrays with axes that one can hold: what evaluating a tensor gives."""
+"""Named arrays: arrays with axes, the results of evaluating tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from axiomjit.base.origins import user_location
 class NamedArray(AxisMethods[Any]):
     """An array, and one Axis for each of its dimensions.
 
-    It can stand wherever an expression takes a tensor, as a constant. Operators give tensors;
+    Every expression that takes a tensor takes it too, as a constant. Operators give tensors;
     methods and NumPy's functions give named arrays. `np.asarray` gives the array.
 
     Examples:

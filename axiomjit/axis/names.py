@@ -1,6 +1,6 @@
-"""The axis of a tensor that is meant, given as the Axis itself or by its name.
+"""Find the axis of a tensor that a caller names, given as the Axis itself or by its name.
 
-Every function that asks for an axis of a tensor finds it here.
+Every function that asks for an axis of a tensor uses this.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ AxisName = Axis | str
 
 
 def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
-    """The one of these axes that is given, itself or by its name.
+    """The axis, given itself or by its name.
 
     Args:
         own: The axes of a tensor.
@@ -24,7 +24,7 @@ def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
         asked: What the caller is doing, for the error.
 
     Raises:
-        AxesError: none of the axes is it, or several have the name.
+        AxesError: it is none of the axes, or several have the name.
         GraphTypeError: neither an Axis nor a name.
     """
     axes = tuple(own)
@@ -53,7 +53,7 @@ def axes_text(axes: Iterable[Axis]) -> str:
 
 
 def _foreign(axes: Sequence[Axis], given: Axis) -> str:
-    """What is wrong with an Axis that is none of these; two axes of one name look alike."""
+    """The message about an Axis that is not among these; two axes of one name look alike."""
     alike = [axis for axis in axes if axis.name is not None and axis.name == given.name]
     if alike:
         return f"axes {listed(axes)}, in which {with_origin(alike[0])} is not {with_origin(given)}"
@@ -77,8 +77,8 @@ def _names(axes: Sequence[Axis]) -> str:
 
 
 def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
-    """What is seen, and what to do, where no axis has the name."""
-    import difflib  # here, since only errors need it
+    """The message and the remedy for a name that no axis has."""
+    import difflib  # imported here: only errors need it
 
     names = {axis.name.lower(): axis.name for axis in axes if axis.name is not None}
     near = difflib.get_close_matches(given.lower(), names, cutoff=0.5)
@@ -88,7 +88,7 @@ def _unknown(axes: Sequence[Axis], given: str) -> tuple[str, str]:
 
 
 def _twins(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
-    """What is seen, and what to do, where several axes have the name."""
+    """The message and the remedy for a name that several axes have."""
     each = " and ".join(map(with_origin, found))
     at = axes.index(found[0])
     seen = f"axes {listed(axes)}, of which {len(found)} have the name {found[0].name!r}: {each}"

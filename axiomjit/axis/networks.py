@@ -1,4 +1,4 @@
-"""The axis-graph door: what networks are made of, in terms of elementwise functions and sums."""
+"""The axis-graph door: functions of neural networks, made of elementwise functions and sums."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Ten
 
 
 def _contained(name: str, y: Operand, t: Operand) -> tuple[Tensor, Tensor]:
-    """Both operands, of which one has all axes."""
+    """Both operands, after checking that one has all axes."""
     asked = f"{name} of {shown((y, t))}"
     left, right = as_tensor(y, asked), as_tensor(t, asked)
     if left.axes.is_sub_set(right.axes) or left.axes.is_super_set(right.axes):

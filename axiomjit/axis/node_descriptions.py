@@ -1,4 +1,4 @@
-"""What the tensor of a node is: its description, computed from those of its operands."""
+"""The description of a node's tensor, computed from those of its operands."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Known:
         return tensor
 
     def length(self, length: Dim) -> LengthLike:
-        """A length as an integer, where that is known."""
+        """A length as an integer if it is known."""
         now = substitute(length, self.symbols)
         return now if now.constant is None else now.constant
 
@@ -57,7 +57,7 @@ class _Known:
         return tuple(map(self.length, node.shape))
 
     def of_base(self, node: Node) -> BasicTensorDescription:
-        """The description of what is no view."""
+        """The description of a node that is not a view."""
         lengths = self.lengths(node)
         root = storage_root(node)
         if root is not None:
@@ -76,7 +76,7 @@ class _Known:
         return BasicTensorDescription(lengths, node.dtype)
 
     def index(self, index: IndexMap) -> IndexMap:
-        """A map over known lengths."""
+        """A map with its known lengths as integers."""
         return tuple(
             Affine(
                 substitute(function.offset, self.symbols),
@@ -86,7 +86,7 @@ class _Known:
         )
 
     def seen(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
-        """A view of a tensor; one may assign to it where it shows each element once."""
+        """A view of a tensor; it can be assigned to if it shows each element once."""
         index = self.index(view.maps[0])
         lengths = self.lengths(view)
         if view.primitive is VIEW and _is_permutation(index, lengths, base):
@@ -115,7 +115,7 @@ def _is_permutation(
 
 
 def _layout(index: IndexMap, rank: int, base: Layout) -> Layout:
-    """How a view lies, given how its base does."""
+    """The layout of a view, from that of its base."""
     offset, strides = strides_through(index, [dim(step) for step in base.strides], rank, dim)
     return Layout(map(_plain, strides), _plain(base.offset + offset))
 

@@ -1,6 +1,6 @@
 """NumPy's own ufuncs and reductions, called with tensors or named arrays.
 
-Of named arrays alone they give named arrays, with a tensor among the operands a tensor.
+With named arrays alone they return named arrays, with a tensor among the operands a tensor.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _ELEMENTWISE: Final[dict[Callable[..., Any], Callable[..., Tensor]]] = {
 _PRODUCTS: Final = frozenset(
     {np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron}
 )
-"""Whose pairs of dimensions are others than those of axes."""
+"""Products, which pair other dimensions than functions of axes do."""
 _OWN: Final = "use axiomjit's own function of axes, or apply it to values: np.asarray(x)"
 
 
 def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: Options) -> object:
-    """NumPy's ufunc of operands with axes."""
+    """A ufunc of NumPy on operands with axes."""
     asked = f"np.{ufunc.__name__} of {shown(operands)}"
     if method != "__call__" or options:
         seen = f"{method} with {', '.join(options)}" if options else method
@@ -51,7 +51,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
         return _held(apply_ufunc(ufunc, *operands), operands)
     if ufunc is np.matmul:
         for value in operands:
-            as_tensor(value, asked)  # which refuses arrays without axes
+            as_tensor(value, asked)  # refuses arrays without axes
         remedy = "write x @ y or dot(x, y), which pair the axes that both have"
         seen = "a product that pairs dimensions by position"
         raise UnsupportedError(asked, seen, remedy, user_location())
@@ -74,7 +74,7 @@ def _ufunc(ufunc: np.ufunc, method: str, operands: tuple[object, ...], options: 
 def _function(
     function: Callable[..., Any], operands: tuple[Any, ...], options: Mapping[str, Any]
 ) -> object:
-    """A function of NumPy of operands with axes: a reduction, `where` or `clip`."""
+    """A function of NumPy on operands with axes: a reduction, `where` or `clip`."""
     asked = f"np.{function.__name__} of {shown(operands[:1])}"
     if function in _REDUCTIONS:
         named = dict(zip(("x", "axis"), operands, strict=False)) | dict(options)
@@ -93,7 +93,7 @@ def _function(
 def _reduced(
     name: str, x: Any, axis: object, out_axes: AxesOf, options: Options, asked: str
 ) -> Tensor | NamedArray:
-    """A reduction over axes, of a named array a named array."""
+    """A reduction over axes; of a named array it is a named array."""
     if options:
         remedy = _OWN
         if "keepdims" in options:
@@ -108,7 +108,7 @@ def _reduced(
 def _of_values(
     function: Callable[..., Any], operands: object, options: object, asked: str
 ) -> object:
-    """Any other function, of the arrays behind operands that have the same axes.
+    """Any other function, on the arrays of operands that have the same axes.
 
     Its results have no axes. An `axis` argument may be an Axis or a name, as for reductions.
     """
@@ -147,7 +147,7 @@ def _places(own: Axes, axis: object, asked: str) -> int | tuple[int, ...] | None
 
 
 def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
-    """The result, evaluated where no operand is a tensor."""
+    """The result, evaluated unless an operand is a tensor."""
     lazy = any(isinstance(value, Tensor) for value in operands)
     return result if lazy else result.eval()
 

@@ -1,6 +1,6 @@
-"""Python's operators on what has axes; what they do is installed by the modules that do it.
+"""Python's operators on tensors and named arrays; other modules install their functions.
 
-So `Tensor` and `NamedArray` have them without knowing those modules.
+So `Tensor` and `NamedArray` have operators without importing those modules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _operations: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def install_operation(**operations: Callable[..., Any]) -> None:
-    """Let these functions do the operations of their names."""
+    """Install the functions that compute the operations of these names."""
     _operations.update(operations)
 
 
@@ -43,7 +43,7 @@ def _prefix(method: str) -> Callable[[AxisOperand[Result]], Result]:
 
 
 class AxisOperand(Generic[Result]):
-    """What has axes: its operators are elementwise and give a `Result`.
+    """A tensor or named array: its operators are elementwise and return a `Result`.
 
     `==` is Python's identity, so that tensors can be keys; compare values with `equal`.
     """

@@ -1,4 +1,4 @@
-"""Which axes of two operands meet: in elementwise operations, and in products over axes."""
+"""Pair the axes of two operands: in elementwise operations, and in products over axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from axiomjit.base.errors import AxesError, OuterProductWarning, SameNameWarning
 from axiomjit.base.origins import user_location, warn
 
 _warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
-"""Places, and places where two axes of one name were made, of which there was a warning."""
+"""Places with the places of two axes of one name, for which a warning was given."""
 
 
 def common_order(left: Axes, right: Axes) -> Axes:
@@ -24,10 +24,10 @@ def common_order(left: Axes, right: Axes) -> Axes:
 
 
 def matched(left: Axes, right: Axes, asked: str) -> Axes:
-    """`right` with the axis of `left` in place of each one that is paired by class.
+    """`right` with each axis that is paired by class replaced by its partner in `left`.
 
-    Identity pairs first. Of the axes left, two are paired that have one class, one offset and equal
-    lengths (ngraph tensors, "Axes").
+    Identity pairs first. Of the remaining axes, two are paired that have one class, one offset and
+    equal lengths (ngraph tensors, "Axes").
 
     Raises:
         AxesError: an axis has two candidates, or the length of one is unknown.
@@ -67,10 +67,10 @@ def _refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
 
 
 def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
-    """The axes that meet in `dot`, in the order of the left ones.
+    """The pairs of axes that `dot` contracts, in the order of the left ones.
 
     First each left axis with the right one at the next offset (ngraph tensors, "Axes"), then, of
-    those that are left, equal axes (ngraph axes, "Dot operation").
+    the remaining ones, equal axes (ngraph axes, "Dot operation").
     """
     pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
     rest = right - pairs.values()
@@ -79,7 +79,7 @@ def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
 
 
 def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
-    """Apply `config.outer` to operands with axes of which none meet.
+    """Apply `config.outer` to operands without common axes.
 
     Raises:
         AxesError: outer products are refused.
@@ -97,7 +97,7 @@ def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
     """Warn, once per place and pair, of a result with two axes of one name.
 
     They are different axes, so they were not paired, and the result has an element for each pair
-    of their positions. Axes that one operand has both of are meant.
+    of their positions. If one operand has both axes, they are intended: no warning.
     """
     mine, theirs = (left - right) & result, (right - left) & result
     for axis in theirs:

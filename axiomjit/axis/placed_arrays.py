@@ -1,4 +1,4 @@
-"""Arrays that lie as a layout asks for, with padding between their elements."""
+"""Arrays in a requested layout, with padding between their elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from axiomjit.views.dense_layout import Layout, LengthLike, column_major_strides
 from axiomjit.views.descriptions import BasicTensorDescription
 
 LayoutRequest = Layout | str | None
-"""A layout, "C" or "F", or nothing asked for."""
+"""A layout, "C" or "F", or None for no request."""
 
 
 def known_shape(axes: Axes) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def numbers(lengths: Iterable[LengthLike]) -> list[int]:
 
 
 def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
-    """Each element has a place of its own, none before the start of memory."""
+    """Check that elements have distinct places, none before the start of memory."""
     strides = numbers(layout.strides)
     reach = 1
     for step, size in sorted(zip(map(abs, strides), sizes, strict=True)):
@@ -77,7 +77,7 @@ def _check_places(layout: Layout, sizes: list[int], asked: str) -> None:
 
 
 def layout_of(request: LayoutRequest, lengths: tuple[LengthLike, ...]) -> Layout | None:
-    """The layout that is asked for, of an array of these lengths."""
+    """The requested layout for an array of these lengths."""
     if request == "C":
         return Layout(row_major_strides(lengths))  # type: ignore[type-var]
     if request == "F":
@@ -86,7 +86,7 @@ def layout_of(request: LayoutRequest, lengths: tuple[LengthLike, ...]) -> Layout
 
 
 def placed(array: np.ndarray, request: LayoutRequest) -> np.ndarray:
-    """A copy of an array in memory of its own that lies as asked for; dense in C order else.
+    """A copy of an array in the requested layout; without a request it is contiguous in C order.
 
     Raises:
         GraphValueError: the layout does not fit the shape.
@@ -108,7 +108,7 @@ def placed(array: np.ndarray, request: LayoutRequest) -> np.ndarray:
 
 
 def has_layout(array: np.ndarray, request: LayoutRequest) -> bool:
-    """Whether an array has the layout asked for, apart from what stands around it."""
+    """Whether an array has the requested layout; memory around it does not matter."""
     layout = layout_of(request, array.shape)
     if layout is None:
         return True

@@ -18,7 +18,7 @@ def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
 
     Args:
         x: The tensor.
-        prefix: What stands before its dtype and axes.
+        prefix: The text printed before its dtype and axes.
 
     Returns:
         A tensor with the axes and the values of x.

@@ -1,6 +1,6 @@
 """The axis-graph door: random tensors, drawn anew each time that a computation runs.
 
-They come from one generator; `axiomjit.config.seed = n` starts it at a known place.
+They come from one generator; `axiomjit.config.seed = n` seeds it.
 """
 
 from __future__ import annotations

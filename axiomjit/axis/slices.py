@@ -35,7 +35,7 @@ Key = Item | EllipsisType | Sequence[object] | Mapping[AxisName, Item]
 
 
 class Range(NamedTuple):
-    """Positions along an axis: the first one, what is added, how many there are."""
+    """Positions along an axis: the first one, the step, and their number."""
 
     start: int | None
     stop: int | None
@@ -48,7 +48,7 @@ class Range(NamedTuple):
 
 
 def items_of(key: object, axes: Axes, asked: str) -> list[object]:
-    """One item per axis, from what stands in `x[...]`; trailing axes are whole.
+    """One item per axis, from the key of `x[key]`; trailing axes are whole.
 
     Raises:
         AxesError: more items than axes, or an item for a foreign axis.
@@ -123,10 +123,10 @@ def _checked_bound(bound: object, asked: str) -> int | None:
 
 
 def checked_integer(item: object, asked: str, remedy: str) -> int:
-    """An integer, NumPy's included; bools are none.
+    """An integer, NumPy's included, but no bool.
 
     Raises:
-        GraphTypeError: it is none.
+        GraphTypeError: it is no integer.
     """
     if isinstance(item, SupportsIndex) and not isinstance(item, bool | np.ndarray):
         return operator.index(item)

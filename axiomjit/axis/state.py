@@ -1,7 +1,7 @@
 """The axis-graph door: variables, writes into tensors with storage, and operations in an order.
 
-Placeholders and variables are l-tensors: they name a storage that can be assigned to. What is
-computed of them is an r-tensor, of which a copy, `materialize(x)`, is an l-tensor again (ngraph
+Placeholders and variables are l-tensors: they name a storage that can be assigned to. A tensor
+computed from them is an r-tensor; a copy of it, `materialize(x)`, is an l-tensor again (ngraph
 tensors, "Tensors").
 """
 
@@ -61,8 +61,8 @@ def variable(
         dtype: Element type, float64 when omitted.
         initial_value: An array of its shape or a number, or a function that makes one of the
             axes; converted once, by 'same_kind'.
-        layout: How it lies: "C" (when omitted), "F" or a Layout, its sizes at least the lengths.
-            What is between is never read or written.
+        layout: Its layout: "C" (when omitted), "F" or a Layout, its sizes at least the lengths.
+            Padding is never read or written.
 
     Returns:
         A tensor with these axes (ngraph tensors, "Tensors").
@@ -87,7 +87,7 @@ def variable(
 
 
 class FirstValues:
-    """Makes the first values of a variable: what was given is an array, or a function of axes."""
+    """Makes the first values of a variable, from an array or a function of axes."""
 
     __slots__ = ("_asked", "_axes", "_dtype", "_given", "_where")
 
@@ -99,7 +99,7 @@ class FirstValues:
         asked: str,
         where: str | None,
     ) -> None:
-        """Keep what was given; `asked` and `where` are for errors."""
+        """Keep the array or function; `asked` and `where` are for errors."""
         self._given, self._axes, self._dtype = given, axes, dtype
         self._asked, self._where = asked, where
 
@@ -151,7 +151,7 @@ def temporary(
 
 
 def value_of(x: Operand) -> Tensor:
-    """A copy of x as it is when a run first reads it; later writes do not change it."""
+    """A copy of x with its values when a run first reads it; later writes do not change it."""
     return materialize(x)
 
 
@@ -208,7 +208,7 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
 
 
 class Write(NamedTuple):
-    """A write that fits: `parts` are place, value, how the value is read, and extents.
+    """A checked write: `parts` are place, value, the map that reads the value, and extents.
 
     `written` is the node of the target.
     """
@@ -221,10 +221,10 @@ class Write(NamedTuple):
 
 
 def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
-    """What is written where.
+    """Check a write and return it.
 
     Raises:
-        AxesError: the value has axes that the target has not.
+        AxesError: the value has axes that the target does not have.
         GraphTypeError: the target is an r-tensor, or the value cannot be converted by 'same_kind'.
     """
     target = as_tensor(lvalue, asked)
@@ -254,7 +254,7 @@ def _checked_write(lvalue: Tensor, rvalue: Operand, asked: str) -> Write:
 
 
 def _set(target: Tensor, key: Key, value: Operand) -> None:
-    """What `target[key] = value` does."""
+    """Do `target[key] = value`."""
     asked = f"a write of {shown((value,))} into {shown((target,))}"
     write = _checked_write(target if key is Ellipsis else target[key], value, asked)
 
@@ -311,7 +311,7 @@ def _in_order(name: str, ops: Iterable[Tensor]) -> Tensor:
 def materialize(x: Operand) -> Tensor:
     """A copy of x in memory of its own, which one can assign to.
 
-    It lies in the order of the loops that compute it. What reads it loads it instead of computing
+    Its layout is the order of the loops that compute it. Its readers load it instead of computing
     it again.
 
     Returns:

@@ -1,6 +1,6 @@
 """Tags of axes: roles, of which an axis may have several, and classes, of which it has one.
 
-Both are told apart by identity, never by name: two tags made by two calls are different.
+Both are compared by identity, never by name: two tags made by two calls are different.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Tag:
 
 
 class AxisRole(_Tag):
-    """A tag that says what an axis stands for, e.g. height. Made by `make_axis_role`.
+    """A tag with the meaning of an axis, e.g. height. Made by `make_axis_role`.
 
     Functions look axes up by it: a filter slides along the axis that shares a role with its window.
     """

@@ -79,10 +79,10 @@ class Tensor(AxisMethods["Tensor"], NodeValue):
         """Label the dimensions of `node`.
 
         Args:
-            node: What is computed; of an l-tensor, a version of its storage or a view of one.
+            node: Its node; for an l-tensor, a version of its storage or a view of one.
             axes: One Axis per dimension.
-            uses: What the value depends on beside the node; it lives as long as the tensor.
-            storage: That of an l-tensor.
+            uses: The dependences of the value beside the node; they live as long as the tensor.
+            storage: The storage of an l-tensor.
         """
         self._node: Final = node
         self._uses: Final = joined_uses(axes) if uses is None else uses
@@ -92,7 +92,7 @@ class Tensor(AxisMethods["Tensor"], NodeValue):
 
     @property
     def node(self) -> Node:
-        """What is computed; of an l-tensor, what its storage holds after `x[...] = y`."""
+        """The node of the tensor; for an l-tensor, that of its storage's current version."""
         if self.storage is None:
             return self._node
         now = self.storage.current(self._node)
@@ -106,7 +106,7 @@ class Tensor(AxisMethods["Tensor"], NodeValue):
 
     @property
     def uses(self) -> Uses:
-        """What the value depends on beside the node."""
+        """The dependences of the value beside the node."""
         if self.storage is None or self.storage.uses is self._uses:
             return self._uses
         return self._uses.extended(self.storage.uses)
@@ -284,8 +284,8 @@ def placeholder(
     Args:
         axes: Its axes; lengths may be assigned until the call.
         dtype: Element type, float64 when omitted.
-        layout: How arguments are to lie: "C", "F" or a Layout, its sizes at least the lengths;
-            others are copied. Omitted, each argument is read as it lies.
+        layout: The layout of arguments: "C", "F" or a Layout, its sizes at least the lengths;
+            others are copied. When omitted, each argument is read in its own layout.
 
     Returns:
         A tensor with these axes (ngraph axes, "Axis and axes").
@@ -336,7 +336,7 @@ def as_tensor(value: object, asked: str) -> Tensor:
         return value
     if isinstance(value, NamedArray):
         return constant(value.values, value.axes)
-    if isinstance(value, TracedValue):  # says that it is an array or a number
+    if isinstance(value, TracedValue):  # claims to be an array or a number
         kind = "an array that the compiled function was called with, which has no axes"
         remedy = "call the function with NamedArray(value, axes)"
         raise refused(GraphTypeError(asked, kind, remedy, user_location()))
@@ -357,7 +357,7 @@ def axis_extents(axes: Axes) -> tuple[Dim, ...]:
 
 
 def axis_map(axes: Axes, result: Axes) -> IndexMap:
-    """How an operand with `axes` is read where the op iterates over `result`."""
+    """The map by which an operand with `axes` is read where the op iterates over `result`."""
     return permutation([result.index(axis) for axis in axes])
 
 
@@ -367,7 +367,7 @@ def used_axes(tensors: tuple[Tensor, ...], axes: Axes) -> Axes:
 
 
 def labelled(node: Node, axes: Axes, *sources: Tensor) -> Tensor:
-    """The tensor of a node with these axes, computed of other tensors.
+    """The tensor of a node with these axes, computed from other tensors.
 
     A view of an l-tensor is another handle of its storage.
     """

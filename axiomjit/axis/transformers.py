@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol
-from axiomjit.axis.arguments import apart, check_writable, checked_argument
+from axiomjit.axis.arguments import check_writable, checked_argument, copy_overlapping
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import declaration_of, starting_values
 from axiomjit.axis.late_checks import bound_lengths
@@ -31,11 +31,11 @@ class Transformer:
     """Makes computations, which share the values of variables; made by `make_transformer`."""
 
     def __init__(self) -> None:
-        """No variable has values yet."""
+        """Start without values of variables."""
         self._variables: Final = VariableValues()
 
     def close(self) -> None:
-        """Forget the values of variables; their computations start again with the first ones."""
+        """Forget the values of variables; they start again with their first values."""
         self._variables.clear()
 
     def __enter__(self) -> Transformer:
@@ -50,8 +50,8 @@ class Transformer:
         """A function of arrays that computes tensors.
 
         Args:
-            outputs: What to compute; its form is the form of the results.
-            placeholders: Whose values the arguments of a call are, in this order; every
+            outputs: The tensors to compute; results have the same containers.
+            placeholders: The placeholders of the arguments of a call, in this order; every
                 placeholder that the outputs depend on. The one word "all" lists those in the
                 order in which they were made.
             named: Whether results are named arrays.
@@ -195,11 +195,11 @@ class Computation:
         written = [position for position in self.graph.writes if position < len(arrays)]
         for position in written:
             check_writable(position, self._placeholders[position], arguments[position])
-        arrays = apart(arrays, written)
+        arrays = copy_overlapping(arrays, written)
         return arrays + [self._variables.array(node) for node in self._variable_nodes], lengths
 
     def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
-        """Copy what was written into the caller's arrays, where others were passed on."""
+        """Copy written values into the caller's arrays, where copies were passed instead."""
         for position in self.graph.writes:
             if position < len(arguments):
                 given = arguments[position]
@@ -251,7 +251,7 @@ def _is_variable(node: Input) -> bool:
 
 
 def _declared(node: Input) -> Tensor:
-    """The tensor of a placeholder, apart from what statements have written into it."""
+    """The tensor of a placeholder, without the writes of statements."""
     declaration = declaration_of(node)
     assert declaration is not None
     return Tensor(node, declaration.axes, declaration.uses)

@@ -61,7 +61,7 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Te
 
 
 def _part(x: Operand, key: Key) -> Tensor:
-    """What `x[key]` gives."""
+    """The result of `x[key]`."""
     asked = f"a part of {shown((x,))}"
     tensor = as_tensor(x, asked)
     node, axes = tensor_part(tensor.node, tensor.axes, items_of(key, tensor.axes, asked), asked)
@@ -91,7 +91,7 @@ def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
         x: The tensor.
         axis: The new axis, of any length; x itself comes back where it has it already, or an
             axis of this name.
-        pos: Where it stands among the axes of the result; negative positions count from the end.
+        pos: Its position among the axes of the result; negative positions count from the end.
 
     Returns:
         A view.
@@ -154,15 +154,15 @@ def flatten(x: Operand, axes: AxesOf = None) -> Tensor:
 
     Args:
         x: The tensor.
-        axes: Axes that stand next to each other in x, in the order given; all when omitted.
+        axes: Axes that are next to each other in x, in the order given; all when omitted.
 
     Returns:
-        A tensor whose new axis stands where the merged ones stood (ngraph tensors,
+        A tensor with the new axis in place of the merged ones (ngraph tensors,
         "FlattenTensorDescription"). The same axes in the same order make the same axis; one axis
         stays itself.
 
     Raises:
-        AxesError: an axis is foreign or repeated, or they do not stand next to each other.
+        AxesError: an axis is foreign or repeated, or they are not next to each other.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     asked = f"flatten of {shown((x,))}"

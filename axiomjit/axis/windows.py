@@ -15,23 +15,23 @@ from axiomjit.axis.slices import checked_integer
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.sliding import Window, slide
+from axiomjit.graph.sliding import SlidingWindow, slide
 
 Setting = SupportsIndex | Mapping[AxisName, SupportsIndex]
-Padding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]
+WindowPadding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]
 
 
-class Slide(Window):
-    """How a window moves along an axis; the axes of filters, if any, that are its elements."""
+class Slide(SlidingWindow):
+    """How a window moves along an axis; with the axes of filters, if any, that are its elements."""
 
     axis: Axis
     roots: tuple[Axis, ...]
 
 
 def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> Any:
-    """A setting whose keys are axes, where it is a dictionary from axes or their names.
+    """A setting by axis, where it is a dictionary from axes or their names; else the setting.
 
-    A name is that of an axis of the input; if the input has none of it, of a window.
+    A name is that of an axis of the input; if the input has no such axis, of a window.
 
     Raises:
         AxesError: a key is neither an axis of the input nor of a window, or a name fits several.
@@ -43,14 +43,14 @@ def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> An
 def slides_over(
     windows: Mapping[Axis, tuple[Dim, tuple[Axis, ...]]],
     strides: Setting | None,
-    padding: Padding,
+    padding: WindowPadding,
     dilation: Setting,
     asked: str,
 ) -> list[Slide]:
-    """How windows of these lengths move along their axes; by their own length without strides.
+    """The slides of windows of these lengths; without strides, a step is a window's length.
 
-    A setting is for all sliding axes, or a dictionary from axis to setting; an axis stands for
-    itself, or the axis of a filter for the one along which it slides.
+    A setting is for all sliding axes, or a dictionary from axis to setting; a key is the sliding
+    axis itself, or the axis of a filter that slides along it.
 
     Raises:
         AxesError: a setting for another axis, or one that is too small.

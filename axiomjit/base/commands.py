@@ -17,7 +17,7 @@ from axiomjit.base.errors import AxiomError, CompileError, GraphValueError, Veri
 
 OK, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 SPEC: Final = "CODE.py:NAME"
-"""How a function in a file is named."""
+"""The form in which a user names a function in a file."""
 
 
 def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:

@@ -1,4 +1,4 @@
-"""How containers are taken apart and built again: for each type its contents and a recipe.
+"""Taking containers apart and building them again: for each type its contents and a recipe.
 
 Contents are read and new containers filled by the methods of the built-in types, so that no code
 of a user's subclass runs.

@@ -1,4 +1,4 @@
-"""What has been done since the process began, for `axiomjit.stats()`."""
+"""Counters of what has been done since the process began, for `axiomjit.stats()`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ DTYPES: Final[dict[str, DType]] = {code: np.dtype(code) for code in _ALL}
 CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
 
 WEAK_TYPES: Final[dict[str, type]] = {"i": int, "u": int, "f": float, "c": complex}
-"""The Python type that a weak operand of a kind of dtype is to promotion."""
+"""The Python type as which promotion sees a weak operand, by kind of dtype."""
 
 
 def code(dtype: DType) -> str:

@@ -18,7 +18,7 @@ INFIX: Final = {
     "lshift": ("left_shift", "<<"),
     "rshift": ("right_shift", ">>"),
 }
-"""Those with a mirrored method, as `__radd__`, by the method's name without underscores."""
+"""Operators with a mirrored method, as `__radd__`, by the method's name without underscores."""
 COMPARISONS: Final = {
     "eq": ("equal", "=="),
     "ne": ("not_equal", "!="),
@@ -43,4 +43,4 @@ SIGNS: Final = {
     for name, sign in table.values()
     if sign is not None
 }
-"""What one writes for each NumPy function."""
+"""The operator that one writes for each NumPy function."""

@@ -1,4 +1,4 @@
-"""Which following of a function owns a traced value, and what it has refused."""
+"""The following of a function that owns a traced value, and its refusals."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ tremont westmere wildcatlake znver1 znver2 znver3 znver4 znver5
 CPUS: Final = frozenset(NAMES.split())
 """What LLVM calls CPUs that run 64-bit code; it ends the process that asks for another one."""
 GENERIC: Final = "generic"
-"""LLVM's name for no CPU in particular, which is the first level."""
+"""LLVM's name for the baseline CPU, which is the first level."""
 UNUSED: Final = re.compile(
     r"aes|amx-.*|cl.*|cmpccxadd|enqcmd|fsgsbase|fxsr|hreset|invpcid|kl|lwp|mov(?:dir.*|rs)|mwaitx"
     r"|pclmul|pconfig|pku|prefetchi|prfchw|ptwrite|raoint|rdp.*|rdrnd|rdseed|rtm|serialize|sgx"
@@ -45,7 +45,7 @@ UNUSED: Final = re.compile(
 """Features whose instructions LLVM writes only where a program asks for them by name."""
 NEEDS_AVX: Final = frozenset({"f16c", "fma", "fma4", "sm3", "sm4", "sha512", "vaes", "vpclmulqdq"})
 ASKED: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
-"""The features that decide something."""
+"""The features on which decisions depend."""
 
 
 class Target(Record):

@@ -1,4 +1,4 @@
-"""Nested containers of what a function takes or gives, as a list of leaves."""
+"""Nested containers of a function's arguments or results, as a list of leaves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Leaf(Record):
 
 
 class Branch(Record):
-    """A container: its type, what it keeps (keys of a dict), and what stands in it."""
+    """A container: its type, the data it keeps (keys of a dict), and its parts."""
 
     kind: type
     keys: tuple[object, ...]
@@ -28,7 +28,7 @@ LEAF = Leaf()
 
 
 def cannot_be_hashed(value: object) -> bool:
-    """Whether an object cannot be told apart by its hash; a dataclass with lists in it cannot."""
+    """Whether an object has no usable hash; a dataclass with lists in it has none."""
     try:
         hash(value)
     except TypeError:

@@ -21,7 +21,7 @@ FORMATS: Final = "a .npy, .npz or .csv file"
 MOST_COLUMNS: Final = 64
 """A 2-D array with more columns than this is one long column."""
 MISSING: Final = frozenset(("", "nan", "na", "n/a", "#n/a", "<na>", "null", "none", "-", "?", "."))
-"""What a cell without a value may hold, in lower case."""
+"""The texts of a cell without a value, in lower case."""
 DELIMITERS: Final = "\t;|, "
 """In this order: text and numbers of some countries have commas in them, and most have spaces."""
 SAMPLE_LINES: Final = 50
@@ -60,8 +60,8 @@ class _Found:
         self.notes.append(f"skipped {printable(name)}: {reason}")
 
     def add(self, name: str, values: Array) -> None:
-        """Take a 1-D array, unless nothing is in it."""
-        values = np.array(values[: self.rows], np.float64)  # a copy, dense
+        """Add a 1-D array, unless it has no elements."""
+        values = np.array(values[: self.rows], np.float64)  # a contiguous copy
         if not len(values):
             self.skip(name, "it is empty")
         elif np.isnan(values).all():
@@ -247,10 +247,10 @@ def _cells(lines: Iterable[str], delimiter: str, rows: int | None = None) -> Arr
 
 
 def _delimiter(head: Sequence[str]) -> str:
-    """What separates the fields; a comma where nothing else is evident.
+    """The character that separates the fields; a comma where nothing else is evident.
 
-    The first candidate that makes a table of the first lines, else the one that the first row
-    has most of.
+    The first candidate with which the first lines make a table, else the one that the first row has
+    most of.
     """
     for delimiter in DELIMITERS:
         with suppress(ValueError):
@@ -280,7 +280,7 @@ def _table(found: _Found, lines: Sequence[str], skipped: int, delimiter: str) ->
 
 
 def _has_header(cells: Array) -> bool:
-    """Whether the first row is names: no number is in it, or one is below a text in some column."""
+    """Whether the first row has names: it has no number, or a text above a number."""
     first = [_number(cell) for cell in cells[0]]
     texts = [column for column, number in zip(cells.T, first, strict=True) if number is None]
     below = ((v for v in map(_number, column[1:]) if v is None or v == v) for column in texts)
@@ -299,7 +299,7 @@ def _number(cell: str) -> float | None:
 
 
 def _numbers(cells: Array) -> Any:
-    """The values of a column, or the number of the first cell that is none."""
+    """The values of a column, or the index of the first cell that is not a number."""
     if "_" not in "".join(cells):
         with suppress(ValueError):
             return np.where(cells == "", "nan", cells).astype(np.float64)

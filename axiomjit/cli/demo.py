@@ -38,7 +38,7 @@ Function = Callable[..., Any]
 ROWS: Final = 10_000_000
 SEED: Final = 0
 SOURCE_LINES: Final = 60
-"""Of more lines than this only the first kernels are shown."""
+"""The most lines shown; of longer sources only the first kernels are shown."""
 SHOWN_NOTES, SHOWN_COLUMNS, FEW_ROWS = 8, 20, 100_000
 WIDTH, NAME, COLUMN = 24, 28, 21
 SOURCE: Final = "from source"

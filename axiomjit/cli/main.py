@@ -137,7 +137,7 @@ def _info(arguments: argparse.Namespace) -> None:
 
 
 def _target() -> str:
-    """What kernels are compiled for, and in vectors of which length."""
+    """The target that kernels are compiled for, with the length of its vectors."""
     found = target()
     cpu = f" ({found.cpu})" if found.cpu not in ("", found.name) else ""
     halves = "instructions" if found.computes_halves else "float32"

@@ -1,4 +1,4 @@
-"""Two functions compared: time, memory, and how far their results are apart."""
+"""Compare two functions: time, memory, and the difference of their results."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Array = np.ndarray
 Function = Callable[..., Any]
 RUNS: Final = 15
 RUN_SECONDS: Final = 2e-4
-"""Shorter calls are timed several at once."""
+"""The length of a timing: shorter calls are repeated in it."""
 QUIET: Final = 1 / 8
-"""Other programs may use this part of the cores before times are called unreliable."""
+"""The share of the cores that other programs may use before times are called unreliable."""
 
 
 class OtherPrograms:
-    """How much of the machine other programs use from now on.
+    """The share of the machine that other programs use from now on.
 
     Threaded functions of other libraries may take many times as long beside them, every time: the
     spread of the times does not show it.
@@ -77,7 +77,7 @@ class Comparison(Record):
 
     @property
     def ratio(self) -> Times | None:
-        """NumPy's time divided by ours, with what the quartiles allow; None where they overlap."""
+        """NumPy's time divided by ours, with bounds from the quartiles; None if they overlap."""
         numpy, ours = self.numpy, self.ours
         if numpy.low <= ours.high and ours.low <= numpy.high:
             return None
@@ -85,7 +85,7 @@ class Comparison(Record):
 
 
 def compare_functions(plain: Function, jitted: Function, arrays: Sequence[Array]) -> Comparison:
-    """Time two functions in turns and trace the memory of one call of each."""
+    """Time two functions interleaved, and trace the memory of one call of each."""
     functions = (plain, jitted)
     repeats = [max(1, math.ceil(RUN_SECONDS / _timed(f, arrays, 1))) for f in functions]
     times: tuple[list[float], list[float]] = ([], [])

@@ -1,4 +1,4 @@
-"""Following the function of a call so that nothing outside it changes, or refusing it."""
+"""Follow the function of a call without changing anything outside it, or refuse it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Parts = tuple[list[object], Structure]
 
 
 class Followed(Record):
-    """A followed function, and the arrays outside that its program reads where they lie."""
+    """A followed function, and the outside arrays that its program reads in place."""
 
     trace: Trace
     watch: Watch

@@ -1,7 +1,8 @@
-"""What a call returns beside computed arrays: fresh where the function makes it, else the very one.
+"""Values that a call returns beside computed arrays: new objects if the function makes them.
 
-Following runs the function once for many calls. What it makes meanwhile and returns would be one
-object for all callers; here it becomes a recipe, from which each call gets its own.
+Following runs the function once for many calls. An object that it makes and returns would be shared
+by all callers; so it becomes a recipe, from which each call gets its own. Objects that exist
+outside the function are returned themselves.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ Memo = dict[int, Any]
 
 
 class Given(Record):
-    """A static argument, by its number among them."""
+    """A static argument, by its index among the static arguments."""
 
     number: int
 
     def now(self, statics: Statics, made: Memo) -> object:
-        """That of this call."""
+        """The static argument of this call."""
         return statics[self.number][1]
 
 
 class Copied(Record):
-    """A copy of an object; what lives outside the function is not copied with it."""
+    """A copy of an object; objects outside the function that it refers to are not copied."""
 
     master: Any
     outside: Mapping[int, object]
@@ -49,7 +50,7 @@ class Copied(Record):
 
 
 class CopiedArray(Record):
-    """A copy of an array; or a view of one, by its place in it."""
+    """A copy of an array, or a view of such a copy, by its place in it."""
 
     master: Array
     place: Place | None
@@ -64,7 +65,7 @@ class CopiedArray(Record):
 
 
 class ViewOf(Record):
-    """A view of an array that lives outside the function."""
+    """A view of an array that exists outside the function."""
 
     owner: Array
     place: Place
@@ -86,7 +87,7 @@ def _references(box: list[object]) -> int:
 
 
 _ALONE: Final = _references([object()])
-"""The count of references to an object that nobody but one list has."""
+"""The reference count of an object that only one list refers to."""
 
 
 class _Loose(Record):
@@ -99,16 +100,16 @@ class _Loose(Record):
 
 
 class Returned:
-    """The static leaves of what a function returned, to be told apart when it is gone."""
+    """The static leaves of a return value, which become recipes when the call is over."""
 
     def __init__(self, captured: Captured, statics: Statics, known: Mapping[int, object]) -> None:
-        """`known` are objects that live outside the function, by id."""
+        """`known` are objects that exist outside the function, by id."""
         self._captured, self._known = captured, known
         self._given = {id(value): k for k, (_, value) in enumerate(statics)}
         self._copies: dict[int, Array] = {}
 
     def loosen(self, value: object) -> object:
-        """The leaf, in a form that keeps nothing alive that the function made."""
+        """The leaf in a form that keeps no object alive that the function made."""
         if isinstance(value, _SIMPLE):
             return value
         if id(value) in self._given:
@@ -135,7 +136,7 @@ class Returned:
         return _Loose(weakref.ref(array), weakref.ref(owner), place, master)
 
     def settle(self, loose: object) -> object:
-        """The leaf or its recipe, when nothing of the call is left.
+        """The leaf or its recipe, when the objects of the call are gone.
 
         Raises:
             TraceError: an object that was made inside and cannot be copied.

@@ -58,15 +58,15 @@ class NamedProgram:
         )
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
-        """Always: its call guard says all."""
+        """Return True: the call guard covers everything."""
         return True
 
     def is_stale(self) -> bool:
-        """Never: the axes of its arguments do not change."""
+        """Return False: the axes of its arguments do not change."""
         return False
 
     def ready(self) -> Ready:
-        """What runs for any layout; the computation has a plan for each."""
+        """The plan for any layout; the computation has its own plan for each."""
         return Ready(self, True, structure=self._structure, leaves=self._leaves)
 
     def run(
@@ -83,7 +83,7 @@ class NamedProgram:
 
 
 def assemble_named(ready: Ready, arguments: Sequence[object]) -> object:
-    """Run, and put the return value together: tensors in it are named arrays."""
+    """Run the plan, and build the return value: tensors in it become named arrays."""
     results = ready.runnable.run(arguments)
     leaves = (value if number is None else results[number] for number, value in ready.leaves)
     return unflatten_tree(ready.structure, leaves)
@@ -94,7 +94,7 @@ def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
 
 
 def _leaf_key(leaf: Any, name: str) -> object:
-    """Equal for arguments for which the function does the same; of numbers every bit counts."""
+    """A key, equal for arguments for which the function does the same; every bit counts."""
     if isinstance(leaf, NamedArray):
         return leaf.axes, leaf.dtype
     if isinstance(leaf, np.ndarray | np.generic) and not leaf.ndim:

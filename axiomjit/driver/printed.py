@@ -1,4 +1,4 @@
-"""What a thread prints while it follows a function: kept back, so that it is printed once."""
+"""Output that a thread prints while it follows a function: buffered, so it is printed only once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _kept: dict[int, list[str]] = {}
 
 
 class StandIn:
-    """Stands for standard output; keeps back what the threads write that asked for it."""
+    """Replaces standard output; buffers the output of threads that asked for it."""
 
     def __init__(self, real: Any) -> None:
-        """Stand for a stream."""
+        """Replace a stream."""
         self.real = real
 
     def write(self, text: str) -> Any:
-        """Keep the text back, or write it."""
+        """Buffer the text, or write it."""
         own = _kept.get(threading.get_ident())
         if own is None:
             return self.real.write(text) if self.real is not None else None
@@ -33,7 +33,7 @@ class StandIn:
 
 @contextmanager
 def kept_back() -> Iterator[list[str]]:
-    """Keep back what this thread prints; the caller writes it, or forgets it."""
+    """Buffer the output of this thread; the caller writes it, or drops it."""
     me = threading.get_ident()
     with _lock:
         outer = _kept.get(me)

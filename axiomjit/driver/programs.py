@@ -162,8 +162,8 @@ def placed_graph(
 ) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
     """The graph over the lengths of its arguments' class, their layouts, lengths and arrays.
 
-    The arguments are plain. The graph's constants are arguments after them, so that other
-    constants need no other program.
+    The arguments are plain. The graph's constants become arguments after them, so that graphs
+    that differ in constants share a program.
     """
     arrays = list(arguments)
     constants: dict[Node, Input] = {}

@@ -18,10 +18,10 @@ import numpy as np
 from axiomjit.base.containers import state_of
 from axiomjit.base.errors import NeedsValuesError, TraceError
 
-FUNCTIONS: Final = 64
-"""Functions whose global variables and closures are looked at: the followed one, those it names."""
+MOST_FUNCTIONS: Final = 64
+"""The most functions whose globals and closures are searched, the followed one included."""
 FRESH: Final = {"random": 624, "numpy.random": 623}
-"""Where a global generator stands that was never used."""
+"""The position of a global generator that was never used."""
 _LEAVES: Final = (
     *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, np.ufunc, np.ndarray, np.generic),
     *(type(None), int, float, complex, str, bytes, list, tuple, dict, set, frozenset),
@@ -33,10 +33,11 @@ _LEAVES: Final = (
 def none_drawn(
     name: str, function: Callable[..., object], arguments: Iterable[object]
 ) -> Iterator[None]:
-    """Follow a function inside; afterwards the states of generators are what they were before.
+    """Follow a function inside; refuse it if it draws random numbers.
 
-    Looked at are the global generators of `random` and `numpy.random`, those among the arguments
-    and the attributes of arguments, and those in variables that the function names.
+    Afterwards all generators have their old states. Watched are the global generators of `random`
+    and `numpy.random`, those among the arguments and their attributes, and those in variables that
+    the function names.
 
     Raises:
         NeedsValuesError: the state of a generator has changed; the old one is back.
@@ -100,7 +101,7 @@ def _reached(function: object, arguments: Iterable[object]) -> Iterator[tuple[st
         yield from ((f"{what}.{name}", part) for name, part in _attributes(value))
         values += _behind(what, value)
         inner = _function_of(value)
-        if inner is not None and id(inner) not in looked and len(looked) < FUNCTIONS:
+        if inner is not None and id(inner) not in looked and len(looked) < MOST_FUNCTIONS:
             looked.add(id(inner))
             values += _named_by(inner)
 
@@ -115,7 +116,7 @@ def _attributes(value: object) -> Iterator[tuple[str, object]]:
 
 
 def _behind(what: str, value: object) -> Iterator[tuple[str, object]]:
-    """What a callable object calls, and with which values."""
+    """The functions that a callable object calls, and the values it calls them with."""
     if isinstance(value, functools.partial):
         yield from ((what, part) for part in (value.func, *value.args))
         yield from value.keywords.items()

@@ -22,13 +22,13 @@ _BY_ORDER: Final = frozenset({tuple, list, set, frozenset})
 _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray)
 _FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 DEEPEST: Final = 12
-"""Levels of objects in objects whose state is part of a key; below, an object is itself."""
+"""Levels of nested objects whose state is part of a key; deeper objects count by identity."""
 LONGEST: Final = 1000
-"""Entries of a list, set or dict in an object that are part of a key; a longer one is itself."""
+"""The most entries of a list, set or dict that are part of a key; longer ones count by identity."""
 
 
 class Same(weakref.ref[Any]):
-    """One certain object; equal to a reference to the same object while that lives."""
+    """A reference to one object; equal to another reference to the same object while that lives."""
 
     __slots__ = ("number",)
     number: int
@@ -50,7 +50,7 @@ class Same(weakref.ref[Any]):
 
 
 class Kept:
-    """One certain object of a type without weak references; the key keeps it alive."""
+    """A reference to one object of a type without weak references; the key keeps it alive."""
 
     __slots__ = ("value",)
 
@@ -66,11 +66,11 @@ class Kept:
 
 
 def static_key(value: Any, forget: Forget | None = None, depth: int = 0) -> object:
-    """What a static value is told apart by; always hashable.
+    """A hashable key by which static values are compared.
 
     Values with an `==` of their own that can be hashed and hold no arrays are equal by type and
     state; other objects are equal only to themselves, while their attributes are the same.
-    `forget` is called with the reference to such an object when that has died.
+    `forget` is called with the reference to such an object when it has died.
     """
     kind = type(value)
     if kind in _BY_VALUE:
@@ -101,7 +101,7 @@ def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
     if depth <= DEEPEST and kind.__eq__ is not object.__eq__ and kind.__hash__ is not None:
         try:
             state = value.__reduce_ex__(4)
-        except Exception:  # whatever a type that cannot be pickled raises
+        except Exception:  # a type that cannot be pickled may raise anything
             state = None
         if isinstance(state, tuple):
             parts = (tuple(part) if hasattr(part, "__next__") else part for part in state)
@@ -145,7 +145,7 @@ def _same(value: object, forget: Forget | None) -> object:
 
 
 def structure_key(structure: Structure) -> object:
-    """What a structure is told apart by: types of containers, and dict keys with their types."""
+    """A key that compares structures: types of containers, and dict keys with their types."""
     kind = getattr(structure, "kind", None)
     if kind is None:
         return None

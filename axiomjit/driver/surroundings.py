@@ -1,11 +1,11 @@
-"""What a function can reach outside itself: looked at before it is followed, and after.
+"""The state outside a function that it can reach, compared before and after it is followed.
 
 Following runs the function's Python code once for many calls. A function that changes something
-outside would change it once; found out here, it is undone, and each call runs in NumPy.
+outside would change it once. Such a change is found here and undone, and each call runs in NumPy.
 
-Looked at are, as far as they can be reached from the globals that the code names, from what it
-closes over, from defaults and from static arguments: names and cells, lists, dicts, sets, deques,
-bytearrays, attributes of instances and classes of the user's, and arrays.
+The comparison covers what can be reached from the globals that the code names, from closures,
+defaults and static arguments: names and cells, lists, dicts, sets, deques, bytearrays, attributes
+of instances and classes of the user's, and arrays.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from axiomjit.driver.static_keys import attributes, is_foreign
 from axiomjit.graph.captured import Array, owner_of
 
 MOST: Final = 2000
-"""Objects looked at for one function."""
+"""The most objects that are recorded for one function."""
 LONGEST: Final = 100_000
-"""Entries of a container that is looked at."""
+"""The most entries of a container that is recorded."""
 LARGEST: Final = 2**27
-"""Bytes of the arrays that are looked at, in all."""
+"""The most bytes of arrays that are recorded, in all."""
 _ABSENT: Final = object()
 
 
 class Spot(Record):
-    """Something that can change: its name, what it holds, and how to read and write that."""
+    """A place that can change: its name, its value, and how to read and write it."""
 
     name: str
     before: Any
@@ -47,11 +47,11 @@ class Spot(Record):
     write: Callable[[Any], object]
 
     def changed(self) -> bool:
-        """Whether it holds something else now."""
+        """Whether its value is another one now."""
         return _differ(self.before, self.read())
 
     def restore(self) -> None:
-        """Put back what it held."""
+        """Write the old value back."""
         if self.changed():
             self.write(self.before)
 
@@ -67,10 +67,10 @@ def _differ(old: Any, new: Any) -> bool:
 
 
 class Surroundings:
-    """What a function can reach outside itself, as it is now."""
+    """The state that a function can reach outside itself."""
 
     def __init__(self, function: object, statics: Sequence[object]) -> None:
-        """Look at everything within reach."""
+        """Read everything that can be reached."""
         self._names: set[str] = set()
         named = -1
         while named != len(self._names):  # names found late decide what modules and classes show
@@ -84,15 +84,15 @@ class Surroundings:
 
     @property
     def arrays(self) -> list[Array]:
-        """The arrays within reach."""
+        """The arrays that can be reached."""
         return [value for value in self.known.values() if issubclass(type(value), np.ndarray)]
 
     def changes(self) -> str | None:
-        """The name of something that holds something else than before, if anything does."""
+        """The name of a place with another value than before; None if there is none."""
         return next((spot.name for spot in self.spots if spot.changed()), None)
 
     def restore(self) -> None:
-        """Put everything back as it was."""
+        """Write all old values back."""
         for spot in self.spots:
             spot.restore()
 
@@ -102,7 +102,7 @@ class Surroundings:
         self.spots.append(Spot(name, read() if value is None else value, read, write))
 
     def _look(self, value: Any, name: str) -> None:
-        """Look at a value and at what can be reached from it; by a list, since that may be deep."""
+        """Record a value and all that it refers to; iterative, since references may be deep."""
         waiting = deque([(value, name)])
         while waiting and len(self.known) < MOST:
             found, called = waiting.popleft()
@@ -110,11 +110,11 @@ class Surroundings:
                 self.known[id(found)] = found
                 try:
                     waiting.extend(self._spots_of(found, called))
-                except Exception:  # of a user's container that does not read as what it is
+                except Exception:  # a user's container may raise anything when it is read
                     continue
 
     def _spots_of(self, value: Any, name: str) -> Iterable[tuple[Any, str]]:
-        """Add what can change in a value itself; what is to be looked at next."""
+        """Record what can change in a value itself; return the values to look at next."""
         if issubclass(type(value), np.ndarray):
             return self._array(value, name)
         if issubclass(type(value), list | deque | dict | set | bytearray):
@@ -183,7 +183,7 @@ class Surroundings:
     def _bound(
         self, space: dict[str, Any], names: Iterable[str], owner: str
     ) -> Iterable[tuple[Any, str]]:
-        """Names in a dict of globals or attributes, bound or not, and what they are bound to."""
+        """Record names in a dict of globals or attributes; return the values bound to them."""
         found: list[tuple[Any, str]] = []
         for name in sorted(names):
             called = f"{owner}.{name}" if owner else name
@@ -266,7 +266,7 @@ def _contents(cell: CellType) -> Any:
 
 
 def _put(owner: object, attribute: str, value: Any) -> None:
-    """Set or delete an attribute of an instance, past what its class says about that."""
+    """Set or delete an attribute of an instance, bypassing its class's own `__setattr__`."""
     slot = getattr(type(owner), attribute, None)
     if isinstance(slot, MemberDescriptorType):
         slot.__delete__(owner) if value is _ABSENT else slot.__set__(owner, value)

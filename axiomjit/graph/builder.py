@@ -40,12 +40,12 @@ MULTIPLY: Final = PRIMITIVES["multiply"]
 
 
 def as_node(value: Any, asked: str) -> Node:
-    """The node of a number, an array or a length; a node is returned as it is.
+    """Return the node of a number, an array or a length; a node is returned as it is.
 
     An array from outside a followed function is held by reference; a list becomes an array.
 
     Raises:
-        GraphTypeError: the value is nothing one can compute with.
+        GraphTypeError: nothing can be computed with the value.
     """
     if isinstance(value, Node):
         return value
@@ -53,7 +53,7 @@ def as_node(value: Any, asked: str) -> Node:
         return size(value) if value.constant is None else as_node(value.constant, asked)
     if isinstance(value, list | tuple):
         value = np.asarray(value)
-    kind = type(value)  # a traced array says that it is one, and is none
+    kind = type(value)  # not isinstance: a traced array claims to be an ndarray
     if issubclass(kind, np.ndarray):
         native = dtypes.supported(value.dtype, asked, user_location())
         if not dtypes.walkable(value):
@@ -103,7 +103,7 @@ def broadcast_shapes(
 ) -> tuple[Dim, ...]:
     """NumPy's broadcast of shapes, trailing dimensions aligned, ones stretched.
 
-    `function` and `operands` are what an error says was asked.
+    `function` and `operands` are named in the error.
 
     Raises:
         GraphValueError: two lengths differ and neither is 1.
@@ -130,7 +130,7 @@ def broadcast_shapes(
 
 
 def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
-    """How an operand of `shape` is read where the op has `extents` (positional broadcasting)."""
+    """The map by which NumPy's broadcasting reads an operand of `shape` at points of `extents`."""
     shift = len(extents) - len(shape)
     return tuple(
         affine({}) if length == 1 and extents[d + shift] != 1 else iterator(d + shift)
@@ -206,7 +206,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
 
 
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
-    """The node read through a map; itself where the map changes nothing."""
+    """The node read through a map; the node itself if the map changes nothing."""
     if index == identity(len(extents)) and extents == node.shape:
         return node
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
@@ -220,7 +220,7 @@ def read_only(node: Node, seen: Node) -> Node:
 
 
 def part(node: Node, name: str) -> Node:
-    """The parts of complex elements, `name` being "real" or "imag", computed."""
+    """The real or imaginary parts of complex elements, computed; `name` is "real" or "imag"."""
     if node.dtype.kind == "c":
         return elementwise(PRIMITIVES[name], node)
     if name == "real":
@@ -231,7 +231,7 @@ def part(node: Node, name: str) -> Node:
 
 
 def part_view(node: Node, name: str) -> Node:
-    """The parts of complex elements where they lie in memory; of a Python number computed."""
+    """A view of the real or imaginary parts of complex elements; for a Python number computed."""
     if node.dtype.kind != "c" or node.weak:
         return part(node, name)
     index, shape = identity(len(node.shape)), node.shape
@@ -269,7 +269,7 @@ def fold(
     """
     result = accumulator.result_dtype(node.dtype)
     if initial is not None:
-        # What is folded without elements has the neutral value, which the initial one absorbs.
+        # A fold of no elements gives the neutral value, which changes nothing in the initial one.
         combine = PRIMITIVES[accumulator.reduce.__name__]
         return elementwise(combine, initial, _fold(accumulator, cast(node, result), axes))
     if not axes:
@@ -318,7 +318,7 @@ def mean(node: Node, axes: Sequence[int]) -> Node:
 
 
 def count(node: Node, axes: Sequence[int]) -> Dim:
-    """How many elements each result of a fold is made of."""
+    """The number of elements folded into each result."""
     return product(tuple(node.shape[d] for d in axes))
 
 

@@ -1,8 +1,8 @@
-"""Arrays that a followed function has from elsewhere than its arguments.
+"""Arrays that a followed function uses but does not get as arguments.
 
-One that lives on when the function has returned belongs to somebody outside: programs read it
-where it lies, at each call. Any other was made inside: programs hold a copy of what it held when
-it was used.
+An array that still exists when the function has returned belongs to somebody outside: programs read
+its memory at each call. Any other was made inside: programs hold a copy of what it held when it was
+used.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Reference = Callable[[], Any]
 
 
 def owner_of(array: Array) -> Array:
-    """The array whose memory an array shows; itself where it is no view."""
+    """The array that owns the memory of an array; itself if it is not a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 class Place(Record):
-    """A view by where it lies in its owner: the offset in bytes, shape, strides and dtype."""
+    """A view by its position in its owner: the offset in bytes, shape, strides and dtype."""
 
     offset: int
     shape: tuple[int, ...]
@@ -41,7 +41,7 @@ class Place(Record):
     writable: bool
 
     def of(self, owner: Array) -> Array:
-        """The view of an owner laid out as the one it was taken of."""
+        """The view at this place of another owner with the same layout."""
         interface = dict(owner.__array_interface__)
         address, read_only = interface["data"]
         data = address + self.offset, read_only or not self.writable
@@ -56,18 +56,18 @@ class _Interface:
 
 
 def place_in_owner(array: Array, owner: Array) -> Place:
-    """Where a view lies in its owner."""
+    """The place of a view in its owner."""
     offset = address_of(array) - address_of(owner)
     return Place(offset, array.shape, array.strides, array.dtype, array.flags.writeable)
 
 
 def address_of(array: Array) -> int:
-    """Where the first element lies."""
+    """The address of the first element."""
     return int(array.__array_interface__["data"][0])
 
 
 def frozen(array: Array) -> Array:
-    """A copy of the same strides that nobody may write into."""
+    """A read-only copy with the same strides."""
     copy = np.array(array, order="K", copy=True, subok=False)
     if copy.strides != array.strides:
         steps = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
@@ -75,7 +75,7 @@ def frozen(array: Array) -> Array:
         memory = np.zeros(high - low + array.itemsize if array.size else 0, np.uint8)
         place = Place(-low if array.size else 0, array.shape, array.strides, array.dtype, True)
         laid_out = place.of(memory)
-        laid_out[...] = array  # elements that overlap are equal: they were one
+        laid_out[...] = array  # elements that share memory are equal
         copy = laid_out
     copy.flags.writeable = False
     return copy
@@ -94,7 +94,7 @@ class Captured:
     """The arrays that one followed function uses; `outside` are those it did not make."""
 
     def __init__(self, outside: Iterable[Array] = ()) -> None:
-        """Start with arrays of which it is known that they are not made inside."""
+        """Start with arrays that are known to be made outside."""
         self.outside = {id(array): array for array in outside}
         self.used: list[Array] = []
         self.shown: list[Array] = []
@@ -119,7 +119,7 @@ class Captured:
         return made.copy
 
     def settle(self, graph: Graph) -> Graph:
-        """The graph with the arrays that live on where there are copies of them.
+        """The graph, with copies replaced by the original arrays that still exist.
 
         Raises:
             NeedsValuesError: the function has written into one of them after it was used.
@@ -148,7 +148,7 @@ class Captured:
 
 
 def written_outside(what: str) -> NeedsValuesError:
-    """The error for a function that changes what lives outside."""
+    """The error for a function that changes arrays that exist outside."""
     return NeedsValuesError(
         "follow a function once for all calls",
         f"that it changes {what}, which lives on outside it: each call would have to change it",
@@ -162,7 +162,7 @@ _captured: ContextVar[Captured | None] = ContextVar("axiomjit_captured", default
 
 @contextmanager
 def capturing(captured: Captured) -> Iterator[Captured]:
-    """Let `captured` decide what programs hold."""
+    """Let `captured` decide which arrays programs hold."""
     token = _captured.set(captured)
     try:
         yield captured
@@ -171,7 +171,7 @@ def capturing(captured: Captured) -> Iterator[Captured]:
 
 
 def held_array(array: Array) -> Array:
-    """What a program holds for an array that it uses as an operand now.
+    """The array that a program holds for one used as an operand now.
 
     Raises:
         GraphTypeError: the array is of a subclass with rules of its own.
@@ -190,12 +190,12 @@ def held_array(array: Array) -> Array:
 
 
 class Watch:
-    """The layouts of arrays from outside that a program reads where they lie."""
+    """The layouts of arrays from outside, which a program reads in place."""
 
     __slots__ = ("_known",)
 
     def __init__(self, arrays: Iterable[Array], owners_shown: Iterable[Array] = ()) -> None:
-        """Look at the arrays, at those that they are views of, and at owners of other views."""
+        """Record the arrays, the arrays that they are views of, and owners of other views."""
         owners = {id(a): owner_of(a) for a in arrays}
         every = {id(a): a for a in (*arrays, *owners.values(), *owners_shown)}
         shown = {id(owner) for number, owner in owners.items() if number != id(owner)}
@@ -209,7 +209,7 @@ class Watch:
         return bool(self._known)
 
     def holds(self) -> bool:
-        """Whether they all lie as they did; where matters to the views of an array only."""
+        """Whether all have the layout they had; addresses matter only for views."""
         for array, shape, strides, dtype, address in self._known:
             if array.shape != shape or array.strides != strides or array.dtype is not dtype:
                 return False

@@ -1,8 +1,8 @@
-"""Effects on storages, as the doors write them down, and how they become versions.
+"""Effects on storages, as the doors record them, and how they become versions.
 
-A placeholder or variable names a storage. `Assign` writes into one, `Sequential` puts operations
-in an order; both stand in graphs only until `with_versions` has followed them in their order: then
-each write is an `Update` of the version before, and each read is of the version of its moment.
+A placeholder or variable names a storage. `Assign` writes into one, `Sequential` puts operations in
+an order; both are in graphs only until `with_versions` has followed them in their order: then each
+write is an `Update` of the version before, and each read is of the version of its moment.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _serials: Final = itertools.count()
 
 
 class Effect(Node):
-    """A node that stands for something that happens."""
+    """A node with an effect: it writes, makes a storage, or orders other effects."""
 
 
 class Assign(Effect):
     """A value is written into a storage: at `target` of the root, read at `source`.
 
     Its value is the part that was written; the serial number tells equal writes apart. A
-    statement, `x[...] = y`, happens between what was built before it and what is built after it;
-    other writes happen where they stand.
+    statement, `x[...] = y`, happens after what was built before it, and before what is built later;
+    other writes happen when the expression that contains them is computed.
     """
 
     root: Root
@@ -75,7 +75,7 @@ Root = Input | Materialized
 
 
 class Sequential(Effect):
-    """Operations in an order; the value is that of the last one, when it has its turn."""
+    """Operations in an order; its value is that of the last one, computed in its turn."""
 
     steps: tuple[Node, ...]
 
@@ -121,9 +121,9 @@ def storage_root(node: Node) -> Root | None:
 
 
 def place_of(node: Node) -> tuple[Root, IndexMap] | None:
-    """The storage that a node is all or a part of, and where; None where it is no l-tensor.
+    """The storage that a node is all or a part of, and the map to it; None if it cannot be written.
 
-    Parts of elements, and views in which an element stands more than once, are none.
+    Real and imaginary parts, and views in which an element occurs more than once, cannot.
     """
     seen = view_map(node)
     root = None if seen is None else storage_root(seen[0])
@@ -135,7 +135,7 @@ def assignment(
 ) -> Node:
     """The effect of writing a value, read through `source`, into a part of a storage.
 
-    Its value is the part. What gave the storage this version happens before.
+    Its value is the part. The effect that made this version of the storage happens before.
     """
     return _assigned(version, target, value, source, extents, False)
 
@@ -173,7 +173,7 @@ class Versions:
     """
 
     def __init__(self) -> None:
-        """Nothing was written yet."""
+        """Start with nothing written."""
         self.now: dict[Node, Node] = {}
         self.done: dict[Node, Node] = {}
         self.before: dict[Node, tuple[int, Node]] = {}
@@ -239,19 +239,19 @@ class Versions:
         return new[node]
 
     def _held(self, seen: Node, root: Node) -> Node:
-        """What a storage holds for who names it in this way."""
+        """The version of a storage that a node reads which names it in this way."""
         others, version = self.before.get(seen, (-1, root))
         return version if others == self.others[root] else self.now.get(root, root)
 
 
 def _is_seen(node: Node) -> bool:
-    """Whether somebody sees that a value is computed, also where nobody uses it."""
+    """Whether computing a value has an effect that is visible even if nobody uses the value."""
     own = post_order((node,), _inside)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
 
 def _inside(node: Node) -> tuple[Node, ...]:
-    """The operands; an effect is looked at as a whole."""
+    """The operands; an effect counts as a whole and has none."""
     return () if isinstance(node, Effect) else node.children
 
 
@@ -261,7 +261,7 @@ def _effects(node: Node) -> Iterator[Effect]:
 
 
 def _first(effect: Effect) -> Effect | None:
-    """What happens first within an effect, where that is one; chains of them may be long."""
+    """The effect that happens first within an effect, None if there is none; chains may be long."""
     inner = None
     if isinstance(effect, Sequential):
         inner = effect.steps[0]

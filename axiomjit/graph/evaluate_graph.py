@@ -132,7 +132,7 @@ def _library(
     operands: Sequence[Array],
     lengths: Mapping[Symbol, int],
 ) -> Array:
-    """What a library operation makes of its operands, each along its own iterators."""
+    """The result of a library operation, each operand along its own iterators."""
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     labels = operand_iterators(op)
     views = []

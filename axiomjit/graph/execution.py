@@ -44,7 +44,7 @@ def install_lowerer(lowerer: Lowerer) -> None:
 
 
 def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:
-    """Every stage of what `run` runs, as the driver shows it; nothing is run."""
+    """Return every stage of lowering, as the driver shows it; nothing is run."""
     assert _lowerer is not None, "importing axiomjit installs one"
     return _lowerer(graph, arguments, lengths)
 
@@ -62,7 +62,7 @@ def run(
     runner = _runner or _evaluate
     results: list[np.ndarray] = []
     for value in runner(graph, arguments, lengths):
-        # One output may be another one, or a view of it.
+        # An output may be the same array as another one, or a view of it.
         shared = any(np.may_share_memory(value, result) for result in results)
         results.append(value.copy() if shared else value)
     return tuple(results)
@@ -71,9 +71,9 @@ def run(
 def _evaluate(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The evaluator's outputs, copied where they are somebody else's memory."""
+    """The evaluator's outputs, copied if they share memory with arguments or held arrays."""
     taken = {id(argument) for argument in arguments}
     taken |= {id(node.array) for node in post_order(graph.outputs) if isinstance(node, Held)}
     values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]
-    # Whatever has a base is a view; of whose memory is not worth finding out.
+    # Every array with a base is a view; finding out of which memory is not worth the time.
     return tuple(v.copy() if v.base is not None or id(v) in taken else v for v in values)

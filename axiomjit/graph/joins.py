@@ -1,7 +1,7 @@
-"""Arrays side by side as one: complex views, whose parts are read where they lie (ngraph tensors).
+"""Arrays side by side as one: complex views, whose parts are read in place (ngraph tensors).
 
-A join has no memory of its own. Whoever reads it reads through the selection, and only a join that
-is a result is stored; so padding an operand, or shifting it in a circle, costs no copy.
+A join has no memory of its own. It is read through the selection, and only a join that is a result
+is stored; so padding an operand, or shifting it in a circle, costs no copy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import JOIN
 
 JoinedPart = tuple[Node, IndexMap, Region]
-"""An operand, how it is read at a point of the whole, and the region it stands in."""
+"""An operand, the map from points of the whole to it, and the region that it fills."""
 
 
 def join(parts: Sequence[JoinedPart], extents: tuple[Dim, ...]) -> Node:

@@ -1,7 +1,7 @@
-"""How arrays lie in memory while a function is followed.
+"""The strides of arrays while a function is followed.
 
-The graph knows no layout. Only whether NumPy would return a view depends on one (`reshape`), and
-who has to decide that asks here; the layout of the arguments is part of their class, so the
+The graph has no strides. Only whether NumPy would return a view depends on them (`reshape`), and
+the functions that decide this ask here. The layout of the arguments is part of their class, so the
 answer holds for every call that the graph serves.
 """
 
@@ -23,7 +23,7 @@ _layouts: ContextVar[Mapping[int, Strides] | None] = ContextVar("axiomjit_layout
 
 @contextmanager
 def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
-    """Make the strides (elements) of the arguments by position known."""
+    """Make the strides (elements) of the arguments known, by position."""
     token = _layouts.set(layouts)
     try:
         yield
@@ -34,7 +34,7 @@ def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
 def strides_of(node: Node) -> Strides | None:
     """The strides (elements) of an argument, a held array, a copy in C order, or a view of one.
 
-    None where the values are computed: where those lie, if anywhere, is decided later.
+    None for computed values: later stages decide whether and how they are stored.
     """
     node, views = views_on(node)
     strides: Strides | None = None

@@ -19,7 +19,7 @@ from axiomjit.graph.seen import seen_type
 
 
 def running(operation: LibraryOperation, node: Node, dtype: DType, axis: int) -> Node:
-    """The folds in a dtype of the first elements along a dimension, as np.cumsum: a scan."""
+    """Running folds in a dtype along a dimension, as np.cumsum: a scan."""
     return _along(operation, cast(node, dtype), axis)
 
 
@@ -39,7 +39,7 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
 
 
 def choose_position(operation: LibraryOperation, node: Node, axes: Sequence[int]) -> Node:
-    """ARGMAX or ARGMIN along dimensions, as one in the order listed: the first position, int64."""
+    """ARGMAX or ARGMIN along dimensions, merged in the order listed: the first position, int64."""
     if not axes:
         return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
     rank = len(node.shape)
@@ -52,7 +52,7 @@ def choose_position(operation: LibraryOperation, node: Node, axes: Sequence[int]
 
 
 def stored(node: Node) -> Node:
-    """The node, or a copy of it where it has no memory of its own, as a repeated number."""
+    """The node, or a copy if it has no storage, as a broadcast number."""
     base = base_of(node)
     at_hand = isinstance(base, Op | Held) or (isinstance(base, Input) and not base.weak)
     return node if at_hand else builder.elementwise(COPY, node)

@@ -1,7 +1,7 @@
-"""The table of library operations: what NumPy and BLAS compute on entire operands, in steps.
+"""The table of library operations: computed by NumPy and BLAS on entire operands, as plan steps.
 
-A row is all that is known of one: its dtype rule, which iterators its result keeps, its evaluation
-into an output, and its cost. The evaluator and the plan use the same evaluation.
+A row has all facts of one: its dtype rule, which iterators its result keeps, its evaluation into an
+output, and its cost. The evaluator and the plan use the same evaluation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from axiomjit.graph.primitives import ALL, NUMBERS, Primitive
 
 Labels = tuple[tuple[int, ...], ...]
 """For each operand the iterator along which each of its dimensions runs."""
-Arrays = Sequence[np.ndarray]
+OperandArrays = Sequence[np.ndarray]
 Shapes = Sequence[tuple[Dim, ...]]
 
 
@@ -44,13 +44,13 @@ class LibraryOperation(Primitive):
         return operand if self.gives is None else self.gives
 
     def cost(self, shapes: Shapes, labels: Labels) -> Dim:
-        """What it takes, in additions."""
+        """The cost in additions."""
         if self.additions is not None:
             return self.additions(shapes, labels)
         return product(shapes[0]) * self.weight
 
 
-def _multiply_matrices(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Contract the dimensions of equal labels; matrices and vectors go straight to BLAS."""
     left, right = operands
     met = [k for k in labels[0] if k in labels[1]]
@@ -67,7 +67,7 @@ def _multiply_matrices(operands: Arrays, labels: Labels, out: np.ndarray) -> Non
 
 
 def _of_products(shapes: Shapes, labels: Labels) -> Dim:
-    """A multiplication and an addition for each point of all iterators together."""
+    """The cost of a multiplication and an addition at each point of all iterators."""
     extents = {
         k: n
         for own, shape in zip(labels, shapes, strict=True)
@@ -76,24 +76,24 @@ def _of_products(shapes: Shapes, labels: Labels) -> Dim:
     return product(tuple(extents.values())) * 2
 
 
-def _scan(ufunc: np.ufunc, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _scan(ufunc: np.ufunc, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The running fold along the last dimension."""
     ufunc.accumulate(operands[0], axis=-1, out=out)
 
 
-def _sort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _sort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The elements along the last dimension, sorted."""
     out[...] = operands[0]
     out.sort(axis=-1)
 
 
-def _argsort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _argsort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The positions that sort the elements along the last dimension."""
     out[...] = np.argsort(operands[0], axis=-1)
 
 
 def _choose(
-    function: Callable[..., np.ndarray], operands: Arrays, labels: Labels, out: np.ndarray
+    function: Callable[..., np.ndarray], operands: OperandArrays, labels: Labels, out: np.ndarray
 ) -> None:
     """The position of an element along the labels that `out` lacks, taken as one dimension."""
     (own,) = labels
@@ -103,23 +103,23 @@ def _choose(
         out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
 
 
-def _draw(method: str, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Random numbers."""
     out[...] = getattr(config.generator, method)(out.shape)
 
 
-def _print(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The first operand, printed with the text whose bytes are the second one."""
     values, text = operands
     out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
     print(f"{text.tobytes().decode()}{out}")
 
 
-def _take(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
+def _take(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Elements of the first operand by their positions along the label that `out` lacks.
 
     Raises:
-        PositionError: a position lies outside.
+        PositionError: a position is out of range.
     """
     values, positions = operands
     along = labels[0].index(out.ndim)
@@ -149,7 +149,7 @@ def _gather(values: np.ndarray, positions: np.ndarray, labels: Labels, out: np.n
 
 
 def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
-    """The array with its dimensions in order of label, 1 where it has none."""
+    """The array with its dimensions in the order of labels, and length 1 for other labels."""
     ordered = array.transpose(sorted(range(len(own)), key=lambda d: own[d]))
     shape = iter(ordered.shape)
     return ordered.reshape([next(shape) if k in own else 1 for k in range(rank)])
@@ -157,7 +157,7 @@ def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
 
 def _row(
     name: str,
-    evaluate: Callable[[Arrays, Labels, np.ndarray], None],
+    evaluate: Callable[[OperandArrays, Labels, np.ndarray], None],
     loops: frozenset[str] = ALL,
     *,
     weight: int = 1,
@@ -178,7 +178,7 @@ def _row(
 MATRIX_PRODUCT: Final = LibraryOperation(
     "tensordot", 2, _multiply_matrices, "", NUMBERS, additions=_of_products
 )
-"""A sum of products that has the shape of one of matrices; no op names it, passes choose it."""
+"""A sum of products that is a matrix product; no op names it, passes choose it."""
 CUMSUM: Final = _row("cumsum", partial(_scan, np.add), NUMBERS, keeps=True)
 CUMPROD: Final = _row("cumprod", partial(_scan, np.multiply), NUMBERS, keeps=True)
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
@@ -188,6 +188,6 @@ ARGMAX: Final = _row("argmax", partial(_choose, np.argmax), weight=2, gives=INT)
 ARGMIN: Final = _row("argmin", partial(_choose, np.argmin), weight=2, gives=INT)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
-"""Random numbers, other ones whenever they are computed; the operand only tells draws apart."""
+"""Random numbers, drawn anew at each evaluation; the operand only makes draws different nodes."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """The first operand, printed with the text whose bytes the second one has."""

@@ -1,12 +1,12 @@
 """Dimensions merged into one and split again, by maps alone (ngraph tensors: flattening).
 
-Where neighbouring dimensions lie dense in memory, the last one's stride walks through all of
-them; so a merged dimension is a map that steps beyond the last of those it merges and stands
-still along the others. Splitting a dimension is an affine map by itself.
+Where neighbouring dimensions are contiguous in memory, the last one's stride walks through all of
+them. So the map of a merged dimension moves along the last of them, beyond its length, and keeps
+the others at 0. Splitting a dimension is an affine map by itself.
 
-`merge` first copies in C order; where it lies so already, and where what reads it only splits it
-again, a pass drops the copy. `reshaped` copies where NumPy does: what does not lie dense, and what
-is computed.
+`merge` first copies in C order; a pass drops the copy of what is already stored so, and of what is
+only split again. `reshaped` copies where NumPy does: arrays whose merged dimensions are not
+contiguous, and computed values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Group = tuple[list[int], list[int]]
 
 
 def pack(node: Node) -> Node:
-    """A copy that lies dense in C order."""
+    """A copy that is contiguous in C order."""
     return builder.elementwise(PACK, node)
 
 
@@ -52,7 +52,7 @@ def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
 
 
 def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The elements of the node, taken in C order, in a shape of as many."""
+    """The elements of the node, in C order, in another shape with the same number of elements."""
     groups = _groups(node.shape, shape)
     if is_copied(node, shape):
         node = pack(node)
@@ -65,7 +65,7 @@ def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
 
 
 def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
-    """Whether NumPy copies to reshape: some merged dimensions do not lie dense."""
+    """Whether NumPy copies to reshape: some merged dimensions are not contiguous."""
     merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]
     if not merged or any(n == 0 for n in node.shape):
         return False
@@ -77,7 +77,7 @@ def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
 
 
 def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> list[Group]:
-    """Smallest runs of dimensions of equal products; one for all where there are no elements."""
+    """The smallest runs of dimensions with equal products; one run if there are no elements."""
     left = [d for d, n in enumerate(old) if n != 1]
     right = [d for d, n in enumerate(new) if n != 1]
     if any(n == 0 for n in old):

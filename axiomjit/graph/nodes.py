@@ -2,9 +2,9 @@
 
 An `Op` is a primitive, an optional fold, and for each operand occurrence a map from the operand's
 dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
-the result; the others are folded, in the order in which they stand. Nodes are immutable, equal
-by identity and interned on what they compute; where the user wrote them stands beside the graph
-(`axiomjit.base.origins`), axes and names stand in the doors.
+the result; the others are folded, in their order. Nodes are immutable, equal
+by identity and interned on what they compute; the user's lines are kept beside the graph
+(`axiomjit.base.origins`), axes and names in the doors.
 
 Glossary: axis (named dimension), length (of an axis), Dim (symbolic length), iterator and extent
 (of a loop), map (operand dimensions to iterators), view (map onto a storage), fold (apply an
@@ -68,7 +68,7 @@ class Node(Record, metaclass=NodeType):
         return f"{type(self).__name__}({self.dtype}[{lengths}])"
 
     def identity(self) -> tuple[object, ...]:
-        """What decides whether two nodes compute the same."""
+        """The values that decide whether two nodes compute the same."""
         return tuple(getattr(self, field) for field in type(self)._fields)
 
 
@@ -85,7 +85,7 @@ class Token:
 class Input(Node):
     """The argument at a position; `is_weak` for a Python number.
 
-    In the doors `storage` says which storage it is that may be assigned to.
+    In the doors `storage` is the token of its storage, if it can be assigned to.
     """
 
     position: int
@@ -105,7 +105,7 @@ class Input(Node):
 
 
 class Scalar(Node):
-    """A number that stands in the program; keyed by its bits, so that -0.0 and NaN are kept."""
+    """A number written in the program; keyed by its bits, so that -0.0 and NaN are kept."""
 
     value: np.generic
     is_weak: bool
@@ -132,7 +132,7 @@ class Held(Node):
         return self.extents
 
     def identity(self) -> tuple[object, ...]:
-        """The array object, and how it lies: an array may be given another shape or dtype."""
+        """The array object and its layout: an array may be given another shape or dtype."""
         return id(self.array), self.dtype, self.extents, self.array.strides
 
 
@@ -151,7 +151,7 @@ class Op(Node):
     """A primitive at every point of an iteration space, folded over iterators rank and up.
 
     A join has a region for each operand: boxes that share no point and together are the whole
-    space; its value at a point is that of the operand in whose region the point lies (ngraph
+    space; its value at a point is that of the operand whose region contains the point (ngraph
     tensors: complex views). Other ops have none.
     """
 
@@ -171,7 +171,7 @@ class Op(Node):
     @property
     def weak(self) -> bool:
         """Arithmetic of Python numbers alone is a Python number."""
-        # By a stack, leaves before ops: a long chain neither recurses nor is walked to its end.
+        # With a stack, leaves before ops: a long chain neither recurses nor is walked to its end.
         seen: set[Node] = set()
         stack: list[Op] = [self]
         while stack:
@@ -195,7 +195,7 @@ class Update(Op):
 
     The iteration space is that of the second operand. The first map says which element each of
     its points replaces, no two the same; the value has the shape of the first operand, `whole`.
-    Lowered, it is written where the first operand lies.
+    Lowered, it is written into the memory of the first operand.
     """
 
     whole: tuple[Dim, ...] = ()
@@ -212,10 +212,10 @@ def size(length: Dim) -> LengthNode:
 
 
 class Graph(Record):
-    """A program: what goes in, in order of arguments, and what comes out.
+    """A program: its inputs, in the order of arguments, and its outputs.
 
     `writes` are positions of inputs that the program changes; the last outputs, one for each in
-    order, are what these hold in the end. They are written, not returned.
+    order, are their final values. They are written, not returned.
     """
 
     __slots__ = ("__weakref__",)
@@ -254,7 +254,7 @@ def post_order(
 
 
 def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Graph:
-    """Give every node, operands first, to `rule` with what the nodes before it became.
+    """Call `rule` for every node, operands first, with the results for the nodes before it.
 
     Untouched parts stay the same objects.
     """
@@ -306,9 +306,9 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
 
 
 PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
-"""Views of the parts of complex elements, and what computes the part of one."""
+"""Views of the parts of complex elements, with the primitive that computes the part."""
 VIEWS: Final = ("view", "read_only", *PART_VIEWS)
-"""Primitives of views: the second is one that nobody may write through."""
+"""Primitives of views: the second is read-only."""
 
 
 def is_view(node: Node) -> bool:
@@ -324,14 +324,14 @@ def root_of(node: Node) -> Node:
 
 
 def base_of(node: Node) -> Node:
-    """What a view reads; the node itself where it is no view."""
+    """The node that a view reads; the node itself if it is not a view."""
     while is_view(node):
         node = node.children[0]
     return node
 
 
 def views_on(node: Node) -> tuple[Node, list[Op]]:
-    """What a node shows, and the views on the way to it from there, the node itself last."""
+    """The node that a view shows, and the views between them, the view itself last."""
     views: list[Op] = []
     while is_view(node):
         assert isinstance(node, Op)

@@ -1,4 +1,4 @@
-"""Elements before and after a dimension: joins of margins and what they stand around.
+"""Elements before and after a dimension: a join of margins and the node between them.
 
 A margin is a number, or a part of the node read once more; neither has memory of its own.
 """
@@ -18,7 +18,7 @@ from axiomjit.graph.seen import at_hand, seen_type
 from axiomjit.graph.slicing import flip, sliced
 
 Widths = tuple[Dim, Dim]
-"""How many elements stand before and after a dimension."""
+"""The number of elements before and after a dimension."""
 Margins = tuple[Node, Node]
 Repeat = Callable[[Node, int, Widths], Margins]
 
@@ -50,7 +50,7 @@ def _check_not_empty(node: Node, axis: int, widths: Widths) -> None:
 
 
 def _check_margin(node: Node, axis: int, widths: Widths, most: Dim) -> None:
-    """Refuse margins that would repeat what is repeated."""
+    """Refuse margins longer than what they repeat."""
     _check_not_empty(node, axis, widths)
     for width in widths:
         if width > most:

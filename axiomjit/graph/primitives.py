@@ -2,7 +2,7 @@
 
 A row gives the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its
 form in generated source, the dtypes that have such a form, those in which it makes scalar code
-of the loop around it, and what it costs. `{0} {1} {2}` stand for the operands, `{dtype}` for the
+of the loop around it, and its cost. `{0} {1} {2}` are replaced by the operands, `{dtype}` by the
 result's cast.
 
 Nothing relies on how Numba promotes: what it computes in another type is cast back at once.
@@ -52,7 +52,7 @@ _COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
 CALLED: Final = frozenset(
     {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
 )
-"""What source writes as functions of complex numbers, with NumPy's formula behind the name."""
+"""Operations written as functions of complex numbers, with NumPy's formula behind the name."""
 
 
 class Primitive(Record):
@@ -62,8 +62,8 @@ class Primitive(Record):
     dtypes of `scalar` LLVM makes no packed code of a loop with it, on CPUs that cannot divide
     vectors of 64-bit integers; libm's functions leave the loop around their calls packed. A
     `chooser` is an operand that says which value is taken, and its dtype. What no ufunc means has
-    the dtypes of the ufunc `like`. Results may lie up to `ulps` units in the last place from
-    NumPy's, NumPy's own errors included. `elementary` functions have a recipe of many operations
+    the dtypes of the ufunc `like`. Results may be up to `ulps` units in the last place from
+    NumPy's, which includes NumPy's errors. `elementary` functions have a recipe of many operations
     in the runtime.
     """
 
@@ -92,7 +92,7 @@ class Primitive(Record):
 
     @property
     def sign(self) -> str | None:
-        """How people write it between or before operands; None where they write its name."""
+        """The operator written between or before operands; None if it is written by name."""
         return SIGNS.get(self.name)
 
     @property
@@ -136,25 +136,25 @@ READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
-"""A copy that is always stored, dense in C order, so that its dimensions can be merged."""
+"""A copy that is always stored, contiguous in C order, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""The same where only merging needs it, and nobody the layout; `drop_packs` drops it."""
+"""A PACK that only merging needs, not a user of the layout; `drop_packs` drops it."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")
-"""A copy of what is about to be written over, laid out as its operand."""
+"""A copy of an operand that is about to be overwritten, with its layout."""
 MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
-"""A copy that somebody asked for: it is stored whoever reads it."""
+"""A copy that the user asked for: it is always stored."""
 COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
 UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
-"""What a storage holds after the second operand is written into part of the first, or all."""
+"""The value of a storage after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
-"""One of its operands, by the region in which a point lies: what is padded or concatenated."""
+"""The operand whose region contains the point: padded or concatenated arrays."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
 REAL_VIEW: Final = REAL.replace(name="real_view")
-"""The real parts where they lie in memory; what reads them computes `real`."""
+"""The real parts as a view of memory; loops that read them compute `real`."""
 IMAG_VIEW: Final = IMAG.replace(name="imag_view")
 
 
@@ -165,7 +165,7 @@ def _divides(ufunc: np.ufunc) -> Primitive:
 
 
 def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) -> Primitive:
-    """A row of an elementary function, whose recipe lies in `axiomjit.runtime.vector_math`.
+    """A row of an elementary function, whose recipe is in `axiomjit.runtime.vector_math`.
 
     The recipe is off by 1 unit in float32 and 2 in float64 at most, NumPy by 4.
     """

@@ -1,4 +1,4 @@
-"""What NumPy's promotion does to the operands of an operation, as casts that the graph shows.
+"""NumPy's promotion of the operands of an operation, as casts that the graph shows.
 
 NumPy's own tables decide (`axiomjit.base.dtypes.resolve`). A Python number is weak: it takes the
 dtype of the arrays beside it, and one that this dtype cannot hold is refused, as in NumPy.
@@ -23,7 +23,7 @@ from axiomjit.graph.seen import seen_call
 
 
 def promotable(node: Node) -> Promotable:
-    """What the node is to promotion: its dtype, or the type of a Python number."""
+    """The node as promotion sees it: its dtype, or the type of a Python number."""
     return WEAK_TYPES[node.dtype.kind] if node.weak else node.dtype
 
 

@@ -1,4 +1,4 @@
-"""Values as an error message shows them: NumPy's dtype names, and the lengths at hand."""
+"""Values as an error message shows them: NumPy's dtype names, and the lengths of this call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from axiomjit.graph.nodes import Node
 
 
 def at_hand(length: Dim) -> str:
-    """A length by its value where one is at hand, without a guard."""
+    """A length as its value if that is known, without a guard."""
     try:
         return str(current_scope().value(length))
     except TraceError:
@@ -17,12 +17,12 @@ def at_hand(length: Dim) -> str:
 
 
 def seen_shape(shape: tuple[Dim, ...]) -> str:
-    """A shape in the numbers at hand, e.g. `[3, 100]`."""
+    """A shape in known numbers, e.g. `[3, 100]`."""
     return "[" + ", ".join(map(at_hand, shape)) + "]"
 
 
 def seen_type(value: object) -> str:
-    """What a value is, e.g. `float64[3, 100]`, `a Python float` or `a str`."""
+    """The type of a value, e.g. `float64[3, 100]`, `a Python float` or `a str`."""
     if not isinstance(value, Node):
         return f"a {type(value).__name__}"
     if value.weak:
@@ -31,5 +31,5 @@ def seen_type(value: object) -> str:
 
 
 def seen_call(name: str, *operands: object) -> str:
-    """A call with what its operands are, e.g. `add(float64[3], a str)`."""
+    """A call with the types of its operands, e.g. `add(float64[3], a str)`."""
     return f"{name}({', '.join(map(seen_type, operands))})"

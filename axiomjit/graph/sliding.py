@@ -1,7 +1,7 @@
 """Windows that slide along dimensions, as views (ngraph tensors, "Axes").
 
 Along a sliding dimension element k of the window at place i is element `stride * i + dilation * k`
-of the padded node. What is folded over windows stores none of them.
+of the padded node. A fold over windows stores none of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.padding import padded
 
 
-class Window(Record):
-    """How a window moves along a dimension, before and after which so many fillers stand."""
+class SlidingWindow(Record):
+    """How a window moves along a dimension; `padding` counts the fillers before and after it."""
 
     length: Dim
     window: Dim
@@ -27,24 +27,26 @@ class Window(Record):
 
     @property
     def span(self) -> Dim:
-        """The elements from the first of a window to its last."""
+        """The number of elements from the first of a window to its last."""
         return (self.window - 1) * self.dilation + 1
 
     @property
     def padded(self) -> Dim:
-        """The elements that there are with the fillers."""
+        """The number of elements with the fillers."""
         return self.length + (self.padding[0] + self.padding[1])
 
     @property
     def places(self) -> Dim:
-        """The places of the window."""
+        """The number of places of the window."""
         return (self.padded - self.span) // self.stride + 1
 
 
-def slide(node: Node, axes: Sequence[int], windows: Sequence[Window], filler: Scalar) -> Node:
+def slide(
+    node: Node, axes: Sequence[int], windows: Sequence[SlidingWindow], filler: Scalar
+) -> Node:
     """A view of the windows of a node that slide along these dimensions; they must fit into it.
 
-    The places of a window stand where its dimension stood; the dimensions within windows come last.
+    The places of a window replace its dimension; the dimensions within windows come last.
     """
     rank = len(node.shape)
     functions = [iterator(d) for d in range(rank)]

@@ -26,7 +26,7 @@ class VersionedStorage:
     __slots__ = ("_version", "root")
 
     def __init__(self, root: Node) -> None:
-        """A storage that nothing was written to yet."""
+        """Start with nothing written."""
         self.root: Final = root
         self._version = root
 
@@ -36,12 +36,12 @@ class VersionedStorage:
         return self._version
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """Let what `following` makes of the current version be the next one."""
+        """Make `following` of the current version the next one."""
         with _lock:
             self._version = following(self._version)
 
     def current(self, node: Node) -> Node:
-        """A version of this storage, or a view of one: the same of the current version."""
+        """The same view of the current version, for a version of this storage or a view of one."""
         version = self._version
         if node is version or base_of(node) is version:
             return node
@@ -53,9 +53,9 @@ class VersionedStorage:
 
 
 def view_map(node: Node) -> tuple[Node, IndexMap] | None:
-    """What a node views, and the map from that one's dimensions to its own.
+    """The node that a view reads, and the map from that node's dimensions to the view's.
 
-    None for a view in which an element stands more than once.
+    None for a view in which an element occurs more than once.
     """
     index = identity(len(node.shape))
     while isinstance(node, Op) and node.primitive is VIEW and node.fold is None:

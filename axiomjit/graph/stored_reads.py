@@ -1,4 +1,4 @@
-"""Which memory is read, and where, in the loops that compute a stored value."""
+"""Find which memory is read, and where, in the loops that compute a stored value."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from axiomjit.graph.nodes import Node, Op, Update
 
 
 def reads_of(unit: Op, stored: Collection[Node]) -> dict[Node, set[IndexMap]]:
-    """What is read from memory where a stored op is computed, and at which places.
+    """The stored nodes that the loops of a stored op read, and the maps through which they read.
 
-    Places are maps from the dimensions of what is read to the iterators of the op and of the folds
-    computed in it. What an update writes over is not read.
+    A map is from the dimensions of the node read to the iterators of the op and of the folds
+    computed in it. The elements that an update overwrites are not read.
     """
     found: dict[Node, set[IndexMap]] = {}
     first = 1 if isinstance(unit, Update) else 0

@@ -1,4 +1,4 @@
-"""What stands for arrays whose values are not known yet: in the axis language, while tracing."""
+"""Objects that represent arrays with values not known yet: in the axis language, while tracing."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from axiomjit.graph.primitives import Primitive
 
 
 class NodeValue:
-    """Stands for what a node computes; functions for every door ask it to apply a primitive."""
+    """Represents the value of a node; functions for every door ask it to apply a primitive."""
 
     __slots__ = ()
 
     def mapped(self, primitive: Primitive) -> Self:
-        """A primitive of one operand, of each element."""
+        """Return a primitive of one operand, of each element."""
         raise NotImplementedError
 
 
 class TracedValue(NodeValue):
-    """Stands for an array while a function is followed; by this class other doors tell it."""
+    """Represents an array while a function is followed; other doors recognise it by this class."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Legality of a graph: what every pass over it may rely on and must keep."""
+"""Check a graph: the rules that every pass over it may rely on and must keep."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verify_graph(graph: Graph) -> None:
 
 
 def _write_faults(graph: Graph) -> Iterator[str]:
-    """Inputs are changed where the graph says so, and only there."""
+    """Faults where inputs are changed without the graph saying so, or the reverse."""
     positions = {node.position for node in graph.inputs}
     last = graph.outputs[len(graph.results) :]
     if len(last) < len(graph.writes) or len(set(graph.writes)) < len(graph.writes):
@@ -95,7 +95,7 @@ def _op_faults(op: Op) -> Iterator[str]:
 
 
 def _update_faults(op: Update) -> Iterator[str]:
-    """Each point of the iteration space replaces an element of its own."""
+    """Faults where two points of the iteration space replace the same element."""
     if is_view(op.operands[0]) or op.dtype != op.operands[0].dtype:
         yield f"an update of {op.operands[0]!r} as {op.dtype}"
     if op.whole != op.operands[0].shape:

@@ -1,4 +1,4 @@
-"""The part of the NumPy table that puts arrays side by side: joins that are read where they lie."""
+"""The part of the NumPy table that puts arrays side by side, as joins that are read in place."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _stack(
 
 
 def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Row:
-    """vstack and its like: dimensions are added first, then arrays follow each other."""
+    """The row of vstack and its like: add dimensions to the arrays, then concatenate them."""
 
     def row(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
         nodes = [grow(node) for node in _nodes(tup, name)]
@@ -128,7 +128,7 @@ def _grown(name: str, grow: Callable[[Node], Node], axis: int) -> Row:
 
 
 def _column(node: Node) -> Node:
-    """A column of a vector; a matrix as it is."""
+    """A vector as a column; a matrix as it is."""
     return node if len(node.shape) > 1 else insert_dimensions(at_least_1d(node), (1,))
 
 
@@ -140,7 +140,7 @@ def _append(arr: object, values: object, axis: int | None = None) -> Node:
 
 
 def _roll(a: object, shift: Any, axis: AxisOption = None) -> Node:
-    """np.roll; the elements that fall off one end come first at the other."""
+    """np.roll: elements that are shifted beyond one end come in at the other."""
     node = array_node(a, "roll")
     if axis is None:
         return reshaped(_rolled(_flat(node), shift, 0), node.shape)
@@ -164,7 +164,7 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
 
 
 def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:
-    """np.pad, a dimension at a time; a later one stretches over the corners."""
+    """np.pad, one dimension after the other; so later dimensions fill the corners."""
     node = array_node(array, "pad")
     rank = len(node.shape)
     if mode != "constant" and mode not in REPEATS:
@@ -188,7 +188,7 @@ def _filler(value: Any, dtype: DType) -> Node:
 
 
 def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """(before, after) for each dimension: given so, or as one number, or as one pair."""
+    """(before, after) for each dimension, from such pairs, one pair for all, or one number."""
     rows = value if isinstance(value, Sequence | np.ndarray) else (value,)
     if len(rows) == 2 and not any(isinstance(row, Sequence | np.ndarray) for row in rows):
         rows = (rows,)
@@ -201,9 +201,10 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 
 
 def _fills(values: Any, rank: int) -> list[tuple[Any, Any]]:
-    """The constants before and after each dimension; NumPy makes an array of one or two numbers.
+    """The constants before and after each dimension.
 
-    So those are cast as an array is, where a longer list of Python integers must fit.
+    NumPy makes an array of one or two numbers, so those are cast as an array; of a longer list each
+    Python integer must fit into the dtype.
     """
     pairs = _pairs(values, rank, "constant_values")
     if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):

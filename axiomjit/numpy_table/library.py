@@ -32,7 +32,7 @@ OneAxis = int | None
 
 
 def _flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
-    """The array and a dimension of it; flat where none is named or where it has none."""
+    """The array and one of its dimensions; flattened if `axis` is None or it has no dimensions."""
     if axis is None or not node.shape:
         flat = reshaped(node, (product(node.shape),))
         return flat, 0 if axis is None else normalize_axis_index(axis, 1)

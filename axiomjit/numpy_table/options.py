@@ -1,4 +1,4 @@
-"""What the parts of the NumPy table share: refusing options, and naming dimensions."""
+"""Shared by the parts of the NumPy table: refuse options, and resolve `axis` arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from axiomjit.graph.seen import seen_type
 
 AxisOption = int | Sequence[int] | None
 Row = Callable[..., Any]
-"""What stands for a NumPy function: it takes nodes for arrays, and gives a node or a tuple."""
+"""The implementation of a NumPy function: takes nodes for arrays, returns a node or a tuple."""
 
 UNGIVEN: Final = np._NoValue
 
@@ -32,7 +32,7 @@ def refuse(function: str, option: str, value: object) -> UnsupportedError:
 
 
 def only_defaults(function: str, **options: object) -> None:
-    """Refuse options that are given.
+    """Refuse options that are set.
 
     Raises:
         UnsupportedError: one is not None, left out or True.
@@ -43,7 +43,7 @@ def only_defaults(function: str, **options: object) -> None:
 
 
 def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
-    """The dimensions that an `axis` argument names, in the array's order, as NumPy walks them.
+    """The dimensions that an `axis` argument names, in memory order, in which NumPy folds them.
 
     Raises:
         numpy.exceptions.AxisError: no such dimension.

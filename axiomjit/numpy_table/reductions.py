@@ -1,4 +1,4 @@
-"""The part of the NumPy table that folds dimensions: sums, products, extremes, tests, spreads."""
+"""The part of the NumPy table that folds dimensions: sums, products, extremes, tests, variances."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _kept(keepdims: object) -> bool:
 
 
 def _start(name: str, initial: object, dtype: DType) -> Node | None:
-    """The `initial` of a fold in its dtype, None where it is not given."""
+    """The `initial` of a fold in its dtype, None if it is not given."""
     if initial is None or initial is UNGIVEN:
         return None
     node = builder.as_node(initial, name)
@@ -106,11 +106,11 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
 
 
 def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
-    """A `where` of a fold, stretched to the shape of what is folded.
+    """The `where` of a fold, broadcast to the shape of the folded array.
 
     Raises:
-        GraphTypeError: it is not made of bools.
-        GraphValueError: it does not stretch.
+        GraphTypeError: its elements are not bools.
+        GraphValueError: it cannot be broadcast.
     """
     mask = builder.as_node(where, name)
     if isinstance(mask, Scalar) and mask.weak and mask.dtype == INT:
@@ -136,7 +136,7 @@ _ANY, _ALL = _reduction("any", ANY), _reduction("all", ALL_OF)
 
 
 def _without_dtype(reduction: Row) -> Row:
-    """max and min take no dtype, so `out` stands third."""
+    """The row of max or min: they take no dtype, so `out` is the third argument."""
 
     def row(
         a: object,
@@ -153,7 +153,7 @@ def _without_dtype(reduction: Row) -> Row:
 
 
 def _test(reduction: Row) -> Row:
-    """any and all take neither dtype nor initial."""
+    """The row of any or all: they take neither dtype nor initial."""
 
     def row(
         a: object,
@@ -261,7 +261,7 @@ def _spread(
 
 
 def _square_length(node: Node) -> Node:
-    """x * x, of complex numbers the sum of the squared parts, a real number."""
+    """x * x; for complex numbers the sum of the squared parts, a real number."""
     multiply = PRIMITIVES["multiply"]
     if node.dtype.kind != "c":
         return builder.elementwise(multiply, node, node)

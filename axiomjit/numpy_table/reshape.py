@@ -40,7 +40,7 @@ def _reshape_method(a: object, *shape: Any, order: object = "C", copy: bool | No
 
 
 def _ravel(a: object, order: object = "C") -> Node:
-    """NumPy's ravel is dense: a view only of an array that is dense in C order."""
+    """np.ravel: the result is contiguous; it is a view only of an array contiguous in C order."""
     node = array_node(a, "ravel")
     _only_in_c_order("ravel", order)
     flat = (product(node.shape),)
@@ -66,7 +66,7 @@ def _only_in_c_order(function: str, order: object) -> None:
 
 
 def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The new shape with the one negative length put in.
+    """The new shape, with one negative length replaced.
 
     Raises:
         ValueError: two negative lengths.

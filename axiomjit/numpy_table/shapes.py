@@ -1,4 +1,4 @@
-"""The part of the NumPy table that only looks at arrays in another way: every result is a view."""
+"""The part of the NumPy table whose results are views."""
 
 from __future__ import annotations
 

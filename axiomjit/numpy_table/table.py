@@ -1,8 +1,8 @@
 """The one table from NumPy functions to the builder; every NumPy door goes through it.
 
-A row takes what the NumPy function takes, with arrays as nodes, and gives a node or a tuple of
-nodes. An option that is not compiled is refused by name. The folds, the
-views and `reshape` have files of their own.
+A row takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a tuple
+of nodes. An option that is not compiled is refused by name. The folds, the views and `reshape` have
+files of their own.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _conjugate(x: object) -> Node:
 
 
 def _conj(a: object) -> Node:
-    """The method, which returns real arrays as they are."""
+    """The method `conj`, which returns real arrays as they are."""
     node = builder.as_node(a, "conj")
     return _conjugate(node) if node.dtype.kind == "c" else node
 
@@ -86,7 +86,7 @@ def _divmod(x: object, y: object) -> tuple[Node, Node]:
 
 
 def _bound(node: Node, value: object, below: bool) -> Node | None:
-    """A bound of clip; None for a Python integer that lies outside on its own side."""
+    """A bound of clip; None for a Python integer out of range, which changes nothing."""
     if value is None or value is UNGIVEN:
         return None
     bound = builder.as_node(value, "clip")
@@ -107,7 +107,7 @@ def _clip(
     min: object = UNGIVEN,
     max: object = UNGIVEN,
 ) -> Node:
-    """np.clip; a Python integer beyond what the elements can hold is no bound."""
+    """np.clip; a Python integer that the dtype cannot hold is no bound."""
     only_defaults("clip", out=out)
     if a_min is UNGIVEN and a_max is UNGIVEN:
         a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))

@@ -15,11 +15,11 @@ from axiomjit.passes.pipeline import PASSES, Watcher
 NAMES: Final = tuple(step.__name__ for step in PASSES)
 """The passes by name, in order."""
 PAGES: Final = (*(form.name for form in FORMS.values()), "source", "times")
-"""What can be asked for beside passes."""
+"""The names that `config.show` accepts beside passes."""
 
 
 def watcher() -> Watcher | None:
-    """What prints, to stderr, what `config.show` names; None where it names nothing.
+    """The watcher that prints, to stderr, what `config.show` names; None if it names nothing.
 
     Raises:
         GraphValueError: it names something that is neither a form nor a pass.
@@ -67,7 +67,7 @@ class _Live:
         self.printing += perf_counter_ns() - started
 
     def _table(self, whole: int) -> str:
-        """Milliseconds of each pass, and of all with what is done between them."""
+        """Milliseconds of each pass, and of the whole, which includes the work between passes."""
         rows = [*self.times, ("all passes, verifiers included", whole)]
         return "\n".join(f"{took / 1e6:9.3f} ms  {name}" for name, took in rows)
 

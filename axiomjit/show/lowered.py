@@ -28,7 +28,7 @@ ROLES: Final = {
     "partial": "partial results",
     "held": "held array",
 }
-"""How the legend names the role of a buffer."""
+"""The legend's names for the roles of buffers."""
 
 
 class CostInNumbers(Record):
@@ -49,10 +49,10 @@ class CostInNumbers(Record):
 
 
 class Lowered:
-    """The stages of one program; each is text, made when it is looked at."""
+    """The stages of one program; each is text, made at first use."""
 
     def __init__(self, stages: Stages, values: Mapping[Symbol, int], names: Sequence[str]) -> None:
-        """Keep the stages; `values` are the lengths at hand, `names` the parameters' names."""
+        """Keep the stages; `values` are the lengths of this call, `names` the parameters' names."""
         self._stages, self._values = stages, dict(values)
         self._names = tuple(names)
 
@@ -64,12 +64,12 @@ class Lowered:
 
     @cached_property
     def graph(self) -> str:
-        """What is computed: one node a line."""
+        """The graph, one node a line."""
         return print_graph(self._stages.graph)
 
     @cached_property
     def views(self) -> str:
-        """Storages with strides, and which values have none."""
+        """The storages with strides, and the values that are not stored."""
         return print_views(self._stages.views)
 
     @cached_property
@@ -88,7 +88,7 @@ class Lowered:
         return source_of(self._stages.plan)
 
     def before(self, step: str) -> str:
-        """The program as the pass called `step` is given it.
+        """The program before the pass called `step`.
 
         Raises:
             GraphValueError: there is no such pass.
@@ -96,7 +96,7 @@ class Lowered:
         return self._pass(step)[0]
 
     def after(self, step: str) -> str:
-        """The program as the pass called `step` leaves it.
+        """The program after the pass called `step`.
 
         Raises:
             GraphValueError: there is no such pass.
@@ -158,7 +158,7 @@ class Lowered:
 
     @cached_property
     def legend(self) -> str:
-        """Which buffer, number and length of each kernel is which of the user's; one a line."""
+        """The user's names of the buffers, numbers and lengths of each kernel, one a line."""
         owners = {
             buffer.name: ROLES[buffer.role]
             if buffer.position is None

@@ -1,4 +1,4 @@
-"""Following a Python function once, with values that stand for its arguments, to get its graph.
+"""Follow a Python function once, with values that represent its arguments, to get its graph.
 
 May import `base`, `algebra`, `views`, `graph`, `numpy_table`.
 """

@@ -1,4 +1,4 @@
-"""Where a traced value hides: in attributes, slots, closures, iterators, or deeper."""
+"""Find traced values inside other objects: in attributes, slots, closures, iterators, or deeper."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.tracer import Tracer
 
 LIMIT: Final = 20_000
-"""Objects that are looked at; a value that hides deeper is refused where it is used."""
+"""The most objects that are searched; a value hidden deeper is refused where it is used."""
 PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.generic, Following)
 
 
 def traced_inside(value: object) -> Tracer | Length | None:
-    """A traced array or length that can be reached from a value, or is it; no user code runs.
+    """A traced array or length that a value is or refers to; None if there is none.
 
-    Objects are asked for what they refer to as the garbage collector asks them. Functions are
-    looked into as far as closures and defaults go.
+    No user code runs: objects report their references as to the garbage collector. Functions are
+    searched through closures and defaults.
     """
     seen: dict[int, object] = {}
     stack = [value]
@@ -39,10 +39,10 @@ def traced_inside(value: object) -> Tracer | Length | None:
 
 
 def traced_among(values: Sequence[object]) -> bool:
-    """Whether a call is part of the function that is followed: it is given what that traces.
+    """Whether a call belongs to the function that is followed: its arguments contain traced values.
 
     Raises:
-        TraceError: a value is traced, and by no function that is followed here.
+        TraceError: a value is traced, but not by the function that is followed here.
     """
     if current() is not None:
         return traced_inside(values) is not None

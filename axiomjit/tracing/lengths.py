@@ -1,4 +1,4 @@
-"""What a traced function sees of a length or an integer argument: an int that may differ later."""
+"""Lengths and integer arguments as a traced function sees them: ints that may differ later."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from axiomjit.base.owners import current, is_usable, stranger
 
 
 class Length:
-    """An integer known by its value at hand and by how it depends on the arguments.
+    """An integer with its value in this call and its dependence on the arguments.
 
     Sums, differences, products and quotients of integers stay symbolic, so that the program is
     valid for other lengths. Everything else (comparisons, division, `range`, hashing, printing)
-    takes the value at hand and leaves a guard: for another value the function is followed again.
-    It says that it is an int (`isinstance`), which it stands for. Only the following that made it
-    may look at it; once hashed it is a number, so that a dictionary can keep it as a key.
+    takes the value of this call and records a guard: for another value the function is followed
+    again. It claims to be an int (`isinstance`), which it represents. Only the following that made
+    it may look at it; once hashed it is a number, so that a dictionary can keep it as a key.
     """
 
     __slots__ = ("__weakref__", "_dim", "_following", "_number")
@@ -78,7 +78,7 @@ class Length:
         return hash(self._number)
 
     def _is_key(self) -> bool:
-        """Whether it is left of another following, where it was hashed: a number, since then."""
+        """Whether it was hashed in another, ended following: from then on it is a plain number."""
         return self._number is not None and not is_usable(self._following)
 
     def __repr__(self) -> str:
@@ -132,7 +132,7 @@ class Length:
 
 
 def _at_hand(value: Any) -> Any:
-    """The value at hand of a Length, with a guard, also in tuples and lists; others as they are."""
+    """The value of a Length, with a guard, also in tuples and lists; other values as they are."""
     if isinstance(value, tuple | list):
         return type(value)(map(_at_hand, value)) if not hasattr(value, "_fields") else value
     return int(value) if isinstance(value, Length) else value
@@ -150,7 +150,7 @@ def unwrap(value: Any) -> Any:
 
 
 def length(value: Dim) -> int | Length:
-    """A length for the user: a plain int where it never differs."""
+    """A length for the user: a plain int if it never differs."""
     return Length(value) if value.constant is None else value.constant
 
 
@@ -159,7 +159,7 @@ def _is_integer(value: object) -> bool:
 
 
 def _symbolic(name: str) -> Callable[[Length, Any], object]:
-    """Integer arithmetic that stays symbolic; with other operands it has the value at hand."""
+    """Integer arithmetic that stays symbolic; with other operands it uses the length's value."""
     by_value = _by_value(name)
 
     def method(self: Length, other: Any) -> object:
@@ -172,7 +172,7 @@ def _symbolic(name: str) -> Callable[[Length, Any], object]:
 
 
 def _by_value(name: str) -> Callable[..., object]:
-    """The operator on the value at hand; a mirrored one has the other operand first."""
+    """The operator on the value of this call; a mirrored one has the other operand first."""
     mirrored = name.startswith("__r") and name != "__rshift__"
     base = f"__{name[3:]}" if mirrored else name
     function: Callable[..., object] = divmod if base == "__divmod__" else getattr(operator, base)
@@ -185,7 +185,7 @@ def _by_value(name: str) -> Callable[..., object]:
 
 
 def _compared(name: str) -> Callable[[Length, Any], object]:
-    """Comparison of integers as lengths: what is always so leaves no guard."""
+    """A comparison of integers as lengths: one that is always true or false records no guard."""
     symbolic = _symbolic(name)
 
     def method(self: Length, other: Any) -> object:
@@ -196,7 +196,7 @@ def _compared(name: str) -> Callable[[Length, Any], object]:
 
 
 def _equality(name: str) -> Callable[[Length, Any], object]:
-    """As other comparisons; a key that is left of another following is a number."""
+    """As other comparisons; a key left by another following is a plain number."""
     compared = _compared(name)
     of_numbers: Callable[[object, object], object] = getattr(operator, name)
 

@@ -1,4 +1,4 @@
-"""What a traced array refuses while a function is followed, kept until the function returns."""
+"""Refusals of traced arrays while a function is followed, kept until the function returns."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ VALUES: Final = frozenset(
         *("hex", "is_integer", "as_integer_ratio", "bit_count"),
     }
 )
-"""Methods that give values, which are not known."""
+"""Methods that return values, which are not known."""
 
 
 def recorded(method: Callable[P, R]) -> Callable[P, R]:
-    """The method, whose refusals are raised at the end even where the user's code catches them."""
+    """Return the method; its refusals are raised at the end, even if user code catches them."""
 
     @functools.wraps(method)
     def watched(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""What a followed function returns: arrays by number, other values as they are."""
+"""The values that a followed function returns: arrays by number, other values as they are."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ def trace(
     Args:
         call: Called once, with a sequence of them.
         given: The inputs, and the symbols of integers.
-        scope: The lengths at hand; it gets the guards.
+        scope: The lengths of this call; guards are recorded in it.
         layouts: The strides (elements) of arrays by position, where they decide what is a view.
         following: Says for messages what is followed, and which inputs are NumPy scalars.
 
     Raises:
         NeedsValuesError: it branches on values or writes into an array.
-        UnsupportedError: it calls what the table does not have.
+        UnsupportedError: it calls a function that is not in the table.
         GraphTypeError, GraphValueError: operands do not fit.
         TraceError: it uses or returns traced values where nobody can know them.
     """

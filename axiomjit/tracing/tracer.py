@@ -1,4 +1,4 @@
-"""What stands for an array while a function is followed."""
+"""Objects that represent arrays while a function is followed."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from axiomjit.tracing.refusals import (
 
 
 class Tracer(TracedValue, NDArrayOperatorsMixin):
-    """Stands for an array while a function is followed; records what NumPy is asked to do.
+    """Represents an array while a function is followed; records the NumPy operations on it.
 
-    It says that it is what it stands for (`isinstance`): an array, a NumPy scalar where a result
-    has no dimensions, or a Python float or complex. Only the following that made it may use it.
+    It claims to be what it represents (`isinstance`): an array, a NumPy scalar where a result has
+    no dimensions, or a Python float or complex. Only the following that made it may use it.
     """
 
     __slots__ = ("__weakref__", "_following", "_held", "_where")
@@ -48,11 +48,11 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
     __hash__ = object.__hash__
 
     def __new__(cls, node: Node) -> Tracer:
-        """Make what stands for an array, a NumPy scalar or a Python number, as the node is."""
+        """Make a tracer of the class for an array, a NumPy scalar or a Python number."""
         return object.__new__(_class_for(node, current()))
 
     def __init__(self, node: Node) -> None:
-        """Stand for a node in the function that is followed now."""
+        """Represent a node in the function that is followed now."""
         refuse_traps()
         self._held = node
         self._following = current()
@@ -70,7 +70,7 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
 
     @property
     def node(self) -> Node:
-        """What is computed.
+        """The node that is represented.
 
         Raises:
             TraceError: another function, or none, is followed here.
@@ -83,7 +83,7 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
         return self._held
 
     def description(self) -> str:
-        """What it stands for, and the user's line where it was made."""
+        """What is represented, and the user's line where it was made."""
         where = f", made at {self._where}" if self._where else ""
         return f"{seen_type(self.node)}{where}"
 
@@ -215,7 +215,7 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
 
 
 class TracedScalar(Tracer):
-    """Stands for a NumPy scalar: a result without dimensions."""
+    """Represents a NumPy scalar: a result without dimensions."""
 
     __slots__ = ()
     __iter__: ClassVar[Any] = None
@@ -284,7 +284,7 @@ class TracedScalar(Tracer):
 
 
 class TracedArray(TracedScalar):
-    """Stands for an array."""
+    """Represents an array."""
 
     __slots__ = ()
 
@@ -314,7 +314,7 @@ def _class_for(node: Node, following: Following | None) -> type[Tracer]:
 
 
 def _kind(tracer: Tracer) -> str:
-    """The name of the type that a tracer stands for."""
+    """The name of the type that a tracer represents."""
     kind = tracer.__class__
     return kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
 
@@ -340,7 +340,7 @@ def _traced_in(value: object) -> list[Tracer]:
 
 @recorded
 def called(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
-    """What a row of the table gives, as traced arrays."""
+    """The result of a row of the table, as traced arrays."""
     options = {name: node_of(value) for name, value in kwargs.items()}
     try:
         made = row(*map(node_of, args), **options)
@@ -358,7 +358,7 @@ def called(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> objec
 
 
 def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], object]:
-    """An infix operator: of Python numbers alone it gives a Python number, unlike the ufunc."""
+    """An infix operator: on Python numbers alone it returns a Python number, unlike the ufunc."""
 
     @recorded
     def method(self: Tracer, other: object) -> object:
@@ -373,7 +373,7 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], obj
 
 
 def _prefix(ufunc: np.ufunc) -> Callable[[Tracer], object]:
-    """A prefix operator: of a Python number it gives a Python number, unlike the ufunc."""
+    """A prefix operator: on a Python number it returns a Python number, unlike the ufunc."""
 
     @recorded
     def method(self: Tracer) -> object:

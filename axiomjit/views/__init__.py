@@ -1,4 +1,4 @@
-"""Where elements lie: dense layouts, and descriptions of tensors and of views of them.
+"""Layouts: dense strides, and descriptions of tensors and of views of them.
 
 May import `base`, `algebra`.
 """

@@ -1,4 +1,4 @@
-"""Views of several tensors: which tensor, and which element of it, each place shows."""
+"""Views of several tensors: for each place the tensor and the element that it shows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 
 Box = Sequence[tuple[LengthLike, LengthLike]]
-"""For each dimension where a region starts and where it stops."""
+"""For each dimension the start and the end of a region."""
 PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
-"""Which element of a tensor a place shows: an index map, or a function of the place."""
+"""The element of a tensor that a place shows: an index map, or a function of the place."""
 
 
 def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:
-    """Why boxes do not partition a space, None where they do or where lengths decide it later."""
+    """Why boxes do not partition a space; None if they do, or if lengths decide it later."""
     for region in regions:
         if len(region) != len(lengths):
             return f"a region of {len(region)} dimensions in a space of {len(lengths)}"
@@ -128,7 +128,7 @@ def _value(function: Affine, place: tuple[int, ...]) -> int:
 
 
 def padded_regions(description: PadTensorDescription) -> tuple[Box, list[Box]]:
-    """Where the base of a padding stands, and the boxes of zeros around it."""
+    """The region of the base of a padding, and the boxes of zeros around it."""
     paddings = zip(description.pre_padding, description.base_tensor.lengths, strict=True)
     inner = tuple((before, before + length) for before, length in paddings)
     zeros: list[Box] = []

@@ -1,8 +1,8 @@
-"""Dense layouts: where in linear memory the element at an index lies (ngraph tensors).
+"""Dense layouts: the position in linear memory of the element at an index (ngraph tensors).
 
-The linear index is the offset plus the sum of strides times indices, counted in elements. Sizes
-are the lengths that are set aside in memory, at least those of the shape: what is between is
-padding, for alignment, and is never touched.
+The linear index is the offset plus the sum of strides times indices, counted in elements. Sizes are
+the lengths allocated in memory, at least those of the shape: elements between are padding, for
+alignment, and are never touched.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def column_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
 
 
 def ordered_strides(sizes: Sequence[AnyLength], order: Sequence[int]) -> tuple[AnyLength, ...]:
-    """Strides of dense memory whose dimensions lie in this order, outermost first."""
+    """Strides of dense memory with the dimensions in this order, outermost first."""
     strides = [size * 0 + 1 for size in sizes]
     for outer, inner in reversed(list(pairwise(order))):
         strides[outer] = strides[inner] * sizes[inner]

@@ -115,7 +115,7 @@ class SimpleTensorViewDescription(BasicTensorDescription):
         dtype: DTypeLike | None = None,
         **own: object,
     ) -> None:
-        """Describe a view by what it views and how it lies."""
+        """Describe a view by its base, shape and layout."""
         super().__init__(
             shape,
             base_tensor.dtype if dtype is None else dtype,

@@ -1,4 +1,4 @@
-"""Elementary functions: their accuracy, their speed, and the scripts that make their tables.
+"""Measure accuracy and speed of elementary functions, and compute their tables.
 
 May import `base`, `passes.ir`, `passes.costs`, `runtime.vector_math`, `runtime.compiling`,
 `runtime.launching`, `bench.suite`.

@@ -1,9 +1,9 @@
 """Errors of the elementary functions in ulps: `python -m bench.elementary.accuracy`.
 
-float32: every input of a function of one number (or a sample) against float64, what is near a tie
-or among the worst against longdouble. float64: samples against longdouble, the worst against
-mpmath. All boundary cases (`accuracy_cases.boundaries`) are measured against mpmath. NumPy's own
-errors stand beside ours.
+float32: every input of a function of one number (or a sample) is compared with float64; results
+near a tie and the worst ones with longdouble. float64: samples are compared with longdouble, the
+worst ones with mpmath. All boundary cases (`accuracy_cases.boundaries`) are compared with mpmath.
+NumPy's own errors are measured too.
 """
 
 from __future__ import annotations
@@ -37,47 +37,47 @@ Chunks = Iterable[list[Array]]
 WORST: Final = 10_000
 ALL: Final = 1 << 32
 PAIRS: Final = 10**8
-"""Samples of a function of two numbers where all of float32 are asked for."""
+"""Samples of a function of two numbers, if all inputs of float32 are asked for."""
 NUMPYS_SHARE: Final = 8
-"""Of all float32 NumPy's function does one chunk in so many."""
+"""If all inputs of float32 are measured, NumPy's function computes one chunk in this many."""
 PIECE: Final = {"f4": 512, "f8": 32}
-"""Chunks that a process does in one go."""
+"""Chunks in a piece of work for one process."""
 
 
 @cache
 def function_of(name: str) -> Callable[..., Any]:
-    """The function that is measured, compiled."""
+    """Return the compiled function to be measured."""
     compiled: Callable[..., Any] = axiomjit.jit(getattr(np, name, None) or getattr(axiomjit, name))
     return compiled
 
 
 class Worst(NamedTuple):
-    """The largest error seen, its operands, NumPy's largest, and how many results are nearest."""
+    """The largest error, its operands, NumPy's largest error, the fraction of nearest results."""
 
     ours: float
     at: tuple[float, ...]
     numpys: float
     nearest: float
-    """Of those that are to be finite and not 0, the part that is the nearest number."""
+    """The fraction of finite nonzero results that are the nearest float."""
 
 
 class Tally:
-    """The worst results of one implementation so far, over any number of chunks."""
+    """The worst results of one implementation, over any number of chunks."""
 
     def __init__(self, name: str, code: str, keep: int) -> None:
-        """Keep so many of a function's results."""
+        """Start empty; keep at most `keep` results."""
         self.name, self.keep = name, keep
         self.errors, self.got = np.empty(0), np.empty(0, code)
         self.operands = [np.empty(0, code) for _ in range(CASES[name].arity)]
         self.counted = self.off = 0
 
     def look(self, operands: list[Array], got: Array, exact: tuple[Array, Array | None]) -> None:
-        """Take results into account.
+        """Scan results and keep the worst.
 
         Args:
             operands: of the results.
             got: the results.
-            exact: what they should be, as `scan` takes them.
+            exact: the exact results, in the form that `scan` takes.
         """
         threshold = float(self.errors.min()) if len(self.errors) == self.keep else 0.0
         size = None
@@ -94,7 +94,7 @@ class Tally:
             self.keep_worst(seen.errors, got[seen.places], chosen)
 
     def keep_worst(self, errors: Array, got: Array, operands: list[Array]) -> None:
-        """Keep the worst of these and of what is kept."""
+        """Keep the worst of these results and of those already kept."""
         errors, got = np.append(self.errors, errors), np.append(self.got, got)
         both = zip(self.operands, operands, strict=True)
         columns = [np.append(old, new) for old, new in both]
@@ -109,18 +109,18 @@ class Tally:
         self.counted, self.off = self.counted + other.counted, self.off + other.off
 
     def distances(self, got: Array, operands: list[Array], want: Array) -> Array:
-        """The distances of results from longdouble ones."""
+        """Return the distances of results from longdouble results, in ulps."""
         return ulps(got, want, operands if CASES[self.name].cancels else ())
 
     def settle(self, exactly: bool) -> None:
-        """Measure what was kept against longdouble, or where `exactly` against mpmath."""
+        """Measure the kept results again, against longdouble, or mpmath if `exactly`."""
         want = of_longdouble(self.name, self.operands)
         if exactly:
             want = settled(CASES[self.name].exact, self.operands, want)
         self.errors = self.distances(self.got, self.operands, want)
 
     def worst(self) -> tuple[float, tuple[float, ...]]:
-        """The largest error, and its operands."""
+        """Return the largest error and its operands."""
         if not len(self.errors):
             return 0.0, ()
         place = int(np.argmax(self.errors))
@@ -128,24 +128,24 @@ class Tally:
 
 
 def of_longdouble(name: str, operands: list[Array]) -> Array:
-    """The results of longdouble numbers."""
+    """Return the function's results in longdouble."""
     with np.errstate(all="ignore"):
         return reference(name, "g")(*(values.astype("g") for values in operands))
 
 
 Pair = tuple[Tally, Tally]
-"""Ours, and NumPy's."""
+"""Our tally, and NumPy's."""
 
 
 def look(name: str, code: str, chunks: Chunks, keep: int = WORST, single: bool = False) -> Pair:
-    """The worst results of chunks of operands.
+    """Return the worst results over chunks of operands.
 
     Args:
         name: of the function.
         code: dtype of the operands.
         chunks: the operands.
         keep: how many of the worst are kept.
-        single: whether chunks are those of `every_single`; NumPy's function does a part of them.
+        single: whether chunks are those of `every_single`; NumPy's function computes some of them.
     """
     function, numpys = function_of(name), getattr(np, name, None)
     pair = Tally(name, code, keep), Tally(name, code, keep)
@@ -160,7 +160,7 @@ def look(name: str, code: str, chunks: Chunks, keep: int = WORST, single: bool =
 
 
 def _exact(name: str, code: str, operands: list[Array], parity: int) -> tuple[Array, Array | None]:
-    """What results should be; a parity says that the second half is the first, negated."""
+    """Return the exact results; with a parity the second half of operands is the negated first."""
     if code == "f8":
         return two_parts(of_longdouble(name, operands))
     wide = [values.astype("f8") for values in operands]
@@ -171,7 +171,7 @@ def _exact(name: str, code: str, operands: list[Array], parity: int) -> tuple[Ar
 
 
 def at_boundaries(name: str, code: str, step: int = 1) -> Pair:
-    """The errors at every `step`-th boundary case, settled."""
+    """Return the errors at every `step`-th boundary case, measured against mpmath."""
     operands = [values[::step] for values in boundaries(name, code)]
     pair = Tally(name, code, len(operands[0])), Tally(name, code, len(operands[0]))
     want = settled(CASES[name].exact, operands, of_longdouble(name, operands))
@@ -184,7 +184,7 @@ def at_boundaries(name: str, code: str, step: int = 1) -> Pair:
 
 
 def summary(code: str, pair: Pair, edge: Pair | None = None) -> Worst:
-    """The figures of what was seen, the worst of it settled."""
+    """Settle the worst results and return the figures."""
     for tally in pair:
         tally.settle(exactly=code == "f8")
     (ours, at), (theirs, _) = pair[0].worst(), pair[1].worst()
@@ -195,7 +195,7 @@ def summary(code: str, pair: Pair, edge: Pair | None = None) -> Worst:
 
 
 def measure(name: str, code: str, chunks: Chunks, keep: int = 500) -> Worst:
-    """The figures of chunks of operands, no boundary cases among them."""
+    """Return the figures over chunks of operands, without boundary cases."""
     return summary(code, look(name, code, chunks, keep))
 
 
@@ -203,7 +203,7 @@ def measure(name: str, code: str, chunks: Chunks, keep: int = 500) -> Worst:
 
 
 class Piece(NamedTuple):
-    """What a process does in one go: some chunks, or where there are none the boundary cases."""
+    """A piece of work for one process: some chunks, or with None the boundary cases."""
 
     name: str
     code: str
@@ -212,7 +212,7 @@ class Piece(NamedTuple):
 
 
 def pieces(name: str, code: str, count: int) -> list[Piece]:
-    """The parts of a measurement of `count` inputs."""
+    """Return the pieces of a measurement of `count` inputs."""
     total, step = count_chunks(count), PIECE[code]
     starts = range(0, total, step)
     own = [Piece(name, code, count, (start, min(start + step, total))) for start in starts]
@@ -241,12 +241,12 @@ def _results(todo: list[Piece], jobs: int) -> Iterator[Pair]:
 def run(
     names: list[str], counts: dict[str, int], jobs: int
 ) -> Iterator[tuple[str, str, int, Worst]]:
-    """Name, dtype, inputs and figures, one after the other.
+    """Yield name, dtype, number of inputs and figures of each measurement.
 
     Args:
         names: of the functions.
-        counts: inputs by dtype; of float32 `ALL` are all of a function of one number.
-        jobs: processes.
+        counts: number of inputs by dtype; `ALL`: every float32, for a function of one number.
+        jobs: number of processes.
     """
     parts: list[list[Piece]] = []
     for name in names:
@@ -274,7 +274,7 @@ def _units(error: float) -> str:
 
 
 def cells(name: str, code: str, count: int, worst: Worst) -> list[str]:
-    """The figures as text."""
+    """Return the figures as text."""
     inputs = "all" if count == ALL else f"{count:.0e}".replace("e+0", "e").replace("e+", "e")
     theirs = _units(worst.numpys) if hasattr(np, name) else "-"
     at = ", ".join(f"{value:.9g}" if code == "f4" else repr(value) for value in worst.at)

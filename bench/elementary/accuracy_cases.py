@@ -1,4 +1,4 @@
-"""Where the elementary functions are measured: samples, all of float32, and boundary cases."""
+"""Inputs at which elementary functions are measured: samples, all of float32, boundary cases."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Array = np.ndarray[Any, Any]
 CHUNK: Final = 1 << 18
 SEED: Final = 20261121
 HALF_PI_DIGITS: Final = 800
-"""Bits that continued fractions of multiples of 2 / pi are computed in, beyond the exponent's."""
+"""Bits of precision for continued fractions of multiples of 2 / pi, beyond the exponent."""
 
 
 class Case(NamedTuple):
-    """Where a function is sampled, and its exact values."""
+    """The spans in which a function is sampled, and its exact values."""
 
     exact: Exact
-    """In mpmath."""
+    """The function in mpmath."""
     spans: tuple[tuple[float, float], ...]
-    """Intervals that are drawn from besides all bit patterns; of two operands one each."""
+    """Intervals to sample besides all bit patterns; for two operands one interval each."""
     arity: int = 1
     cancels: bool = False
-    """Whether the result may be small against the operands, in whose units errors then count."""
+    """Whether operands may cancel; then errors are in ulps of the largest operand or result."""
     parity: int = 0
     """1 where f(-x) is f(x), -1 where it is -f(x)."""
 
@@ -78,19 +78,19 @@ CIRCULAR: Final = ("sin", "cos", "tan")
 
 
 def count_chunks(count: int) -> int:
-    """Chunks of so many inputs."""
+    """Return the number of chunks that hold `count` inputs."""
     return -(-count // CHUNK)
 
 
 def samples(case: Case, code: str, count: int, first: int = 0, last: int = -1) -> Iterator[Any]:
-    """Operands in chunks, each a part from all bit patterns and from each span of the case.
+    """Yield operands in chunks; each samples all bit patterns and each span of the case.
 
     Args:
         case: the function.
         code: dtype of the operands.
-        count: how many there are in all chunks.
-        first: the chunk that is the first here; chunks do not depend on each other.
-        last: the one before which to stop; -1: after all.
+        count: inputs in all chunks.
+        first: the first chunk to yield; chunks do not depend on each other.
+        last: the chunk before which to stop; -1: yield all.
     """
     for number in range(first, count_chunks(count) if last < 0 else last):
         rng = np.random.default_rng([SEED, number])
@@ -110,7 +110,7 @@ def _drawn(
 
 
 def every_single(first: int = 0, last: int = (1 << 32) // CHUNK) -> Iterator[list[Array]]:
-    """All 2**32 numbers of float32, or some chunks of them: of each half are the other, negated."""
+    """Yield all 2**32 float32, or some chunks; a chunk's second half is the negated first."""
     half = CHUNK // 2
     step = np.arange(half, dtype=np.uint32)
     for number in range(first, last):
@@ -122,12 +122,12 @@ def every_single(first: int = 0, last: int = (1 << 32) // CHUNK) -> Iterator[lis
 
 
 def boundaries(name: str, code: str) -> list[Array]:
-    """Operands at which something changes or is exact, one array for each.
+    """Return operands at which a result changes kind or is exact, one array for each operand.
 
-    Ends of the range, powers of two and ten, small whole numbers and their parts and cubes, each
-    with its neighbours; for circular functions multiples of pi / 2 and the numbers nearest to any;
-    then all at which the recipe or the kind of its result changes (`recipe_edges`). Of two
-    operands all pairs of the first, and edges along each of them.
+    Ends of the range, powers of two and ten, small integers and their fractions and cubes, each
+    with its neighbours; for trigonometric functions multiples of pi / 2 and the floats nearest to
+    one; then all points at which the recipe takes another path, or its result changes kind
+    (`recipe_edges`). For two operands all pairs of the former, and edges along each operand.
     """
     with np.errstate(all="ignore"):
         if CASES[name].arity == 2:
@@ -141,13 +141,16 @@ def boundaries(name: str, code: str) -> list[Array]:
 
 
 def _distinct(values: Array) -> Array:
-    """The distinct numbers, with both zeros and one quiet NaN: casts differ on signalling ones."""
+    """Return the distinct numbers with both zeros, and one quiet NaN.
+
+    Signalling NaN are left out: casts change them.
+    """
     numbers = values[~np.isnan(values)].view(f"u{values.itemsize}")
     return np.append(np.unique(numbers).view(values.dtype), values.dtype.type(np.nan))
 
 
 def _specials(code: str) -> Array:
-    """0, 1, 1/2, 2, 3/4, 3/2, ends of the numbers, infinities and NaN, with both signs."""
+    """Return 0, 1, 1/2, 2, 3/4, 3/2, the ends of the range, infinities and NaN, with both signs."""
     info = np.finfo(code)
     ends = [info.smallest_subnormal, info.tiny, info.eps, info.eps / 2, info.max, np.inf, np.nan]
     return _signed(np.array([0, 1, 0.5, 2, 0.75, 1.5, 3, 10, *ends], code))
@@ -158,7 +161,7 @@ def _signed(values: Array) -> Array:
 
 
 def _regular(code: str) -> Array:
-    """Powers of two and ten and their neighbours; whole numbers, quarters, cubes."""
+    """Return powers of two and ten with their neighbours, integers, quarters and cubes."""
     info = np.finfo(code)
     lowest = info.minexp - info.nmant
     twos = np.ldexp(np.ones(1, code), np.arange(lowest, info.maxexp))
@@ -172,7 +175,7 @@ def _regular(code: str) -> Array:
 
 @cache
 def _multiples(code: str) -> Array:
-    """Multiples of pi / 2, and of each exponent the number that lies nearest to one."""
+    """Return multiples of pi / 2, and for each exponent the float nearest to a multiple."""
     info = np.finfo(code)
     found = []
     with mp.workprec(info.maxexp + HALF_PI_DIGITS):
@@ -186,13 +189,13 @@ def _multiples(code: str) -> Array:
 
 
 def _nearest(number: Any, limit: int) -> int:
-    """The whole q below the limit for which q * number lies nearest to a whole number."""
+    """Return the integer q below the limit for which q * number is nearest to an integer."""
     one = 1 << mp.prec
     return Fraction(int(number * one), one).limit_denominator(limit - 1).denominator
 
 
 FIXED: Final = (1.0, 2.0, -1.5, 0.7)
-"""Where the other operand stays while edges of one are sought."""
+"""Values of the other operand, while edges along one operand are searched."""
 
 
 def _pairs(name: str, code: str) -> list[Array]:

@@ -1,4 +1,4 @@
-"""Tables of docs/accuracy.md, whose rows are written by the commands that measure them."""
+"""Write rows into the tables of docs/accuracy.md, for the commands that measure them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from axiomjit.base.errors import BenchError
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 Row = tuple[str, list[str]]
-"""What it is about, and the figures."""
+"""The name of a row, and its figures."""
 
 
 def replace_rows(page: Path, mark: str, rows: Iterable[Row], order: Sequence[str]) -> None:
-    """Write rows into the table between two comments, leaving those of other names as they are.
+    """Write rows into the table between two comments; rows of other names stay as they are.
 
     Args:
         page: the document.
         mark: the name in the comments, `<!-- mark -->` and `<!-- end of mark -->`; the lines
             between them are a table's heading, its rule, and rows.
-        rows: the new ones; a figure too many or too few for the heading is refused.
+        rows: the new rows, with as many figures as the heading has columns.
         order: names in the order of the table.
 
     Raises:

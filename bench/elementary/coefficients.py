@@ -1,7 +1,7 @@
-"""Numbers of the elementary functions: `python -m bench.elementary.coefficients` writes them.
+"""Coefficients and tables of elementary functions: `python -m bench.elementary.coefficients`.
 
-`minimax` has the method for coefficients, `points` and modules beside it those for entries of
-tables. With names, only those are computed anew and printed.
+The command writes the modules. With names it computes and prints those entries only. `minimax` fits
+coefficients; `points` and the modules beside it compute tables.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from axiomjit.bench.elementary.power_tables import TABLES as POWERS
 PLACE = Path(__file__).resolve().parents[2] / "runtime" / "vector_math"
 HEAD = '''"""{}. Written by bench/elementary/coefficients.py."""
 
-Table = dict[str, tuple[float, ...]]
-"""The numbers per precision."""
+from axiomjit.runtime.vector_math.constants import ByPrecision
+
 # fmt: off
 '''
 COLUMNS, INDENT = 100, " " * 8
 HALF_LN2 = mpf("0.34658")
 """A little more than half of log(2)."""
 NEAR_1 = (-mpf(1) / 30, mpf(1) / 16)
-"""What mantissas times `INVERSE` exceed 1 by."""
+"""The interval of mantissa * `INVERSE` - 1."""
 BY_INVERSE = (-mpf("0.0372"), mpf(1) / 16)
-"""What mantissas times `POWER_INVERSE` exceed 1 by."""
+"""The interval of mantissa * `POWER_INVERSE` - 1."""
 LOG_COUNTS = {"f4": 4, "f8": 9}
 
 
 TINY = mpf(10) ** -20
-"""Below this a quotient is taken to be its limit at 0."""
+"""Below this a quotient is replaced by its limit at 0."""
 
 
 def _exp_rest(r: Any) -> Any:
@@ -136,7 +136,7 @@ def _erfc_scaled(t: Any) -> Any:
 
 
 def _erfc_rest(t: Any) -> Any:
-    """(The above - its value at 0) / t, that being held in two parts."""
+    """The quotient (f(t) - f(0)) / t of f, the function above; f(0) is held in two parts."""
     return mp.diff(_erfc_scaled, 0) if abs(t) < TINY else (_erfc_scaled(t) - _erfc_scaled(0)) / t
 
 
@@ -147,17 +147,17 @@ TARGETS: dict[str, Target] = {
     "LOG_NEAR_1": Target(_log1p_rest, NEAR_1, abs, LOG_COUNTS),
     "LOG2_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(2), NEAR_1, abs, LOG_COUNTS),
     "LOG10_NEAR_1": Target(lambda r: _log1p_rest(r) / mp.log(10), NEAR_1, abs, LOG_COUNTS),
-    # a fourth of a binade, by its middle
+    # a quarter of a binade, relative to its middle
     "CBRT": Target(_cbrt_slope, (-mpf(1) / 9, mpf(1) / 9), abs, {"f4": 5, "f8": 11}),
     "POWER": Target(_log1p_rest_of_rest, BY_INVERSE, lambda d: d**2, {"f4": 4, "f8": 10}),
     "ERF": Target(_erf_rest, (0, mpf("0.96") ** 2), lambda z: mpf(1), {"f8": 12}),
     "ERFC_LOG": Target(_log_erfc_rest, (mpf("0.92"), mpf(6)), lambda x: x * mp.erfc(x), {"f8": 20}),
     "ERFC": Target(_erfc_rest, (-1, mpf(25) / 31), abs, {"f8": 23}),
-    # a little beyond pi / 4, since multiples of pi / 2 are chosen in the precision at hand
+    # a little beyond pi / 4, since the multiple of pi / 2 is found in working precision
     "SIN": Target(_sin_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
     "COS": Target(_cos_rest, (0, mpf("0.796") ** 2), lambda z: z**2, {"f4": 3, "f8": 6}),
     "TAN": Target(_tan_rest, (0, mpf("0.796") ** 2), lambda z: z, {"f4": 7, "f8": 14}),
-    # |s| up to 1/10 by the table of quotients
+    # the table of quotients leaves |s| up to 1/10
     "ARCTANH": Target(_arctanh_rest, (0, mpf("0.1") ** 2), lambda z: z, {"f4": 2, "f8": 6}),
     "ARCSIN": Target(_arcsin_rest, (0, mpf("0.25")), lambda z: z, {"f4": 5, "f8": 12}),
     "ARCTAN": Target(_arctan_rest, (0, mpf("0.15") ** 2), lambda z: z, {"f4": 3, "f8": 6}),
@@ -166,20 +166,20 @@ TARGETS: dict[str, Target] = {
     "COSH": Target(_cosh_rest, (0, mpf("0.406") ** 2), lambda z: z, {"f4": 3, "f8": 5}),
 }
 SINGLES = PIECES | COMPLEMENT
-"""Of float32 alone."""
+"""Entries that exist for float32 only."""
 TABLES = LOGARITHMS | POINTS | POWERS | SINGLES
 NAMES = (*TARGETS, *TABLES)
-"""Of all."""
+"""The names of all entries."""
 MODULES = {
     "coefficients": ("Coefficients of polynomials, lowest power first", tuple(TARGETS)),
-    "entries": ("Entries of tables", tuple(name for name in TABLES if name not in SINGLES)),
-    "single_entries": ("Entries of tables of float32", tuple(SINGLES)),
+    "entries": ("Entries of lookup tables", tuple(name for name in TABLES if name not in SINGLES)),
+    "single_entries": ("Entries of lookup tables of float32", tuple(SINGLES)),
 }
-"""What they hold."""
+"""The generated modules: the title, and the names of the entries."""
 
 
 def table(name: str) -> dict[str, tuple[float, ...]]:
-    """The entry of the table with this name."""
+    """Return the entry of this name, by dtype."""
     with mp.workdps(DIGITS):
         if name in TABLES:
             codes = ("f4",) if name in SINGLES else ("f4", "f8")
@@ -188,10 +188,10 @@ def table(name: str) -> dict[str, tuple[float, ...]]:
 
 
 def text(names: Sequence[str]) -> str:
-    """The part of a module that holds these."""
+    """Return the source of these entries."""
     lines = []
     for name, entry in ((name, table(name)) for name in names):
-        lines.append(f"{name}: Table = {{")
+        lines.append(f"{name}: ByPrecision = {{")
         for code, values in entry.items():
             numbers = ", ".join(map(repr, values)) + ","
             line = f'    "{code}": ({numbers}),'

@@ -1,9 +1,9 @@
-"""What elementary functions add to the time of compiling a kernel.
+"""The time that elementary functions add to compiling a kernel.
 
-`python -m bench.elementary.compile` compiles alternately a kernel that stores ten of them and one
+`python -m bench.elementary.compile` compiles, interleaved, a kernel that stores ten of them and one
 that stores ten sums and products, and prints milliseconds of processor time, the median of the
-ratios and the upper end of its 95 % interval. The first kernel of a process comes before: functions
-that are called, not inlined, are compiled then, once per process.
+ratios and the upper end of its 95 % interval. The first kernel of a process is compiled before and
+not timed: called functions are compiled then, once per process.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ PLAIN: Final = (
 
 
 class Times(NamedTuple):
-    """Milliseconds, medians over rounds but for the first."""
+    """Milliseconds, medians over rounds, except for the first kernel."""
 
     plain: float
     functions: float
     ratio: float
     bound: float
     first: float
-    """Of the first kernel with the functions in this process."""
+    """The time of the first kernel with the functions in this process."""
 
 
 def compile_ms(expressions: Sequence[str], code: str) -> float:
-    """Processor time of compiling a kernel that stores expressions of x."""
+    """Return the processor time of compiling a kernel that stores expressions of x."""
     words = [Word(f"a{k}", "buffer", code) for k in range(len(expressions) + 1)]
     lines = [
         "def kernel(w, lo, hi):",
@@ -57,8 +57,8 @@ def compile_ms(expressions: Sequence[str], code: str) -> float:
 
 
 def measure(code: str, rounds: int) -> Times:
-    """Compile both kernels alternately, and return the times."""
-    compile_ms(PLAIN[:1], code)  # Numba's own first compile
+    """Compile both kernels interleaved, and return the times."""
+    compile_ms(PLAIN[:1], code)  # Numba's own start-up
     first = compile_ms(FUNCTIONS, code)
     pairs = [(compile_ms(PLAIN, code), compile_ms(FUNCTIONS, code)) for _ in range(rounds)]
     ratios = [functions / plain for plain, functions in pairs]

@@ -1,27 +1,26 @@
-"""Tables of erfc of float32: powers of two, and exp(x**2) erfc(x) by pieces.
+"""Tables of erfc in float32: powers of two, and exp(x**2) erfc(x) by pieces.
 
-Powers, and the values at points that pieces have, are numbers of 12 bits, so that their products
-have no error. A point is where the function is nearest to such a number (after S. Gal, as in
-`bench.elementary.points`). Coefficients as in `bench.elementary.pieces`.
+The powers, and the function's values at the points of the pieces, have 12 bits, so that their
+products are exact. A point is chosen where the function is nearest to a number of 12 bits (after S.
+Gal, as in `bench.elementary.points`). Coefficients are fitted by `bench.elementary.pieces`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 from axiomjit.bench.elementary.pieces import fit
 from axiomjit.runtime.vector_math.complement import COUNT, DEGREE, LAST, PARTS
 
 SHORT = 12
 """Bits of powers and values."""
 SPREAD = mpf(1) / 8
-"""How far points are from the middle of a piece at most, in widths of it."""
+"""The largest distance of a point from the middle of its piece, as a fraction of the width."""
 
 
 def _function(x: Any) -> Any:
@@ -29,12 +28,12 @@ def _function(x: Any) -> Any:
 
 
 def _short_unit(y: Any) -> Any:
-    """The distance of numbers of few bits."""
+    """Return the distance between numbers of SHORT bits near y."""
     return mpf(2) ** (int(mp.floor(mp.log(y, 2))) + 1 - SHORT)
 
 
 def _point(low: Any, high: Any) -> tuple[Any, Any]:
-    """The point and its value."""
+    """Return a point of the piece, and the function's value there."""
     middle, spread = (low + high) / 2, (high - low) * SPREAD
     ends = [_function(middle + spread), _function(middle - spread)]
     unit = _short_unit(ends[0])
@@ -52,7 +51,7 @@ def _point(low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _piece(low: Any, high: Any) -> list[float]:
-    """The point, the value, and the coefficients of what is beside it."""
+    """Return a piece's point, its value, and the coefficients of the difference from the value."""
     point, value = _point(low, high) if low > 0 else (mpf(0), mpf(1))
     terms = [
         lambda x, power=power: (x - point) ** power / _function(x) for power in range(1, DEGREE + 1)
@@ -62,7 +61,7 @@ def _piece(low: Any, high: Any) -> list[float]:
 
 
 def pieces(code: str) -> tuple[float, ...]:
-    """COUNT points, then values, then coefficients by power; of unused places none."""
+    """Return COUNT points, then COUNT values, then coefficients by power; unused pieces are 0."""
     parts = 8
     starts = [mpf(2) ** (k // parts) * (1 + mpf(k % parts) / parts) - 1 for k in range(COUNT + 1)]
     columns = [
@@ -75,7 +74,7 @@ def pieces(code: str) -> tuple[float, ...]:
 
 
 def powers(which: int, code: str) -> tuple[float, ...]:
-    """2**(k / PARTS) in few bits, or the logarithm of what they lack."""
+    """Return 2**(k / PARTS) rounded to SHORT bits (0), or the logarithms of the errors (1)."""
     found = []
     for k in range(PARTS):
         exact = mpf(2) ** (mpf(k) / PARTS)
@@ -85,9 +84,9 @@ def powers(which: int, code: str) -> tuple[float, ...]:
     return tuple(pair[which] for pair in found)
 
 
-TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
+TABLES: dict[str, TableMaker] = {
     "ERFC_PIECES": pieces,
     "SHORT_POWERS": partial(powers, 0),
     "SHORT_POWERS_REST": partial(powers, 1),
 }
-"""By name, the numbers of float32."""
+"""Functions that compute the numbers of float32, by name of the table."""

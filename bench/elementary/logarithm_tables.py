@@ -1,36 +1,35 @@
-"""Tables of logarithms: reciprocals of numbers in [1, 2) and the logarithms of those."""
+"""Tables of logarithms: inverses of numbers in [1, 2), and the logarithms of the inverses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 
 ENTRIES = 16
-"""By the four leading bits of a mantissa."""
+"""Entries per table; the index is the four leading bits of a mantissa."""
 INVERSE_BITS = 8
-"""After the point, so that inverse * 2**k - 1 is a number for all k that matter."""
+"""Fraction bits of an inverse, so that inverse * 2**k - 1 is exact for all k that matter."""
 BITS_BESIDE = 4
-"""Those of the entries next to the first and the last, which have none."""
+"""Fraction bits of the entries next to the first and the last, which have none."""
 HIGH_BITS = {"f4": 16, "f8": 42}
-"""After the point of a logarithm's first part, which is added to exponents without error."""
+"""Fraction bits of a logarithm's first part; adding it to k log(2) is exact."""
 
 
 def halved(entry: int) -> bool:
-    """Whether mantissas of an entry count as those of the next power of 2, from 3/4 on."""
+    """Return whether an entry's mantissas are halved, so that they are near 1: from 3/2 on."""
     return 2 * entry >= ENTRIES
 
 
 def inverse(entry: int) -> Any:
-    """About 1 over the mantissas of an entry; of the first and last, beside powers of 2, exactly.
+    """Return about 1 over the mantissas of an entry; exactly 1 or 1/2 in the first and last entry.
 
-    Where 1 is the inverse, logarithms near 0 are right to their own last place. Entries beside
-    those have inverses of few bits, so that inverse * mantissa - 1 is a number: no room is left
-    there for its rounding.
+    So logarithms near 0 are accurate to their own last place. The entries next to those have
+    inverses of few bits, so that inverse * mantissa - 1 is exact: there is no room for its
+    rounding.
     """
     middle = 1 + (entry + mpf("0.5")) / ENTRIES
     beside = min(entry, ENTRIES - 1 - entry)
@@ -39,42 +38,42 @@ def inverse(entry: int) -> Any:
 
 
 def inverses(code: str) -> tuple[float, ...]:
-    """The table of inverses."""
+    """Return the table of inverses."""
     return tuple(rounded(inverse(entry), code) for entry in range(ENTRIES))
 
 
 def _parts(value: Any, code: str) -> tuple[Any, Any]:
-    """A number as a sum."""
+    """Return a number as a sum of two."""
     scale = mpf(2) ** HIGH_BITS[code]
     high = mp.nint(value * scale) / scale
     return high, mpf(rounded(value - high, code))
 
 
 def of_two(base: Any, code: str) -> tuple[float, ...]:
-    """log(2) in two parts."""
+    """Return log(2) as a sum of two."""
     return tuple(map(float, _parts(mp.log(2, base), code)))
 
 
 def _of_inverse(entry: int, base: Any, code: str) -> tuple[Any, Any]:
-    """-log(inverse) in two parts: of an entry that is halved, those of log(2) and of the rest."""
+    """Return -log(inverse) as a sum of two; for a halved entry log(2) is split by itself."""
     high, low = _parts(mp.log(2, base), code) if halved(entry) else (mpf(0), mpf(0))
     first, rest = _parts(-mp.log(inverse(entry) * 2 ** halved(entry), base), code)
     return high + first, low + rest
 
 
 def of_inverses(part: int, base: Any, code: str) -> tuple[float, ...]:
-    """The table of first or second parts."""
+    """Return the table of the first (0) or second (1) parts of -log(inverse)."""
     return tuple(rounded(_of_inverse(entry, base, code)[part], code) for entry in range(ENTRIES))
 
 
 QUOTIENT_BITS = 8
-"""After the point of an inverse of quotients."""
+"""Fraction bits of an inverse of quotients."""
 
 
 def quotient_inverse(entry: int) -> Any:
-    """About 1 over the quotients (1 + x) / (1 - x) of an entry; exactly while x is its own arc.
+    """Return about 1 over the quotients (1 + x) / (1 - x) of an entry; 1 for small x.
 
-    The entry is from the difference of bits, for x < 1/3 16 * 3 x.
+    The index of an entry is found by the difference of bits, which is 16 * 3 x for x < 1/3.
     """
     if entry < ENTRIES // 4:
         return mpf(1)
@@ -84,25 +83,24 @@ def quotient_inverse(entry: int) -> Any:
 
 
 def quotient_inverses(code: str) -> tuple[float, ...]:
-    """The table of those."""
+    """Return the table of inverses of quotients."""
     return tuple(rounded(quotient_inverse(entry), code) for entry in range(ENTRIES))
 
 
 def halves_of_quotients(part: int, code: str) -> tuple[float, ...]:
-    """Half the logarithms of quotients, first or second parts."""
+    """Return half the logarithms of the quotients: their first (0) or second (1) parts."""
     entries = (_parts(-mp.log(quotient_inverse(k)) / 2, code)[part] for k in range(ENTRIES))
     return tuple(rounded(value, code) for value in entries)
 
 
-Table = Callable[[str], tuple[float, ...]]
 BASES: dict[str, Any] = {"LOG": mp.e, "LOG2": 2, "LOG10": 10}
-TABLES: dict[str, Table] = {
+TABLES: dict[str, TableMaker] = {
     "INVERSE": inverses,
     "QUOTIENT_INVERSE": quotient_inverses,
     "HALF_LOG_OF_QUOTIENT": partial(halves_of_quotients, 0),
     "HALF_LOG_OF_QUOTIENT_LOW": partial(halves_of_quotients, 1),
 }
-"""By name, the numbers of a precision."""
+"""Functions that compute the numbers of a precision, by name of the table."""
 for _name, _base in BASES.items():
     TABLES[f"{_name}_OF_2"] = partial(of_two, _base)
     TABLES[f"{_name}_OF_INVERSE"] = partial(of_inverses, 0, _base)

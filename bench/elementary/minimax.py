@@ -1,9 +1,9 @@
-"""Polynomials of least largest weighted error.
+"""Minimax polynomials: the largest weighted error is as small as possible.
 
 Method: Remez' exchange (E. Remez, 1934; as in J.-M. Muller, "Elementary Functions", 3rd edition,
-section 3.6) in mpmath with 50 digits, on a dense grid of Chebyshev's points; the coefficients are
-rounded at the end. Where the rounding of a low one would be felt, a target leaves out what is
-known (0.5 r**2 of exp), or the recipe holds that coefficient in two parts.
+section 3.6) in mpmath with 50 digits, on a dense grid of Chebyshev points; the coefficients are
+rounded at the end. Where rounding a low coefficient would matter, the target leaves out a known
+term (0.5 r**2 of exp), or the recipe holds that coefficient in two parts.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import numpy as np
 from mpmath import mp, mpf
 
 DIGITS = 50
+TableMaker = Callable[[str], tuple[float, ...]]
+"""Computes the numbers of a table, given a precision: "f4" or "f8"."""
 DENSITY = 24
 """Points of the grid per coefficient."""
 
 
 class Target(NamedTuple):
-    """What is fitted: `function`, on an interval, by powers start, start + 1, ... of x.
+    """The function to fit on an interval by a polynomial.
 
-    The error counts times `weight`; `counts` has the number of coefficients per precision.
+    The error is multiplied by `weight`; `counts` has the number of coefficients per precision.
     """
 
     function: Callable[[Any], Any]
@@ -32,19 +34,19 @@ class Target(NamedTuple):
 
 
 def rounded(value: Any, code: str) -> float:
-    """The nearest number of a precision (float32 by way of 80 bits is rounded once in practice)."""
+    """Return the nearest float of a precision; float32 is rounded from float64."""
     return float(np.float32(float(value))) if code == "f4" else float(value)
 
 
 def grid(interval: tuple[Any, Any], points: int) -> list[Any]:
-    """Extrema of a Chebyshev polynomial on the interval."""
+    """Return the extrema of a Chebyshev polynomial on the interval."""
     low, high = map(mpf, interval)
     middle, half = (low + high) / 2, (high - low) / 2
     return [middle - half * mp.cos(mp.pi * k / (points - 1)) for k in range(points)]
 
 
 def alternation(errors: Sequence[Any], count: int) -> list[int]:
-    """Places of `count` extrema of alternating sign, the largest ones."""
+    """Return the indices of the `count` largest extrema that alternate in sign."""
     places: list[int] = []
     for k, error in enumerate(errors):
         if places and (errors[places[-1]] > 0) == (error > 0):
@@ -61,7 +63,7 @@ def alternation(errors: Sequence[Any], count: int) -> list[int]:
 def remez(
     values: Sequence[Any], columns: Sequence[Sequence[Any]], rounds: int = 30
 ) -> tuple[list[Any], Any]:
-    """Coefficients of the columns that fit the values with the least largest error, and it.
+    """Return the coefficients of the columns that fit the values best, and the largest error.
 
     Raises:
         ArithmeticError: the exchange found no alternating extrema.
@@ -86,7 +88,7 @@ def remez(
 
 
 def fit(target: Target, code: str) -> tuple[tuple[float, ...], float]:
-    """The rounded coefficients of a target, lowest power first, and the largest error."""
+    """Return the rounded coefficients of a target, lowest power first, and the largest error."""
     count = target.counts[code]
     xs = grid(target.interval, DENSITY * (count + 2) + 1)
     weights = [target.weight(x) for x in xs]

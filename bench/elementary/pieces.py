@@ -1,7 +1,7 @@
-"""Tables of functions by pieces: the coefficients of each piece's polynomial.
+"""Tables of piecewise polynomials: the coefficients of each piece.
 
-Coefficients have the least squares of relative errors at Chebyshev's points; each is rounded before
-the next ones are found, which make up for it.
+They are least-squares fits of the relative error at Chebyshev points. Each coefficient is rounded
+before the next ones are fitted, which compensate its rounding error.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 from axiomjit.runtime.vector_math.pieces import COUNT, ERF, TANH, Pieces
 
 DENSITY = 4
-"""Chebyshev's points per coefficient."""
+"""Chebyshev points per coefficient."""
 
 
 def _bounds(pieces: Pieces) -> dict[int, tuple[Any, Any, Any]]:
-    """By the place in tables, the point of a piece, its first and its last number."""
+    """Return a piece's point, first and last number, by the piece's index in tables."""
     factor, step = mpf(rounded(pieces.factor, "f4")), mpf(rounded(1.0 / pieces.factor, "f4"))
     start: Any = np.array(pieces.start, "f4").view("i4")
     sums = [mpf(float((start + k).view("f4"))) - mpf(pieces.start) for k in range(-1, COUNT + 1)]
@@ -37,9 +37,9 @@ def _bounds(pieces: Pieces) -> dict[int, tuple[Any, Any, Any]]:
 def fit(
     low: Any, high: Any, left: Callable[[Any], Any], terms: Sequence[Callable[[Any], Any]]
 ) -> list[float]:
-    """The float32 coefficients of terms whose sum is nearest to what is left, from low to high.
+    """Return the float32 coefficients of terms whose sum is nearest to `left`, from low to high.
 
-    Both are parts of the result, so that errors are relative ones.
+    `left` and the terms are relative to the result, so errors are relative errors.
     """
     points = DENSITY * len(terms)
     turns = ((1 - mp.cos(mp.pi * (k + mpf(0.5)) / points)) / 2 for k in range(points))
@@ -58,7 +58,7 @@ def fit(
 def _piece(
     bounds: tuple[Any, Any, Any], function: Callable[[Any], Any], pieces: Pieces
 ) -> list[float]:
-    """The coefficients of a piece."""
+    """Return the coefficients of a piece."""
     point, low, high = bounds
 
     def part(x: Any) -> Any:
@@ -69,14 +69,14 @@ def _piece(
 
 
 def table(pieces: Pieces, function: Callable[[Any], Any], code: str) -> tuple[float, ...]:
-    """COUNT coefficients of each power."""
+    """Return COUNT coefficients for each power."""
     bounds = _bounds(pieces)
     columns = [_piece(bounds[k], function, pieces) for k in range(COUNT)]
     return tuple(entry for row in zip(*columns, strict=True) for entry in row)
 
 
-TABLES: dict[str, Callable[[str], tuple[float, ...]]] = {
+TABLES: dict[str, TableMaker] = {
     "TANH_PIECES": partial(table, TANH, mp.tanh),
     "ERF_PIECES": partial(table, ERF, mp.erf),
 }
-"""By name, the numbers of a precision; recipes have float32's."""
+"""Functions that compute the numbers of a precision, by name; recipes use float32."""

@@ -1,4 +1,4 @@
-"""Tables of roots and powers: reciprocals of numbers, and what a function is at those."""
+"""Tables of roots and powers: inverses of numbers, and a function's values at them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import rounded
+from axiomjit.bench.elementary.minimax import TableMaker, rounded
 
 ENTRIES = 16
 TRIES = 400
-"""Numbers that an accurate entry is chosen from."""
-Table = Callable[[str], tuple[float, ...]]
+"""The number of floats among which an accurate entry is searched."""
 
 
 def _middle(entry: int) -> Any:
-    """The middle of the numbers from 1/2 to 4 that an entry is for, else 1.
+    """Return the middle of the numbers from 1/2 to 4 that use an entry; 1 if there are none.
 
-    They have its bits as the two lowest of the exponent and the two highest of the mantissa.
+    The entry's bits are the two lowest bits of the exponent and the two highest of the mantissa.
     """
     power = {2: -1, 3: 0, 0: 1}.get(entry >> 2)
     return mpf(1) if power is None else mpf(2) ** power * (1 + (entry % 4 + mpf("0.5")) / 4)
 
 
 def _accurate(entry: int, code: str) -> tuple[Any, Any]:
-    """About 1 over the middle of an entry, and the cube root of its reciprocal.
+    """Return about 1 over the middle of an entry, and the cube root of the reciprocal of that.
 
-    Of numbers beside the former it is that whose root is nearest to a number (S. Gal, "Computing
-    elementary functions: a new approach for achieving high accuracy", 1986).
+    Of the floats next to the former, choose the one whose root is nearest to a float (S. Gal,
+    "Computing elementary functions: a new approach for achieving high accuracy", 1986).
     """
     start = mpf(rounded(1 / _middle(entry), code))
     unit = mpf(2) ** (mp.floor(mp.log(start, 2)) - {"f4": 23, "f8": 52}[code])
@@ -42,9 +41,10 @@ def _accurate(entry: int, code: str) -> tuple[Any, Any]:
 
 
 def _inverse(entry: int) -> Any:
-    """About 1 over numbers m from 1 to 2 with these leading bits, so that m times it - 1 is exact.
+    """Return about 1 over mantissas with these leading bits; it has few bits.
 
-    Beside powers of 2 it is one. Of the numbers of few bits elsewhere it is the best.
+    So mantissa * inverse - 1 is exact. It is exactly 1 or 1/2 for the first and last entry, next to
+    powers of 2; elsewhere the best one.
     """
     if entry in (0, ENTRIES - 1):
         return mpf(1) / (1 + (entry > 0))
@@ -59,25 +59,25 @@ def _inverse(entry: int) -> Any:
 
 
 HIGH = {"f4": mpf(2) ** 16, "f8": mpf(2) ** 40}
-"""First parts of logarithms are multiples of its reciprocal: adding an exponent loses nothing."""
+"""First parts of logarithms are multiples of 1 / HIGH, so that adding an exponent is exact."""
 
 
 def _logarithms(entry: int, code: str) -> tuple[Any, Any]:
-    """log2 of 1 over an inverse as a sum."""
+    """Return log2 of 1 over an inverse, as a sum of two."""
     whole = -mp.log(_inverse(entry), 2)
     high = mp.nint(whole * HIGH[code]) / HIGH[code]
     return high, whole - high
 
 
-def _table(entry: Callable[[int, str], Any]) -> Table:
+def _table(entry: Callable[[int, str], Any]) -> TableMaker:
     return lambda code: tuple(rounded(entry(k, code), code) for k in range(ENTRIES))
 
 
-TABLES: dict[str, Table] = {
+TABLES: dict[str, TableMaker] = {
     "CBRT_INVERSE": _table(lambda k, code: _accurate(k, code)[0]),
     "CBRT_OF_INVERSE": _table(lambda k, code: _accurate(k, code)[1]),
     "POWER_INVERSE": _table(lambda k, code: _inverse(k)),
     "POWER_LOG2": _table(lambda k, code: _logarithms(k, code)[0]),
     "POWER_LOG2_LOW": _table(lambda k, code: _logarithms(k, code)[1]),
 }
-"""By name, the numbers of a precision."""
+"""Functions that compute the numbers of a precision, by name of the table."""

@@ -1,14 +1,13 @@
-"""Programs full of elementary functions against JAX and NumPy.
+"""Compare programs full of elementary functions with JAX and NumPy.
 
-`python -m bench.elementary.programs` lets them compute the same function of 10**6 numbers
-alternately, each into memory of its own, and prints medians of the ratios round by round, below 1
-where ours is faster, and the upper end of their 95 % interval. Time is that of a clock on the wall,
-since JAX works in threads of its own, until its result is there. Operands are arguments of the
+`python -m bench.elementary.programs` times them, interleaved, on 10**6 numbers. Each library
+computes into memory of its own. The command prints medians of the ratios round by round, below 1
+where ours is faster, and the upper end of their 95 % interval. It measures wall-clock time until
+the result is there, since JAX computes in threads of its own. Operands are arguments of the
 compiled function, in JAX's own arrays, so that nothing is computed beforehand. Every result is
-compared with NumPy's first.
+first compared with NumPy's.
 
-There is a process for one thread, which is pinned to one CPU before JAX looks how many there are,
-and one for all threads.
+One process is pinned to one CPU before JAX counts the CPUs; another uses all threads.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ import numpy as np
 import axiomjit
 from axiomjit.base.errors import BenchError
 from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
-from axiomjit.bench.suite.rounds import LEAST, in_turns
+from axiomjit.bench.suite.rounds import LEAST, interleaved
 
 Array = np.ndarray[Any, Any]
 SIZE: Final = 10**6
 RADIUS_KM: Final = 6371.0
 UNITS: Final = 100
 USUAL: Final = 0.999
-"""So many of results that agree are that near, in units of the largest one."""
+"""The fraction of results that must be within UNITS last places of the largest one."""
 THREADS: Final = ("1 thread", "all threads")
 
 
 class Functions(NamedTuple):
-    """Where a program takes its functions from."""
+    """The module from which a program takes its functions."""
 
     np: Any
     erf: Callable[[Any], Any]
 
 
 def black_scholes(of: Functions, spot: Any, strike: Any, years: Any) -> Any:
-    """Prices of calls and puts, added, at a rate of 2 % and a volatility of 30 %."""
+    """Sums of call and put prices, at a rate of 2 % and a volatility of 30 %."""
     width = 0.3 * of.np.sqrt(years)
     near = (of.np.log(spot / strike) + 0.065 * years) / width
     far = near - width
@@ -57,7 +56,7 @@ def black_scholes(of: Functions, spot: Any, strike: Any, years: Any) -> Any:
 
 
 def haversine(of: Functions, lat: Any, lon: Any, to_lat: Any, to_lon: Any) -> Any:
-    """Distances on a sphere, in kilometres, of places in radians."""
+    """Distances in kilometres between places on a sphere, given in radians."""
     rise, run = of.np.sin((to_lat - lat) * 0.5), of.np.sin((to_lon - lon) * 0.5)
     part = rise * rise + of.np.cos(lat) * of.np.cos(to_lat) * run * run
     return 2.0 * RADIUS_KM * of.np.arcsin(of.np.sqrt(part))
@@ -79,7 +78,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], li
 
 
 def jax_or_none() -> Any:
-    """JAX with 64 bits, where it is installed."""
+    """Return JAX with 64-bit types, None if it is not installed."""
     try:
         import jax
     except ImportError:
@@ -89,7 +88,7 @@ def jax_or_none() -> Any:
 
 
 def runs(name: str, operands: list[Array]) -> dict[str, Callable[[], object]]:
-    """What is timed, by peer."""
+    """Return the functions to time, by peer."""
     program, _ = PROGRAMS[name]
     of = Functions(np, axiomjit.erf)
     compiled = axiomjit.jit(lambda *operands: program(of, *operands))
@@ -105,7 +104,7 @@ def runs(name: str, operands: list[Array]) -> dict[str, Callable[[], object]]:
 
 
 def compare(name: str, code: str, rounds: int) -> list[str]:
-    """Our milliseconds, our ratio to JAX's time and its bound, and so to NumPy's.
+    """Return our milliseconds, then our ratio to JAX's time and its bound, then that to NumPy's.
 
     Raises:
         BenchError: a result is not NumPy's.
@@ -122,16 +121,16 @@ def compare(name: str, code: str, rounds: int) -> list[str]:
         if peer not in timed:
             found += ["-", "-"]
             continue
-        ratio = in_turns(timed["ours"], timed[peer], most)
+        ratio = interleaved(timed["ours"], timed[peer], most)
         found += ratio.cells()
         seconds = min(seconds, ratio.seconds)
     return [f"{seconds * 1e3:.2f}", *found]
 
 
 def difference(got: Array, want: Array) -> str | None:
-    """What is wrong with a result, if anything: kind, shape, or values far off.
+    """Return how a result differs: kind, shape, or values far off; None if it agrees.
 
-    Where arcsin turns steep, few results may lose half of their digits.
+    Near 1, where arcsin is steep, few results may lose half of their digits.
     """
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype} {got.shape} instead of {want.dtype} {want.shape}"
@@ -143,12 +142,12 @@ def difference(got: Array, want: Array) -> str | None:
 
 
 def pin() -> None:
-    """Leave this process, and all threads that it starts, one CPU."""
+    """Pin this process, and all threads it starts, to one CPU."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
 
 
 def measure_all(pinned: bool, rounds: int) -> list[list[str]]:
-    """Name with dtype, and cells, of each program; for a process of its own."""
+    """Return name with dtype, and cells, of each program; to be called in a new process."""
     if pinned:
         pin()
     cases = [(name, code) for name in PROGRAMS for code in ("f8", "f4")]

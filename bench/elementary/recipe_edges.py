@@ -1,9 +1,9 @@
-"""Where a recipe of an elementary function takes another way, found by running it in NumPy.
+"""Find the inputs at which a recipe takes another path, by running it in NumPy.
 
-Every choice of a recipe is a `select`, `beyond`, a whole number or the entry of a table. The recipe
-runs over numbers of every size; between two neighbours for which a choice differs the place is
-narrowed down to two adjacent numbers. So are places at which the kind of the result changes:
-overflow, underflow, NaN, the sign, 1.
+Every choice of a recipe is a `select`, `beyond`, a rounding to an integer or an entry of a table.
+The recipe runs over numbers of every size. Between two neighbours with different choices, bisection
+finds the two adjacent floats where the choice changes. Places where the kind of the result changes
+(overflow, underflow, NaN, the sign, 1) are found the same way.
 """
 
 from __future__ import annotations
@@ -19,73 +19,73 @@ from axiomjit.runtime.vector_math.functions import RECIPES
 Array = np.ndarray[Any, Any]
 GRID: Final = 2048
 MOST: Final = 48
-"""Places that are narrowed down for one choice: half spread out, half nearest to 0."""
+"""The most places bisected for one choice: half spread out, half nearest to 0."""
 
 
 class Watched(Exact):
-    """Arithmetic that keeps what recipes choose by, in the order of the choices."""
+    """Arithmetic that records the choices of a recipe, in order."""
 
     def __init__(self, code: str, choices: list[Array]) -> None:
-        """Append to these choices."""
+        """Append the choices to this list."""
         super().__init__(code)
         self.choices = choices
 
     def select(self, condition: Any, yes: Any, no: Any) -> Any:
-        """A choice by a condition."""
+        """Record a choice by a condition."""
         self.choices.append(condition)
         return super().select(condition, yes, no)
 
     def beyond(self, bound: float, x: Any, usual: Any, recipe: Callable[..., Any]) -> Any:
-        """A choice by size; the result is the usual one."""
+        """Record a choice by size; return the usual result."""
         self.choices.append(abs(x) > bound)
         return usual
 
     def rint(self, x: Any) -> Any:
-        """A choice of a whole number."""
+        """Record a choice of an integer."""
         self.choices.append(super().rint(x))
         return self.choices[-1]
 
     def nearest_whole(self, x: Any, factor: float) -> tuple[Any, Any]:
-        """A choice of a whole number."""
+        """Record a choice of an integer."""
         whole, integer = super().nearest_whole(x, factor)
         self.choices.append(whole)
         return whole, integer
 
     def binade(self, x: Any) -> Any:
-        """A choice of a power of two."""
+        """Record a choice of a power of two."""
         self.choices.append(super().binade(x))
         return self.choices[-1]
 
     def entry(self, name: str, table: tuple[float, ...], index: Any) -> Any:
-        """A choice of an entry."""
+        """Record a choice of an entry."""
         self.choices.append(index)
         return super().entry(name, table, index)
 
     @property
     def wide(self) -> Watched:
-        """The arithmetic of float64, watched too."""
+        """The arithmetic of float64, recorded too."""
         return Watched("f8", self.choices)
 
 
 def ordered(x: Array) -> Array:
-    """Whole numbers in the order of floats, one apart for neighbours; both zeros are 0."""
+    """Return integers in the order of the floats; neighbours differ by 1, both zeros are 0."""
     bits = x.view(f"i{x.itemsize}")
     return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits)
 
 
 def floats(order: Array) -> Array:
-    """The floats of `ordered`."""
+    """Return the floats of integers from `ordered`."""
     bits = np.where(order < 0, np.iinfo(order.dtype).min - order, order)
     return bits.view(f"f{order.itemsize}")
 
 
 def neighbours(x: Array, steps: int) -> Array:
-    """Numbers, and those up to so many steps from them; beyond infinity come NaN."""
+    """Return the numbers and those up to `steps` floats away; NaN beyond infinity."""
     return np.concatenate([x, *(floats(ordered(x) + k) for k in range(-steps, steps + 1))])
 
 
 def _choices(name: str, code: str, x: Array, fixed: tuple[int, float] | None) -> Array:
-    """What the recipe chooses by, and the kinds of its result: a row each."""
+    """Return what the recipe chooses, and the kinds of its results, a row each."""
     m = Watched(code, [])
     operands = [x]
     if fixed is not None:
@@ -103,13 +103,13 @@ def edges(
     spans: Sequence[tuple[float, float]],
     fixed: tuple[int, float] | None = None,
 ) -> Array:
-    """Pairs of adjacent numbers between which something changes, one after the other.
+    """Return pairs of adjacent floats between which a choice or a result's kind changes.
 
     Args:
         name: of the function.
         code: dtype of its operands.
-        spans: intervals that are looked at besides all numbers.
-        fixed: of a function of two, which operand moves, and what the other one is.
+        spans: intervals to search besides all numbers.
+        fixed: for a function of two, the index of the operand that moves, and the other's value.
     """
     with np.errstate(all="ignore"):
         top = int(ordered(np.array([np.inf], code))[0])

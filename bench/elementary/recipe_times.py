@@ -14,11 +14,11 @@ from typing import Any
 
 from axiomjit.passes.costs import recipe_times
 from axiomjit.passes.costs.operation_times import DIVISION, ROOT, SUM, Time
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.functions import RECIPES
 
 PLACE = Path(recipe_times.__file__)
-HEAD = '''"""What vectors take of recipes. Written by bench/elementary/recipe_times.py."""
+HEAD = '''"""Cycles of a vector in recipes. Written by bench/elementary/recipe_times.py."""
 
 from typing import Final
 
@@ -28,11 +28,11 @@ LOGIC, SHUFFLE, COMPARISON, CONVERSION = Time(1, 1), Time(1, 3), Time(1, 3), Tim
 ROUNDING = Time(2, 8)
 FREE = Time(0, 0)
 RARE_TEST = Time(2, 0)
-"""Whether any lane needs a recipe that is rarely needed: a comparison and a branch."""
+"""Testing whether any lane needs a rare recipe: a comparison and a branch."""
 LOAD_OF_LANES = Time(8, 20)
-"""From a table that no register holds."""
+"""Loading an entry of a table that is not in registers."""
 IN_REGISTERS = {"f4": 32, "f8": 16}
-"""Entries of a table that one instruction looks into."""
+"""Entries of a table that one instruction looks up."""
 
 
 def _operator(name: str, time: Time, swapped: bool = False) -> Callable[[Counted, Any], Counted]:
@@ -43,10 +43,10 @@ def _operator(name: str, time: Time, swapped: bool = False) -> Callable[[Counted
 
 
 class Counted:
-    """A value of a recipe, known so many cycles after the operands."""
+    """A value of a recipe, available `known` cycles after the operands."""
 
     def __init__(self, m: Counting, known: int) -> None:
-        """The value of an operation of an arithmetic."""
+        """Make the result of an operation."""
         self.m, self.known = m, known
 
     __add__ = __radd__ = _operator("add", SUM)
@@ -76,24 +76,24 @@ class Counted:
         return self.m.took("abs", LOGIC, self)
 
     def __neg__(self) -> Counted:
-        return self.m.took("neg", FREE, self)  # part of the instruction that takes the result
+        return self.m.took("neg", FREE, self)  # part of the instruction that uses the result
 
     def __invert__(self) -> Counted:
         return self.m.took("invert", FREE, self)
 
 
 class Counting(Arithmetic):
-    """Arithmetic that adds up what operations take; one done before is there already."""
+    """Arithmetic that adds up the times of operations; repeated operations count once."""
 
     def __init__(self, code: str, vectors: int = 1) -> None:
-        """Arithmetic of a dtype, of so many vectors at once."""
+        """Count for a dtype, on `vectors` vectors at once."""
         self.code, self.vectors = code, vectors
         self.uops = self.divider = 0
         self._made: dict[tuple[Any, ...], Counted] = {}
         self._wide: Counting | None = None
 
     def took(self, name: str, time: Time, *operands: Any) -> Counted:
-        """The result of an operation of this name."""
+        """Count an operation of this name and return its result."""
         key = (name, *operands)
         if key not in self._made:
             known = max((o.known for o in operands if isinstance(o, Counted)), default=0)
@@ -103,51 +103,51 @@ class Counting(Arithmetic):
         return self._made[key]
 
     def total(self, result: Counted) -> Time:
-        """What was done until a result is known."""
+        """Return the time until a result is available."""
         wide = Time(0, 0) if self._wide is None else self._wide.total(result)
         return Time(self.uops + wide.uops, result.known, self.divider + wide.divider)
 
     def constant(self, value: float) -> Counted:
-        """A float."""
+        """Return a constant of this precision."""
         return self.took("constant", FREE, value)
 
-    def fma(self, a: Value, b: Value, c: Value) -> Counted:
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Counted:
         """a * b + c."""
         return self.took("fma", SUM, a, b, c)
 
-    def select(self, condition: Value, yes: Value, no: Value) -> Counted:
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Counted:
         """One of two values."""
         return self.took("select", LOGIC, condition, yes, no)
 
-    def sqrt(self, x: Value) -> Counted:
+    def sqrt(self, x: Numeric) -> Counted:
         """The square root."""
         return self.took("sqrt", ROOT[self.code], x)
 
-    def rint(self, x: Value) -> Counted:
-        """The nearest whole number."""
+    def rint(self, x: Numeric) -> Counted:
+        """The nearest integer as a float, ties to even."""
         return self.took("rint", ROUNDING, x)
 
-    def copysign(self, x: Value, sign: Value) -> Counted:
+    def copysign(self, x: Numeric, sign: Numeric) -> Counted:
         """x with the sign bit of `sign`."""
         return self.took("copysign", LOGIC, x, sign)
 
-    def bits(self, x: Value) -> Counted:
+    def bits(self, x: Numeric) -> Counted:
         """The same bits."""
         return self.took("bits", FREE, x)
 
-    def number(self, bits: Value) -> Counted:
+    def number(self, bits: Numeric) -> Counted:
         """The same bits."""
         return self.took("number", FREE, bits)
 
-    def integer(self, x: Value) -> Counted:
+    def integer(self, x: Numeric) -> Counted:
         """The nearest integer."""
         return self.took("integer", SUM, x)
 
-    def to_float(self, whole: Value) -> Counted:
+    def to_float(self, whole: Numeric) -> Counted:
         """An integer as a float."""
         return self.took("to_float", SUM, whole)
 
-    def narrowed(self, x: Value) -> Counted:
+    def narrowed(self, x: Numeric) -> Counted:
         """A float64 as float32."""
         return self.took("narrowed", CONVERSION, x)
 
@@ -159,76 +159,82 @@ class Counting(Arithmetic):
         self._wide = self._wide or Counting("f8", 2 * self.vectors)
         return self._wide
 
-    def widened(self, x: Value) -> Counted:
+    def widened(self, x: Numeric) -> Counted:
         """A float as float64."""
         return self.wide.took("widened", CONVERSION, x)
 
     def beyond(
-        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Counted:
-        """The usual result, and the question whether it will do."""
+        """Count the test, and return the usual result."""
         self.took("beyond", RARE_TEST, x, recipe)
         return self.took("usual", FREE, usual)
 
-    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Counted:
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Counted:
         """An entry of a table in memory."""
         return self.took(name, LOAD_OF_LANES, index)
 
-    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Counted:
-        """An entry of a table in registers: of two halves one is chosen."""
+    def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Counted:
+        """An entry of a table in registers; a long table needs two lookups and a select."""
         halves = len(table) // IN_REGISTERS[self.code]
         return self.took(name, Time(3, 4) if halves > 1 else SHUFFLE, index)
 
-    def within(self, x: Value, low: float, high: float) -> Counted:
+    def within(self, x: Numeric, low: float, high: float) -> Counted:
         """x."""
         return self.took("within", FREE, x)
 
-    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Counted:
-        """x less `whole` times a sum of two."""
+    def rest(
+        self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float
+    ) -> Counted:
+        """x - whole * period, where `period` is a sum of two."""
         return self.took("rest", Time(3, 12), x, whole)
 
-    def limited(self, x: Value, bound: float) -> Counted:
-        """x, or the bound."""
+    def limited(self, x: Numeric, bound: float) -> Counted:
+        """x clipped to the bound."""
         return self.took("limited", SUM, x, bound)
 
-    def reduced(self, x: Value, bits: int) -> Counted:
-        """x less the nearest multiple of a power of two."""
+    def reduced(self, x: Numeric, bits: int) -> Counted:
+        """x minus the nearest multiple of a power of two."""
         return self.took("reduced", SUM, x, bits)
 
-    def significand(self, x: Value) -> Counted:
-        """x over a power of two."""
+    def significand(self, x: Numeric) -> Counted:
+        """The mantissa of x."""
         return self.took("significand", SUM, x)
 
-    def binade(self, x: Value) -> Counted:
-        """Its exponent."""
+    def binade(self, x: Numeric) -> Counted:
+        """The exponent of x."""
         return self.took("binade", SUM, x)
 
-    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Counted:
+    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Counted:
         """x times a power of two."""
         return self.took("scaled", SUM, x, exponent)
 
-    def log_limits(self, x: Value, result: Value) -> Counted:
+    def log_limits(self, x: Numeric, result: Numeric) -> Counted:
         """The result, or a limit."""
         return self.took("log_limits", SUM, x, result)
 
-    def ends_kept(self, x: Value, result: Value) -> Counted:
+    def ends_kept(self, x: Numeric, result: Numeric) -> Counted:
         """The result, or x."""
         return self.took("ends_kept", SUM, x, result)
 
-    def odd_sign(self, x: Value) -> Counted:
+    def odd_sign(self, x: Numeric) -> Counted:
         """A sign bit."""
         return self.took("odd_sign", Time(2, 5), x)
 
 
 def counted(name: str, code: str) -> Time:
-    """What a vector takes of a function's recipe."""
+    """Return the time of a vector in a function's recipe."""
     m = Counting(code)
     arity = len(inspect.signature(RECIPES[name]).parameters) - 1
     return m.total(RECIPES[name](m, *(Counted(m, 0) for _ in range(arity))))
 
 
 def text() -> str:
-    """The module with the times of all recipes."""
+    """Return the module with the times of all recipes."""
     lines = []
     for name in RECIPES:
         times = ", ".join(f'"{code}": {tuple(counted(name, code))}' for code in ("f4", "f8"))

@@ -1,4 +1,4 @@
-"""Functions that ours are measured against: in float64, in longdouble and in mpmath.
+"""Reference functions: in float64, in longdouble and in mpmath.
 
 NumPy has float64 and longdouble forms of nearly all; error functions are the C library's.
 """
@@ -21,7 +21,7 @@ Exact = Callable[..., Any]
 """A function of mpmath's numbers."""
 DIGITS: Final = 40
 FARTHEST: Final = 16_000
-"""Exponents of longdouble go that far."""
+"""The range of longdouble's exponents."""
 
 _LOOP: Final = """
 declare {kind} @{name}({kind})
@@ -46,7 +46,7 @@ done:
 
 @cache
 def reference(name: str, code: str) -> Callable[..., Array]:
-    """The function of arrays of float64 ("f8") or longdouble ("g"); `out=` says where it goes.
+    """Return the function on arrays of float64 ("f8") or longdouble ("g"); it accepts `out=`.
 
     Raises:
         OSError: longdouble is not x86's, or there is no C library, where it is needed.
@@ -65,7 +65,7 @@ def _of_number(function: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _of_longdouble(name: str) -> Callable[..., Array]:
-    """A C function of long double numbers, over arrays: neither NumPy nor Numba calls those."""
+    """Return a C function of long double on arrays; neither NumPy nor Numba can call those."""
     from llvmlite import binding
 
     if np.finfo("g").nmant != 63:
@@ -88,12 +88,12 @@ def _of_longdouble(name: str) -> Callable[..., Array]:
         loop(given.ctypes.data, result.ctypes.data, len(given))
         return result
 
-    function.engine = engine  # type: ignore[attr-defined]  # which keeps the code
+    function.engine = engine  # type: ignore[attr-defined]  # keeps the code loaded
     return function
 
 
 def rounded(value: Any) -> np.longdouble:
-    """The longdouble nearest to a number of mpmath; one that is complex is NaN."""
+    """Return the longdouble nearest to an mpmath number; NaN for a complex one."""
     if not isinstance(value, mpf):
         return np.longdouble(np.nan)
     if mp.isinf(value) or mp.isnan(value) or value == 0:
@@ -106,7 +106,7 @@ def rounded(value: Any) -> np.longdouble:
 
 
 def settled(exact: Exact, operands: Sequence[Array], want: Array) -> Array:
-    """The results `want`, mpmath's in their place where operands and results are numbers.
+    """Return `want`, replaced by mpmath's results where operands and results are finite numbers.
 
     Zeros, infinities and NaN stay: mpmath's zeros have no sign, and its limits are not C's.
     """

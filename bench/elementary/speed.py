@@ -1,10 +1,10 @@
-"""Time of each elementary function by NumPy's and by a plain Numba loop's, in one thread.
+"""Compare the time of each elementary function with NumPy's and with a plain Numba loop's.
 
-`python -m bench.elementary.speed [NAMES]` runs ours and each other one alternately over 10**6
-numbers,
-into a given output, and prints medians of the ratios round by round; the bound is the upper end of
-the median's 95 % interval (order statistics). Time is that of the thread. Rounds against NumPy go
-on for a while, so that short functions have many; those against Numba are few.
+`python -m bench.elementary.speed [NAMES]` times ours and each other one, interleaved, on 10**6
+numbers, into a given output, in one thread. It prints medians of the ratios round by round; the
+bound is the upper end of the median's 95 % interval (order statistics). Time is that of the thread.
+Rounds against NumPy are limited by time, so that fast functions have many; those against Numba are
+few.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import numpy as np
 
 from axiomjit.base.target import target
 from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
-from axiomjit.bench.suite.rounds import LEAST, Run, in_turns
+from axiomjit.bench.suite.rounds import LEAST, Run, interleaved
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
 
 Array = np.ndarray[Any, Any]
 SIZE = 10**6
 SAMPLE = 250_000
-"""Numbers per sample at least: smaller arrays are worked on several times."""
+"""The least numbers per sample: smaller arrays are computed several times."""
 NUMPYS_S = 0.5
-"""What rounds against NumPy may take."""
+"""Seconds for the rounds against NumPy."""
 INTERVALS: dict[str, tuple[float, float]] = {
     "exp": (-80, 80),
     "exp2": (-120, 120),
@@ -45,7 +45,7 @@ INTERVALS: dict[str, tuple[float, float]] = {
     "tanh": (-5, 5),
     "arccosh": (1, 100),
 }
-"""Where operands lie; elsewhere from 0.01 to 1000."""
+"""The intervals of operands, by function; for other functions 0.01 to 1000."""
 ARITY = {"power": 2, "logaddexp": 2, "logaddexp2": 2, "arctan2": 2, "hypot": 2}
 NAMES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "power", "erf", "erfc"),
@@ -63,7 +63,7 @@ class Word(NamedTuple):
 
 
 def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], None]:
-    """Our loop over arrays, into a given output."""
+    """Return our loop over arrays, into a given output."""
     words = [Word(f"a{k}", "buffer", code) for k in range(arity + 1)]
     lines = ["def kernel(w, lo, hi):"]
     lines += [f"    a{k} = buffer(w, {k})" for k in range(arity + 1)]
@@ -79,7 +79,7 @@ def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], N
 
 
 def plain_numba(name: str, arity: int) -> Callable[[list[Array], Array], None]:
-    """A loop over Numba's own scalar function."""
+    """Return a loop over Numba's own scalar function."""
     scalar = getattr(np, name, None) or getattr(math, name)
     if arity == 1:
         loop: Any = numba.njit(_unary(scalar))
@@ -105,7 +105,7 @@ def _binary(scalar: Any) -> Callable[..., None]:
 
 
 def repeated(run: Run, times: int) -> Run:
-    """A function that calls another so many times."""
+    """Return a function that calls another `times` times."""
 
     def several() -> None:
         for _ in range(times):
@@ -115,7 +115,7 @@ def repeated(run: Run, times: int) -> Run:
 
 
 def compare(name: str, code: str, size: int, rounds: int) -> list[str]:
-    """Our nanoseconds per number, our ratio to NumPy's time and its bound, and so to Numba's."""
+    """Return our nanoseconds per number, our ratio to NumPy's time and its bound, so for Numba."""
     arity, rng = ARITY.get(name, 1), np.random.default_rng(5)
     low, high = INTERVALS.get(name, (0.01, 1000))
     operands = [rng.uniform(low, high, size).astype(code) for _ in range(arity)]
@@ -134,7 +134,7 @@ def compare(name: str, code: str, size: int, rounds: int) -> list[str]:
                 cells += ["-", "-"]
                 continue
             run, most, spend_s = peer
-            found = in_turns(mine, run, most, spend_s=spend_s, clock=time.thread_time)
+            found = interleaved(mine, run, most, spend_s=spend_s, clock=time.thread_time)
             cells += found.cells()
             seconds = min(seconds, found.seconds)
     return [f"{seconds / times / size * 1e9:.2f}", *cells]

@@ -1,7 +1,7 @@
 """Distances from exact results in units of the last place, by a compiled scan and exactly.
 
-An exact result is given as a sum of two float64. The scan errs on the side of large: beside a
-power of two, where the unit halves, it takes the smaller one.
+An exact result is given as a sum of two float64. The scan never underestimates: next to a power of
+two, where the unit halves, it uses the smaller unit.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ Array = np.ndarray[Any, Any]
 BLOCK: Final = 1024
 SMALL: Final = 2.0**-900
 LIFT: Final = 2.0**60
-"""What is left of an exact result below SMALL is given times this, lest it be lost."""
+"""The second part of an exact result below SMALL is scaled by this, or it would underflow."""
 TIE: Final = 2.0**-20
-"""Distances that near to half a unit are settled."""
+"""Distances this near to half a unit are measured again."""
 SLACK: Final = {"f4": 16, "f8": 1}
-"""How many units of float64 a reference for that dtype may lie beside a power of 2."""
+"""A reference up to this many units of float64 above a power of 2 counts as below it."""
 
 
 def ulps(got: Array, want: Array, operands: Sequence[Array] = ()) -> Array:
-    """Distance from wider results in units of their last place, or that of larger operands.
+    """Return distances from wider results in units of their last place, or that of larger operands.
 
-    Infinity counts as the power of two after the largest number, and so does all beyond. A NaN, a
-    number instead of a NaN, and without operands a zero of the wrong sign are infinitely far away.
+    Infinity and all numbers out of range count as the power of two after the largest number. A NaN,
+    a number instead of a NaN, and without operands a zero of the wrong sign are infinitely far
+    away.
     """
     info, wider = np.finfo(got.dtype), want.dtype.type
     with np.errstate(all="ignore"):
@@ -44,7 +45,7 @@ def ulps(got: Array, want: Array, operands: Sequence[Array] = ()) -> Array:
 
 
 def two_parts(want: Array) -> tuple[Array, Array]:
-    """Longdouble numbers as sums of two float64, as the scan takes them."""
+    """Return longdouble numbers as sums of two float64, the form that `scan` takes."""
     high = want.astype(np.float64)
     rest = np.subtract(want, high, out=np.zeros_like(want), where=np.isfinite(high))
     small = abs(high) < SMALL
@@ -112,30 +113,30 @@ _compiled: Any = numba.njit(_scan, error_model="numpy")
 
 
 class Scan(NamedTuple):
-    """What a scan of results saw."""
+    """The findings of a scan of results."""
 
     errors: Array
-    """Those beyond the threshold."""
+    """The errors above the threshold."""
     places: Array
-    """Where they are."""
+    """The indices of these errors."""
     ties: Array
-    """Where a result is about half a unit away."""
+    """The indices of results that are about half a unit away."""
     counted: int
-    """Results that are to be finite and not 0."""
+    """The number of results whose exact value is finite and not 0."""
     off: int
-    """Those of them that are more than half a unit away, ties not counted."""
+    """The number of those that are more than half a unit away, ties not counted."""
 
 
 def scan(
     got: Array, exact: tuple[Array, Array | None], size: Array | None, threshold: float
 ) -> Scan:
-    """Look at results once, at about a nanosecond each.
+    """Scan results once, at about a nanosecond each.
 
     Args:
         got: results, float32 or float64.
-        exact: what they should be, as sums of two float64 (`two_parts`), or in one.
+        exact: the exact results, as sums of two float64 (`two_parts`), or as one.
         size: numbers in whose units errors count, if not those of the exact results.
-        threshold: distances above it are returned one by one.
+        threshold: results with larger distances are returned one by one.
     """
     info, code = np.finfo(got.dtype), got.dtype.str[1:]
     high, low = exact

@@ -1,4 +1,4 @@
-"""The report of runs: tables, charts, the page.
+"""The report of runs: tables, charts and HTML pages.
 
 May import `base`, `bench.suite`.
 """

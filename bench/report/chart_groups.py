@@ -17,15 +17,15 @@ WIDTH: Final = 840
 MARGIN: Final = 24
 LEFT, RIGHT, BOTTOM = 190, MARGIN, 52
 FIRST, LINE, HEAD = 28, 22, 38
-"""Where the legend begins, how far its lines are apart, and the axes are below it."""
+"""The position of the legend, the distance of its lines, and that of the axes below it."""
 LEAD: Final = "axiomjit's time divided by that of"
 ROW: Final = 21
 NAME: Final = 16
-"""Letters of a name."""
+"""The longest name in letters."""
 LANE: Final = 3.2
-"""Marks of a row are so far apart in height that equal ratios do not hide each other."""
+"""The vertical distance of marks in a row, so that equal ratios do not hide each other."""
 ADVANCE: Final = 7.2
-"""Width of a letter of the legend, roughly."""
+"""The approximate width of a letter in the legend."""
 SHAPES: Final = (
     "M-5.5,0a5.5,5.5 0 1,0 11,0a5.5,5.5 0 1,0 -11,0z",
     "M-4,-4h8v8h-8z",
@@ -35,7 +35,7 @@ SHAPES: Final = (
     "M-5,-1.5h3.5v-3.5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5z",
     "M-2.5,-5.5h5v11h-5z",
 )
-# An image of a page has no style but its own. It follows the system, with a ground of its own.
+# An image in a page does not get the page's style: it follows the system's colour scheme itself.
 STYLE: Final = """
 svg { --ground: #ffffff; --ink: #1a1f26; --quiet: #56606b; --grid: #dde2e7; --slower: #fbeee8;
   --c0: #14181d; --c1: #0b6bb8; --c2: #8a6100; --c3: #0a7a55; --c4: #a02c8f; --c5: #c23f0c;
@@ -107,7 +107,7 @@ def group_chart(result: Result) -> str:
 
 
 def _rows(result: Result, contest: Contest) -> list[Row]:
-    """A row per group in the order of the cases, then one of all."""
+    """Return a row per group, in the order of the cases, then a row for all cases."""
     groups = dict.fromkeys(case.group for case in result.cases)
     members = {group: [case for case in result.cases if case.group == group] for group in groups}
     parts = [(group, cases, False) for group, cases in members.items()]
@@ -124,7 +124,7 @@ def _x(scale: LogScale, ratio: float) -> float:
 
 
 def _places(peers: Sequence[str]) -> list[tuple[float, int]]:
-    """Where the entries of the legend stand: in a line, in further ones where it is full."""
+    """Return the positions of the legend's entries; a new line begins when one is full."""
     at, y, found = MARGIN + ADVANCE * len(LEAD) + 8, FIRST, []
     for peer in peers:
         width = 36 + ADVANCE * len(peer)
@@ -136,12 +136,12 @@ def _places(peers: Sequence[str]) -> list[tuple[float, int]]:
 
 
 def _entry(number: int, peer: str, x: float, y: int) -> Markup:
-    """What a mark means."""
+    """Return an entry of the legend: the mark of a peer and its name."""
     return join(_mark(number, x + 6, y - 4.5), tag("text", peer, x=x + 18, y=y))
 
 
 def _axes(scale: LogScale, top: int, height: int) -> Markup:
-    """The scale, and which side of 1 is which."""
+    """Return the scale, with labels for the sides on which axiomjit is faster and slower."""
     one, end = _x(scale, 1.0), top + height
     rest = WIDTH - RIGHT - one
     parts = [tag("rect", x=one, y=top, width=rest, height=height, class_="slower")]
@@ -160,7 +160,7 @@ def _axes(scale: LogScale, top: int, height: int) -> Markup:
 
 
 def _row(row: Row, top: int, peers: Sequence[str], scale: LogScale) -> Markup:
-    """A name, and a mark for each library."""
+    """Return a row: the group's name, and a mark for each library."""
     y = top + ROW / 2
     count = tag("tspan", f" {count_things(row.cases, 'case')}", class_="quiet")
     style = "all" if row.total else None

@@ -1,4 +1,4 @@
-"""Bars of the ratio to each peer, case by case, with their intervals."""
+"""The bar chart of ratios to each peer, case by case, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from axiomjit.bench.report.units import digits, pace
 from axiomjit.bench.suite.records import Case
 from axiomjit.bench.suite.standings import Contest, Standing
 
-# Ratios beyond these are drawn to the rim; the tips and the table have the number.
+# Bars of ratios beyond these end at the rim; the tooltips and the table show the numbers.
 FASTEST, SLOWEST = 0.01, 30.0
 
 
 def ratio_bars(contest: Contest, colours: Mapping[str, str]) -> Markup:
-    """A row per case, in its group; in it a bar per peer from 1 to axiomjit's time over theirs.
+    """Return a row per case, by group: a bar per peer from 1 to axiomjit's time over that peer's.
 
     Args:
-        contest: whose ratios.
-        colours: the class of each peer.
+        contest: the comparison whose ratios are drawn.
+        colours: the CSS class of each peer.
     """
     scale = _scale([s for case in contest.cases for s in contest.standings(case)])
     members: dict[str, list[Case]] = {}
@@ -46,14 +46,14 @@ def ratio_bars(contest: Contest, colours: Mapping[str, str]) -> Markup:
 
 
 def _scale(found: Sequence[Standing]) -> LogScale:
-    """From the best to the worst ratio, with 1 well inside."""
+    """Return a scale from the smallest to the largest ratio that includes 1, not at an end."""
     ends = [end for s in found for end in (s.low, s.high) if isfinite(end) and end > 0]
     low, high = min([*ends, 0.5]), max([*ends, 2.0])
     return LogScale(max(low / 1.1, FASTEST), min(high * 1.1, SLOWEST))
 
 
 def _ruler(scale: LogScale) -> Markup:
-    """The numbers of the axis, over the bars of a group."""
+    """Return the numbers of the axis, drawn above the bars of a group."""
     labels = [
         tag("text", f"{tick:.3g}", x=percent(scale.place(tick)), y=13, text_anchor="middle")
         for tick in scale.ticks(8)
@@ -111,7 +111,7 @@ def _lane(case: Case, found: Standing, style: str, scale: LogScale) -> Markup:
 
 
 def _tip(name: str, found: Standing) -> str:
-    """A ratio in words."""
+    """Return a tooltip that states a ratio in words."""
     return (
         f"{name}\n{pace(found.ratio)} than {found.peer}\n"
         f"ratio {digits(found.ratio)}, 95 % interval {digits(found.low)} to {digits(found.high)}"

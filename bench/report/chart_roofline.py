@@ -1,4 +1,4 @@
-"""What the machine allows against what the cases reach."""
+"""The roofline chart: limits of the machine, and the speed that the cases reach."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from axiomjit.bench.suite.records import OURS, Case, Limits, Timing
 from axiomjit.bench.suite.standings import LOSS, TIE, WIN, Contest
 
 TALLEST: Final = 1e4
-"""The highest speed by the lowest that is drawn to scale; slower cases lie at the rim."""
+"""The largest ratio of speeds drawn to scale; slower cases are drawn at the rim."""
 SMALLEST: Final = 1e-3
 """The share of the bound below which a case is drawn at the rim."""
 DASHES: Final = 5
-"""As many kinds of lines as page.css has."""
+"""The number of line styles in page.css."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
 MEANING = (
     (f"dot {WIN}", "beats every peer"),
@@ -39,7 +39,7 @@ MEANING = (
 
 
 class Reach(Record):
-    """A case as a point: operations per byte, operations per second."""
+    """A case as a point of the plot: operations per byte, operations per second."""
 
     case: Case
     time: Timing
@@ -57,7 +57,7 @@ class Roof(Record):
 
 
 def reaches(contest: Contest) -> list[Reach]:
-    """The cases that compute something, by intensity."""
+    """Return a point for each case that computes something, by arithmetic intensity."""
     found = []
     for case in contest.cases:
         time, cost = contest.time(case), case.cost
@@ -70,14 +70,14 @@ def reaches(contest: Contest) -> list[Reach]:
 
 
 def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
-    """Intensity against speed under the roofs of bandwidth and arithmetic; None without points."""
+    """Plot speed against arithmetic intensity, under the machine's limits; None without points."""
     points = reaches(contest)
     if not points:
         return None
     peaks = {k: v for k, v in (limits.flops_per_s if limits else {}).items() if v}
     rates = {t.bytes: t.bytes_per_s for t in (limits.triads if limits else ())}
     across = log_scale((p.intensity for p in points), 1.6)
-    # All roofs are within the axes; a call on ten elements may lie far below.
+    # The axes show all limits; a call on ten elements may be far below the lowest speed drawn.
     roofs = [*peaks.values(), *(rate * across.low for rate in rates.values())]
     floor = max([*(p.speed for p in points), *roofs]) / TALLEST
     up = log_scale([*(max(p.speed, floor) for p in points), *roofs], 1.6)
@@ -103,7 +103,7 @@ def roofline(contest: Contest, limits: Limits | None) -> Markup | None:
 
 
 def _tops(peaks: Mapping[str, float], up: LogScale) -> Iterator[Roof]:
-    """A line per peak of arithmetic, the highest first."""
+    """Yield a line per peak of arithmetic, the highest first."""
     for dtype, peak in sorted(peaks.items(), key=lambda pair: -pair[1]):
         height = up.place(peak)
         yield Roof(f"{count(peak, 'flop/s')} of {dtype}", (0, height), (1, height))
@@ -112,7 +112,7 @@ def _tops(peaks: Mapping[str, float], up: LogScale) -> Iterator[Roof]:
 def _slopes(
     rates: Mapping[int, float], top: float, across: LogScale, up: LogScale
 ) -> Iterator[Roof]:
-    """A line per bandwidth up to the highest peak, the highest first."""
+    """Yield a line per bandwidth, up to the highest peak; the highest bandwidth first."""
     for size, rate in sorted(rates.items(), key=lambda pair: -pair[1]):
         last = max(across.low, min(across.high, top / rate))
         start, end = ((across.place(v), up.place(rate * v)) for v in (across.low, last))
@@ -120,7 +120,7 @@ def _slopes(
 
 
 def _roof_legend(roofs: Sequence[tuple[Roof, str]]) -> Markup | None:
-    """What the lines mean. Names at the lines would overprint each other and the marks."""
+    """Return the legend of the lines; labels at the lines would overprint other things."""
     entries = []
     for roof, style in roofs:
         line = tag("line", x1=0, x2=34, y1=5, y2=5, class_=style)
@@ -138,7 +138,7 @@ def _tip(point: Reach) -> str:
 
 
 def work_table(contest: Contest) -> Markup:
-    """What each case computes and moves, by axiomjit's plan, and how fast that is done."""
+    """Return a table of what each case computes and moves, by axiomjit's plan, and its speed."""
     rows = []
     for case in contest.cases:
         time, cost, run = contest.time(case), case.cost, case.run(OURS)
@@ -164,7 +164,7 @@ def work_table(contest: Contest) -> Markup:
 
 
 def bound_strip(contest: Contest) -> Markup | None:
-    """How near each case comes to its bound, a line per group; None without any."""
+    """Plot the share of its bound that each case reaches, a line per group; None without bounds."""
     shares = []
     for case in contest.cases:
         time = contest.time(case)

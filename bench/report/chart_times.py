@@ -1,4 +1,4 @@
-"""Curves of times: what compiling costs, and what a call costs on small arrays."""
+"""The curves of times: compile time by cases, and call time by array size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from axiomjit.bench.suite.standings import Contest
 
 
 class Stage(Record):
-    """One of the times before the steady state: its field in `Run`, and what it is called."""
+    """A time before the steady state: its field in `Run`, and its title."""
 
     field: str
     title: str
@@ -29,13 +29,13 @@ STAGES = (
 
 
 def stage_time(run: Run | None, stage: Stage) -> float | None:
-    """The time of a run in a stage, None where there is none."""
+    """Return the time of a run in a stage, None where there is none."""
     value: float | None = getattr(run, stage.field) if run else None
     return value
 
 
 def compile_curves(cases: Sequence[Case], colours: Mapping[str, str]) -> Markup | None:
-    """For each stage the share of cases that are ready after a time, a curve per peer."""
+    """Plot, for each stage, the share of cases that are ready after a time; a curve per peer."""
     panels = [
         tag("figure", tag("figcaption", tag("h3", s.title), tag("p", s.meaning)), drawn)
         for s in STAGES
@@ -58,7 +58,7 @@ def _stage_curves(cases: Sequence[Case], colours: Mapping[str, str], stage: Stag
     every = [time for found in times.values() for time, _ in found]
     if not every:
         return None
-    # A peer that needs no compiling takes nanoseconds; they would squeeze the rest.
+    # A peer without a compiler takes nanoseconds, which would compress the rest of the axis.
     floor = max(min(every), max(every) / 1e6, 1e-6)
     x = Axis("time", log_scale([floor, *(t for t in every if t > floor)]), _tick, most=5)
     y = Axis("cases ready", LinearScale(0, 1), lambda v: f"{100 * v:.0f} %", most=5)
@@ -80,7 +80,7 @@ def _stage_curves(cases: Sequence[Case], colours: Mapping[str, str], stage: Stag
 
 
 def _stairs(steps: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The corners of a staircase through the points, from the ground."""
+    """Return the corners of a staircase through the points, from 0 upwards."""
     corners, height = [], 0.0
     for x, y in steps:
         corners += [(x, height), (x, y)]
@@ -89,7 +89,7 @@ def _stairs(steps: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def size_curves(contest: Contest, colours: Mapping[str, str]) -> Markup | None:
-    """Time of a call against the number of elements, a plot per series, a line per peer."""
+    """Plot the time of a call against the number of elements, per series; a line per peer."""
     series: dict[str, list[Case]] = {}
     for case in contest.cases:
         if case.series:

@@ -1,4 +1,4 @@
-"""What the reader chooses to see: threads, group, case, peers; page.js does the rest."""
+"""The form in which a reader chooses threads, group, case and peers; page.js acts on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str] = ()) -> Markup:
-    """The form for all parts below; it is hidden until the script runs."""
+    """Return the form that filters all parts below; it is hidden until the script runs."""
     numbers = [(str(number), count_threads(number)) for number in threads]
     choices = [("", "all"), *((group, group) for group in dict.fromkeys(groups))]
     boxes = [
@@ -34,12 +34,12 @@ def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str]
 
 
 def each(parts: Mapping[int, T], draw: Callable[[T], Markup | None], absent: str) -> Markup:
-    """What is drawn for each number of threads; the script shows the chosen one.
+    """Return a drawing for each number of threads; the script shows the chosen one.
 
     Args:
-        parts: by number of threads.
-        draw: gives None where there is nothing to see.
-        absent: what is said then.
+        parts: what to draw, by number of threads.
+        draw: returns None where there is nothing to show.
+        absent: the text that is shown then.
     """
     return join(
         *(

@@ -1,4 +1,4 @@
-"""The report over time: axiomjit's ratio to NumPy in every run that was kept."""
+"""The report over time: axiomjit's ratio to NumPy in every kept run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from axiomjit.bench.suite.records import OURS, Result
 
 
 class Sample(Record):
-    """A ratio to NumPy at a moment (seconds since 1970), with its interval."""
+    """The ratio to NumPy in one run, with its interval; `moment` is in seconds since 1970."""
 
     machine: str
     moment: float
@@ -80,7 +80,7 @@ def history_page(results: Iterable[Result]) -> Markup:
 
 
 def histories(runs: Sequence[Result], threads: int) -> list[History]:
-    """The ratios of each case over the runs; first the mean over the cases that all runs have."""
+    """Return each case's ratios over the runs, after the mean of the cases that all runs have."""
     samples: dict[str, list[Sample]] = {}
     groups: dict[str, str] = {}
     for run in runs:
@@ -104,7 +104,7 @@ def _samples(run: Result, threads: int) -> Iterator[tuple[str, str, Sample]]:
 
 
 def _mean(found: Sequence[History]) -> History | None:
-    """Geometric means over cases, run by run."""
+    """Return the geometric mean over cases of each run; None for fewer than two cases."""
     if len(found) < 2:
         return None
     means = []
@@ -115,7 +115,7 @@ def _mean(found: Sequence[History]) -> History | None:
 
 
 def _moment(run: Result) -> float:
-    """When a run was made; a date without a zone is in UTC."""
+    """Return the time of a run in seconds since 1970; a date without a zone is UTC."""
     date = datetime.fromisoformat(run.environment.date)
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 

@@ -1,27 +1,27 @@
-"""HTML and SVG as text: every string that is not markup already is escaped."""
+"""Build HTML and SVG as text; every string that is not already markup is escaped."""
 
 from __future__ import annotations
 
 from html import escape
 from math import isfinite
 
-# The elements of HTML that have no end tag.
+# HTML elements without an end tag.
 VOID = frozenset({"br", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):
-    """Text that is HTML or SVG already."""
+    """Text that already is HTML or SVG."""
 
     __slots__ = ()
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
-    """One element.
+    """Return one element.
 
     Args:
         name: of the element.
-        *children: markup as it is, text to escape, None for nothing.
-        **attributes: underscores stand for hyphens, a last one is dropped (`class_`); None and
+        *children: markup is taken as it is, text is escaped, None is left out.
+        **attributes: underscores stand for hyphens, a trailing one is dropped (`class_`); None and
             False leave the attribute out, True writes it without a value.
     """
     parts = [name]
@@ -35,7 +35,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def join(*children: object) -> Markup:
-    """Markup and escaped text, one after the other."""
+    """Return markup and escaped text, concatenated."""
     return Markup(
         "".join(
             child if isinstance(child, Markup) else escape(_text(child), quote=False)
@@ -46,12 +46,12 @@ def join(*children: object) -> Markup:
 
 
 def percent(fraction: float) -> str:
-    """A position in a plot, as SVG and CSS write it."""
+    """Return a position in a plot as SVG and CSS write it."""
     return f"{_text(100 * fraction)}%"
 
 
 def _text(value: object) -> str:
-    """Floats short: a hundredth of a pixel or of a percent is not seen."""
+    """Return a value as text; floats are cut to hundredths, which nobody sees."""
     if isinstance(value, float) and isfinite(value):
         return f"{value:.2f}".rstrip("0").rstrip(".")
     return str(value)

@@ -1,4 +1,4 @@
-"""Why a library has no time in a case: a letter in the table, a line below it."""
+"""Reasons why a library has no time in a case: a letter in the table, a line below it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from axiomjit.bench.report.units import count_things, shorten
 from axiomjit.bench.suite.records import OK, UNSUPPORTED, Result
 
 NAMED: Final = 3
-"""With more cases than these, a line gives their number."""
+"""A line names at most so many cases; of more it gives the number."""
 LONGEST: Final = 120
 
 
 class Note(Record):
-    """One reason: whose, what became of it, and in which cases."""
+    """One reason: the library, its status, and the cases."""
 
     letter: str
     peer: str
@@ -26,22 +26,22 @@ class Note(Record):
 
     @property
     def what(self) -> str:
-        """Whose, in which cases, and what became of it."""
+        """Return the library, the cases, and the status as text."""
         few = len(self.cases) <= NAMED
         cases = ", ".join(self.cases) if few else count_things(len(self.cases), "case")
         return f"{self.peer}, {cases}: {self.status}"
 
     @property
     def why(self) -> str:
-        """The reason, not longer than a line or two."""
+        """Return the reason, cut to a line or two."""
         return shorten(self.reason, LONGEST)
 
 
 class Notes:
-    """The reasons of a result, equal ones of a library as one."""
+    """The reasons of a result; equal ones of a library are merged."""
 
     def __init__(self, result: Result, peers: Iterable[str]) -> None:
-        """Collect those of some libraries over all cases, in the order of the cases."""
+        """Collect the reasons of some libraries over all cases, in the order of the cases."""
         asked = tuple(peers)
         found: dict[tuple[str, str, str], list[str]] = {}
         for case in result.cases:
@@ -54,7 +54,7 @@ class Notes:
         self._marks = {(note.peer, case): _mark(note) for note in self.notes for case in note.cases}
 
     def mark(self, peer: str, case: str) -> str:
-        """What stands in the place of a time: `- a`; a dash where no reason is known."""
+        """Return what the table shows instead of a time: `- a`, or a dash if no reason is known."""
         return self._marks.get((peer, case), "-")
 
 
@@ -64,6 +64,6 @@ def _mark(note: Note) -> str:
 
 
 def _letter(k: int) -> str:
-    """a to z, then aa, ab and so on."""
+    """Return the letter of a number: a to z, then aa, ab and so on."""
     head = _letter(k // 26 - 1) if k >= 26 else ""
     return head + ascii_lowercase[k % 26]

@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs nothing else."""
+"""The report of a run: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from axiomjit.bench.suite.records import OURS, Case, Environment, Limits, Result
 from axiomjit.bench.suite.standings import Contest, rivals
 
 COLOURS: Final = 9
-"""As many as page.css has; further peers share them."""
+"""The number of colours in page.css; further peers share them."""
 
 
 def write_page(result: Result, path: Path) -> None:
@@ -34,7 +34,7 @@ def write_page(result: Result, path: Path) -> None:
 
 
 def page(result: Result) -> Markup:
-    """The report as HTML."""
+    """Return the report of a run as HTML."""
     contests = {threads: Contest(result, threads) for threads in result.threads}
     peers = rivals(result)
     colours = {name: f"c{k % COLOURS}" for k, name in enumerate((OURS, *peers))}
@@ -53,7 +53,7 @@ def page(result: Result) -> Markup:
 
 
 def _about(result: Result) -> list[str]:
-    """What was measured, in two lines."""
+    """Return two lines that say what was measured."""
     env, cases = result.environment, count_things(len(result.cases), "case")
     versions = ", ".join(f"{name} {env.versions[name]}" for name in env.versions)
     return [

@@ -1,4 +1,4 @@
-"""The document around a page: head, style, script, and the file."""
+"""The document around a page: head, style, script; and writing it to a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from axiomjit.bench.report.markup import Markup, join, tag
 
 
 class Section(Record):
-    """A part of a page that the links on top lead to; `name` is its address within the page."""
+    """A part of a page, which the links at the top lead to; `name` is its anchor."""
 
     name: str
     title: str
@@ -20,7 +20,7 @@ class Section(Record):
 
     @property
     def markup(self) -> Markup:
-        """The section with its heading."""
+        """Return the section with its heading."""
         heading = tag("h2", self.title, id=self.name)
         return tag("section", heading, self.content, aria_labelledby=self.name)
 
@@ -31,19 +31,19 @@ def document(
     parts: Sequence[Section | Markup],
     cautions: Iterable[str] = (),
 ) -> Markup:
-    """A whole page.
+    """Return a whole page.
 
     Args:
         title: of the page.
-        about: lines below it.
+        about: lines below the title.
         parts: sections and other elements, in order.
-        cautions: lines that the reader must not miss.
+        cautions: warnings for the reader, a line each.
     """
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # Without an icon of its own the page would ask the server for one.
+        # A page without an icon makes the browser request one from the server.
         tag("link", rel="icon", href="data:,"),
         tag("title", title),
         tag("style", _asset("page.css")),
@@ -67,7 +67,7 @@ def document(
 
 
 def write(text: str, path: Path) -> None:
-    """Write a page.
+    """Write a page to a file.
 
     Raises:
         BenchError: the file cannot be written.
@@ -79,5 +79,5 @@ def write(text: str, path: Path) -> None:
 
 
 def _asset(name: str) -> Markup:
-    """A file beside this one, as it is."""
+    """Return the text of a file in this folder."""
     return Markup(files("axiomjit.bench.report").joinpath(name).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The head of a report: the score against each peer, and what to keep in mind."""
+"""The head of a report: the score against each peer, and warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = {WIN: "won", TIE: "level", LOSS: "lost"}
 
 
 def summary(result: Result, contests: Sequence[Contest]) -> Section:
-    """Scores by peer and number of threads, what was left out, and means by group."""
+    """Return the scores by peer and number of threads, what was left out, and means by group."""
     blocks = []
     for contest in contests:
         cards = [_card(contest, peer) for peer in contest.peers]
@@ -34,7 +34,7 @@ def summary(result: Result, contests: Sequence[Contest]) -> Section:
 
 
 def cautions(result: Result) -> list[str]:
-    """What makes the figures of a run less certain than they look."""
+    """Return warnings about what makes the figures of a run less certain."""
     env, found = result.environment, []
     if result.quick:
         found.append("A quick run: fewer rounds, one number of threads, no second process.")
@@ -50,7 +50,7 @@ def cautions(result: Result) -> list[str]:
 
 
 def _absences(result: Result) -> Iterator[Markup]:
-    """Peers without any time, cases that axiomjit does not run, results that are no use."""
+    """Yield the peers without any time, the cases axiomjit does not run, and unusable results."""
     timed = (OURS, *rivals(result))
     for peer in result.peers:
         if peer.name not in timed:
@@ -107,7 +107,7 @@ def _card(contest: Contest, peer: str) -> Markup | None:
 
 
 def _by_group(result: Result, contests: Sequence[Contest]) -> Markup:
-    """Geometric means by group, for each number of threads."""
+    """Return a table of geometric means by group, for each number of threads."""
     rows: list[list[object]] = []
     for group in dict.fromkeys(case.group for case in result.cases):
         members = [case for case in result.cases if case.group == group]

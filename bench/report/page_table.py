@@ -1,4 +1,4 @@
-"""The table of a run: every loss first, a column per peer."""
+"""The table of cases: losses first, a column per peer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from axiomjit.bench.suite.standings import LOSS, TIE, WIN, Contest
 
 SIGNS: Final = {TIE: "≈", LOSS: "▲"}
 LETTERS: Final = 44
-"""How much of a function is shown; pointing at it shows the rest."""
+"""Letters of a function that are shown; its tooltip shows all of it."""
 
 
 def case_table(contest: Contest, notes: Notes) -> Markup:
-    """Cases as rows: axiomjit's time, the ratio to each peer, the share of the bound."""
+    """Return a row per case: axiomjit's time, the ratio to each peer, the share of the bound."""
     head = [
         _head("case", "text"),
         _head("axiomjit", "number", "steady"),
@@ -33,7 +33,7 @@ def case_table(contest: Contest, notes: Notes) -> Markup:
 
 
 def _head(name: str, kind: str, note: str | None = None, **data: object) -> Markup:
-    """A heading that sorts its column when pressed."""
+    """Return a heading that sorts its column when clicked."""
     below = tag("span", note, class_="quiet") if note else None
     return tag("th", tag("button", name, below, type="button"), scope="col", data_kind=kind, **data)
 
@@ -55,7 +55,7 @@ def _row(case: Case, contest: Contest, notes: Notes) -> Markup:
 
 
 def _number(text: object, value: float | None, style: str = "", **data: object) -> Markup:
-    """A cell that sorts by `value`, last where there is none."""
+    """Return a cell that is sorted by `value`, or last if that is None."""
     return tag(
         "td",
         text,
@@ -77,7 +77,7 @@ def _ratio(case: Case, peer: str, contest: Contest, notes: Notes) -> Markup:
 
 
 def _why_not(case: Case, peer: str, notes: Notes) -> Markup:
-    """The letter of the reason why a peer has no time; a dash where none is due."""
+    """Return the letter of the reason why a peer has no time; a dash if there is no reason."""
     run = case.run(peer)
     if run is None or run.timings:
         return tag("span", "–", class_="quiet")

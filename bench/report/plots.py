@@ -1,8 +1,7 @@
-"""Plots as SVG that fills its box: places are percentages, letters and marks keep their size.
+"""Plots as SVG that fills its box: positions are percentages, text and marks have a fixed size.
 
-An `<svg>` without a view box spans the area between the axes; labels stand outside it, in the
-padding of the frame. A phone and a wide screen so show the same marks at the same size of type,
-without a script.
+An `<svg>` without a view box spans the area between the axes; labels are outside it, in the padding
+of the frame. So a phone and a wide screen show marks and type of the same size, without a script.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Point = tuple[float, float]  # fractions of the area, from the left and from the
 
 
 class Axis(Record):
-    """A scale with its title, and how its ticks are written."""
+    """A scale with its title, and the format of its ticks."""
 
     title: str
     scale: LogScale | LinearScale | Bands | DateScale
@@ -25,14 +24,14 @@ class Axis(Record):
     most: int = 6
 
     def place(self, value: float) -> float:
-        """The fraction of the axis at which a value lies."""
+        """Return the position of a value as a fraction of the axis."""
         return self.scale.place(value)
 
 
 def plot(
     title: str, x: Axis, y: Axis, layers: Iterable[Markup], height: int = 340, style: str = ""
 ) -> Markup:
-    """Axes with grid, ticks and titles around the layers, which are drawn in order."""
+    """Return axes with grid, ticks and titles, and the layers, drawn in order."""
     lines, labels = [], []
     for tick in x.scale.ticks(x.most):
         at = percent(x.place(tick))
@@ -59,12 +58,12 @@ def plot(
 
 
 def mark(point: Point, tip: str, style: str, shape: str = "circle", **data: object) -> Markup:
-    """One datum.
+    """Return the mark of one data point.
 
     Args:
-        point: where.
-        tip: what it says when somebody points at it; the first line is its name.
-        style: classes.
+        point: its position.
+        tip: the text of its tooltip; the first line is its name.
+        style: CSS classes.
         shape: "circle", "square" or "diamond".
         **data: further attributes.
     """
@@ -76,7 +75,7 @@ def mark(point: Point, tip: str, style: str, shape: str = "circle", **data: obje
 
 
 def curve(points: Sequence[Point], style: str) -> Markup:
-    """A line through the points, under their marks."""
+    """Return a line through the points; draw it before their marks."""
     pairs = " ".join(f"{100 * x:.2f},{100 * (1 - y):.2f}" for x, y in points)
     line = tag("polyline", points=pairs, class_=style, vector_effect="non-scaling-stroke")
     return tag(
@@ -92,14 +91,14 @@ def curve(points: Sequence[Point], style: str) -> Markup:
 
 
 def segment(start: Point, end: Point, style: str) -> Markup:
-    """A straight line."""
+    """Return a straight line."""
     ends = {"x1": percent(start[0]), "y1": percent(1 - start[1])}
     ends |= {"x2": percent(end[0]), "y2": percent(1 - end[1])}
     return tag("line", class_=style, **ends)
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> Markup:
-    """What the colours mean: pairs of a class and a name."""
+    """Return a legend of colours, from pairs of a CSS class and a name."""
     return tag(
         "ul",
         *(tag("li", tag("i", class_=style), name) for style, name in entries),
@@ -108,7 +107,7 @@ def legend(entries: Iterable[tuple[str, str]]) -> Markup:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> Markup:
-    """A plain table in a box of its own that scrolls; the first column names the row."""
+    """Return a plain table in a scrolling box; the first column holds the rows' names."""
     body = [
         tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]))
         for row in rows
@@ -119,7 +118,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -
 def scrolling(
     caption: str, head: Iterable[Markup], rows: Iterable[Markup], **attributes: object
 ) -> Markup:
-    """A table in a box of its own that scrolls; a line below says so where columns are hidden."""
+    """Return a table in a scrolling box; a line below says so where columns are hidden."""
     table = tag(
         "table",
         tag("caption", caption, class_="unseen"),
@@ -133,11 +132,11 @@ def scrolling(
 
 
 def breakable(name: str) -> list[Markup]:
-    """A name that may break after each underscore."""
+    """Return a name that a browser may break after each underscore."""
     *words, last = name.split("_")
     return [*(join(word, "_", tag("wbr")) for word in words), join(last)]
 
 
 def folded(summary: str, content: Markup) -> Markup:
-    """Content behind a line that opens it: the numbers of a plot as a table."""
+    """Return content that is hidden until its summary is clicked, such as a plot's numbers."""
     return tag("details", tag("summary", summary), content)

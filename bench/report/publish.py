@@ -1,4 +1,4 @@
-"""What the documents show of the newest kept result: a chart, a summary, the whole tables."""
+"""Write the newest kept result into the documents: a chart, a summary, the full tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ END: Final = "<!-- end -->\n"
 
 
 def publish(result: Result, root: Path) -> list[Path]:
-    """Write the documents of a result below a folder; which files these are.
+    """Write the documents of a result below a folder; return the paths of the files written.
 
     Raises:
         BenchError: a document is missing, has no marked part, or cannot be written.
@@ -39,7 +39,7 @@ def publish(result: Result, root: Path) -> list[Path]:
 
 
 def documents(result: Result, root: Path) -> dict[Path, str]:
-    """The chart, and the two documents with their marked parts written anew.
+    """Return the text of each file: the chart, and two documents with their marked parts replaced.
 
     Raises:
         BenchError: a document is missing, or has no marked part.
@@ -66,7 +66,7 @@ def _with_part(path: Path, part: str) -> str:
 
 
 def brief(result: Result) -> str:
-    """The summary of the README, in Markdown: losses by name, the chart, geometric means."""
+    """Return the README's summary in Markdown: losses by name, the chart, geometric means."""
     contest = Contest(result, result.threads[-1])
     timed = [case for case in contest.losses_first() if contest.time(case)]
     to_numpy = [case for case in timed if _lost(contest, case, NUMPY)]
@@ -101,7 +101,7 @@ def _lost(contest: Contest, case: Case, peer: str) -> bool:
 
 
 def _named(contest: Contest, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
-    """Cases with their worst ratio, below the library that is ahead by it; the worst first."""
+    """Return, for each library ahead of axiomjit, the cases with their ratios, the worst first."""
     found: dict[str, list[tuple[float, str]]] = {peer: [] for peer in peers}
     for case in cases:
         own = [standing for standing in contest.standings(case) if standing.peer in found]

@@ -1,4 +1,4 @@
-"""Axes of plots: where a value lies, and which ticks are worth a label."""
+"""Axes of plots: the position of a value, and the ticks that get a label."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from axiomjit.base.records import Record
 
 NARROWEST: Final = 4.0
-"""A logarithmic axis spans at least this factor: noise should not fill a plot."""
+"""The smallest factor that a logarithmic axis spans, so that noise does not fill a plot."""
 
-# The ticks within a decade, finest first.
+# Ticks within a decade, the finest division first.
 MANTISSAS = (
     (1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
     (1, 1.2, 1.5, 2, 3, 5, 7),
@@ -22,18 +22,18 @@ MANTISSAS = (
 
 
 class LogScale(Record):
-    """An axis from `low` to `high`, both positive, with equal room for equal ratios."""
+    """A logarithmic axis from `low` to `high`, both positive."""
 
     low: float
     high: float
 
     def place(self, value: float) -> float:
-        """Where a value lies: 0 at the low end, 1 at the high end; outside counts as the rim."""
+        """Return the position of a value: 0 at the low end, 1 at the high end; clipped outside."""
         inside = min(max(value, self.low), self.high)
         return (log10(inside) - log10(self.low)) / (log10(self.high) - log10(self.low))
 
     def ticks(self, most: int) -> list[float]:
-        """Round values on the axis, at most so many."""
+        """Return at most `most` round values on the axis."""
         decades = range(floor(log10(self.low)), ceil(log10(self.high)) + 1)
         found: list[float] = []
         for mantissas in MANTISSAS:
@@ -45,26 +45,26 @@ class LogScale(Record):
 
 
 class LinearScale(Record):
-    """An axis from `low` to `high` with equal room for equal differences."""
+    """A linear axis from `low` to `high`."""
 
     low: float
     high: float
 
     def place(self, value: float) -> float:
-        """Where a value lies: 0 at the low end, 1 at the high end; outside counts as the rim."""
+        """Return the position of a value: 0 at the low end, 1 at the high end; clipped outside."""
         return (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[float]:
-        """Equal steps from end to end, at most so many ticks."""
+        """Return at most `most` values at equal distances, both ends among them."""
         return [self.low + (self.high - self.low) * step / (most - 1) for step in range(most)]
 
 
 def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
-    """A scale that shows all values and leaves a factor free at both ends.
+    """Return a scale that shows all values, with a margin at both ends.
 
     Args:
-        values: those that are not positive and finite are skipped.
-        margin: the factor; more where the scale would span less than NARROWEST.
+        values: those that are not positive and finite are ignored.
+        margin: the factor left free; it is larger where the scale would span less than NARROWEST.
     """
     seen = [value for value in values if isfinite(value) and value > 0] or [1.0]
     margin = max(margin, sqrt(NARROWEST * min(seen) / max(seen)))
@@ -77,28 +77,28 @@ class Bands(Record):
     count: int
 
     def place(self, value: float) -> float:
-        """Where a name lies, from the bottom."""
+        """Return the position of a name, from the bottom."""
         return 1 - (value + 0.5) / self.count
 
     def ticks(self, most: int) -> list[float]:
-        """All of them: a name left out would be missed."""
+        """Return all names: one left out would be missed."""
         return [float(k) for k in range(self.count)]
 
 
 class DateScale(Record):
-    """An axis of moments, in seconds since 1970, with room beyond the first and the last."""
+    """An axis of times in seconds since 1970, with a margin at both ends."""
 
     first: float
     last: float
 
     def place(self, value: float) -> float:
-        """Where a moment lies; a single one lies in the middle."""
+        """Return the position of a time; a single time is in the middle."""
         if self.first == self.last:
             return 0.5
         return 0.12 + 0.76 * (value - self.first) / (self.last - self.first)
 
     def ticks(self, most: int) -> list[float]:
-        """Equal steps from the first to the last moment."""
+        """Return times at equal distances, from the first to the last."""
         if self.first == self.last:
             return [self.first]
         return LinearScale(self.first, self.last).ticks(most)

@@ -1,4 +1,4 @@
-"""Results and cases as text, losses first."""
+"""Results and cases as text tables, losses first."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from axiomjit.bench.suite.workload import Workload, facts
 
 SHORT: Final = 60
 LEFT_OUT: Final = ("dtype", "memory")
-"""Columns that a README does without."""
+"""Columns that the README's table leaves out."""
 Rows = list[list[str]]
 
 
 def list_cases(workloads: Iterable[Workload]) -> str:
-    """Every case: name, group, elements and dtype of its arguments, and what it computes."""
+    """Return a line per case: name, group, elements and dtype of its arguments, its function."""
     rows = []
     for w in workloads:
         size, dtype = facts(w.arguments(0))
@@ -34,7 +34,7 @@ def list_cases(workloads: Iterable[Workload]) -> str:
 
 
 def table(result: Result) -> str:
-    """The table of a run with all threads, as text."""
+    """Return the table of a run with all threads, as text."""
     lines = [f"time by NumPy's in the same rounds, {count_threads(result.threads[-1])}"]
     for title, rows in _parts(result):
         lines += ["", f"{title}: {len(rows) - 1} of {len(result.cases)}", _columns(rows).rstrip()]
@@ -54,7 +54,7 @@ def table(result: Result) -> str:
 
 
 def markdown(result: Result) -> str:
-    """The same for a README."""
+    """Return the table of a run with all threads, in Markdown."""
     environment = result.environment
     versions = (f"{name} {version}" for name, version in environment.versions.items())
     blocks = [
@@ -83,7 +83,10 @@ def markdown(result: Result) -> str:
 
 
 def _parts(result: Result) -> list[tuple[str, Rows]]:
-    """Losses to NumPy, losses to others, the rest; each with a heading row, the worst on top."""
+    """Return three tables: losses to NumPy, losses to others, the rest.
+
+    Each has a heading row, and the largest ratio on top.
+    """
     contest = Contest(result, result.threads[-1])
     parts: dict[str, list[Case]] = {
         "slower than NumPy": [],
@@ -131,7 +134,7 @@ def _ratio(timing: Timing | None) -> str:
 
 
 def _refused(result: Result) -> list[str]:
-    """Cases that axiomjit does not run, and why."""
+    """Return the cases that axiomjit does not run, with the reasons."""
     pairs = ((case.name, case.run(OURS)) for case in result.cases)
     return [
         f"{name}: {shorten(run.reason, SHORT)}" for name, run in pairs if run and run.status != OK
@@ -139,7 +142,7 @@ def _refused(result: Result) -> list[str]:
 
 
 def refused_names(result: Result) -> list[str]:
-    """Names of the cases that axiomjit does not run, as code."""
+    """Return the names of the cases that axiomjit does not run, as code."""
     return [f"`{line.partition(':')[0]}`" for line in _refused(result)]
 
 
@@ -167,7 +170,7 @@ def _pipes(cells: Sequence[str]) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns, the last one as it is."""
+    """Return rows as aligned columns; the last column is not padded."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
     lines = (
         "  ".join([*(f"{cell:{n}}" for cell, n in zip(row[:-1], widths, strict=True)), row[-1]])

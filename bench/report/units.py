@@ -1,4 +1,4 @@
-"""Quantities as people read them: three digits and a unit."""
+"""Format quantities for people: three digits and a unit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB")
 
 
 def digits(value: float) -> str:
-    """A number with three digits, more before the point, never in powers of ten."""
+    """Return a number with three digits, or more before the point; never in powers of ten."""
     if value >= 99.95 or value == 0:
         return f"{value:.0f}"
     if value >= 9.995:
@@ -19,29 +19,29 @@ def digits(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time: `1.25 ms`."""
+    """Return a time as text: `1.25 ms`."""
     return _scaled(value, TIME)
 
 
 def count(value: float, unit: str = "") -> str:
-    """A number of things: `12.5 Gflop/s`."""
+    """Return a count or a rate as text: `12.5 Gflop/s`."""
     return _scaled(value, COUNT, unit)
 
 
 def memory(value: float) -> str:
-    """A number of bytes: `1.50 MiB`."""
+    """Return a number of bytes as text: `1.50 MiB`."""
     return _scaled(value, BINARY)
 
 
 def pace(ratio: float) -> str:
-    """What a ratio of times means for the one in the numerator: `2.50× faster`."""
+    """Return a ratio of times as text, for the one in the numerator: `2.50× faster`."""
     if ratio > 1:
         return f"{digits(ratio)}× slower"
     return f"{digits(1 / ratio)}× faster"
 
 
 def short(value: float, units: Sequence[tuple[float, str]], unit: str = "") -> str:
-    """A round number for a tick, without needless digits: `10 µs`."""
+    """Return a round number for a tick, without trailing digits: `10 µs`."""
     factor, prefix = _unit(value, units)
     return f"{value / factor:.3g} {prefix}{unit}".rstrip()
 
@@ -52,26 +52,26 @@ def _scaled(value: float, units: Sequence[tuple[float, str]], unit: str = "") ->
 
 
 def _unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
-    """The largest unit that the value fills, the smallest for less."""
+    """Return the largest unit not above the value, or the smallest unit."""
     fitting = (pair for pair in units if value >= 0.9995 * pair[0])
     return next(fitting, units[-1])
 
 
 def share(value: float) -> str:
-    """A fraction in percent: `52 %`."""
+    """Return a fraction in percent: `52 %`."""
     return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
 
 
 def count_threads(number: int) -> str:
-    """A number of threads: `1 thread`."""
+    """Return a number of threads as text: `1 thread`."""
     return count_things(number, "thread")
 
 
 def count_things(number: int, name: str) -> str:
-    """A number of things with an ordinary plural: `3 cases`."""
+    """Return a count with a regular plural: `3 cases`."""
     return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def shorten(text: str, most: int) -> str:
-    """A name of at most so many letters; the last one tells that some are missing."""
+    """Return a name cut to `most` letters, with a mark at the end if it was longer."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""Whether a result is NumPy's: checked before a time counts."""
+"""Compare a result with NumPy's, before its time counts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import numpy as np
 from axiomjit.base.tree import flatten_tree
 
 TOLERANCE: Final = {"f2": 1e-2, "f4": 1e-4, "f8": 1e-9, "c8": 1e-4, "c16": 1e-9}
-"""Largest difference allowed, by the largest finite element; everything else must be equal."""
+"""The largest difference allowed, relative to the largest finite element, by dtype.
+
+Other dtypes must agree exactly.
+"""
 
 
 def disagreement(result: object, expected: object) -> str:
-    """What tells a result from NumPy's; empty if nothing does.
+    """Return how a result differs from NumPy's; "" if it agrees.
 
-    Structure, shapes, kind of dtype, places of NaN and infinity must be the same, values close,
+    Structure, shapes, kind of dtype, positions of NaN and infinity must be the same, values close,
     and elements no narrower than NumPy's.
     """
     ours, theirs = flatten_tree(result)[0], flatten_tree(expected)[0]

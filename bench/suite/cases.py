@@ -1,4 +1,4 @@
-"""The list of cases. It is frozen: what a change does to the mean ratio is stated beside it.
+"""The list of cases. It is frozen: a change of it states its effect on the mean ratio.
 
 tests/golden/bench holds the list as text; `python -m bench list` prints it.
 """
@@ -28,9 +28,9 @@ CASES: Final[tuple[Workload, ...]] = (
 
 
 def find(names: Sequence[str]) -> tuple[Workload, ...]:
-    """The cases that are named: by name, by group, or a user's own as FILE.py:FUNCTION.
+    """Return the named cases: by name, by group, or a user's own as FILE.py:FUNCTION.
 
-    Without names all cases, in their order.
+    Without names return all cases, in order.
 
     Raises:
         BenchError: no case or group of that name; or the user's function cannot be measured.

@@ -1,6 +1,7 @@
-"""Cases whose every result element depends on few argument elements: maps, dtypes, layouts, small.
+"""Elementwise cases: each element of the result depends on few elements of the arguments.
 
-Sizes are those of arrays that do not fit in a core's own caches, the group `small` apart.
+Maps, dtypes, memory layouts, small arrays. Except in the group `small`, the arrays do not fit in a
+core's own caches.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ SMALL = Shelf("small")
 
 
 def vectors(count: int, n: int = N, dtype: str = "f8") -> Inputs:
-    """Vectors of numbers in [0, 1)."""
+    """Return a function that makes vectors of numbers in [0, 1)."""
     return lambda rng: tuple(rng.random(n).astype(dtype) for _ in range(count))
 
 
 def matrices(count: int, rows: int = SIDE, columns: int = SIDE) -> Inputs:
-    """Matrices of numbers in [0, 1)."""
+    """Return a function that makes matrices of numbers in [0, 1)."""
     return lambda rng: tuple(rng.random((rows, columns)) for _ in range(count))
 
 

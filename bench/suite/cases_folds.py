@@ -1,4 +1,4 @@
-"""Cases that fold axes: reductions, rows, scans, and folds of broadcast operands."""
+"""Cases that reduce axes: reductions, rows, scans, and reductions of broadcast operands."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def four_at_once(x: Array) -> Any:
 
 @REDUCTIONS.add(vectors(1))
 def where_greatest(x: Array) -> Any:
-    """The place of a maximum."""
+    """The index of the maximum."""
     return np.argmax(x)
 
 
@@ -124,7 +124,7 @@ def _layernorm_loops(a: Array) -> Any:
 
 @ROWS.add(matrices(1, WIDE, WIDE), loops=_layernorm_loops)
 def layernorm(a: Array) -> Any:
-    """Each row less its mean, by its deviation."""
+    """Each row minus its mean, divided by its standard deviation."""
     centred = a - a.mean(axis=1, keepdims=True)
     return centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + 1e-5)
 
@@ -144,7 +144,7 @@ def _centre_columns_loops(a: Array) -> Any:
 
 @ROWS.add(matrices(1, WIDE, WIDE), loops=_centre_columns_loops)
 def centre_columns(a: Array) -> Any:
-    """Each column less its mean."""
+    """Each column minus its mean."""
     return a - a.mean(axis=0)
 
 
@@ -165,7 +165,7 @@ def _drawdown_loops(x: Array) -> Any:
 
 @SCANS.add(vectors(1), loops=_drawdown_loops)
 def drawdown(x: Array) -> Any:
-    """How far below its greatest value so far."""
+    """How far each element is below the maximum so far."""
     return np.maximum.accumulate(x) - x
 
 
@@ -201,7 +201,7 @@ def _nearest_loops(x: Array, y: Array) -> Any:
     loops=_nearest_loops,
 )
 def nearest(x: Array, y: Array) -> Any:
-    """The distance of each number to the nearest of others."""
+    """The distance of each number to the nearest number of another array."""
     return np.abs(x[:, None] - y[None, :]).min(axis=1)
 
 

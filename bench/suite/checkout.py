@@ -1,4 +1,4 @@
-"""Where the tree of a clone lies, for what only a clone keeps: results, charts, the commit."""
+"""Find the root of the clone: only a clone keeps results and charts, and has a commit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGE = Path(axiomjit.__file__).resolve().parent
 
 
 def checkout(package: Path = PACKAGE) -> Path | None:
-    """The root of the clone that a package `axiomjit` belongs to, None for an installed one.
+    """Return the root of the clone that a package `axiomjit` is in, None for an installed one.
 
     Only in a clone axiomjit/bench is a link; wheels and source distributions have a folder.
     """
@@ -19,10 +19,10 @@ def checkout(package: Path = PACKAGE) -> Path | None:
 
 
 def results_folder(asked: str, package: Path = PACKAGE) -> Path:
-    """Where results are kept.
+    """Return the folder in which results are kept.
 
     Args:
-        asked: what it is needed for.
+        asked: the command that needs it, for the message.
         package: the folder of the package.
 
     Raises:

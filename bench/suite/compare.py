@@ -1,4 +1,7 @@
-"""Two runs of one machine compared: what became slower, against NumPy in the same run each."""
+"""Compare two runs of one machine: find cases whose ratio to NumPy grew.
+
+Each ratio is to NumPy's time in the same run, so a slower machine does not count.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from axiomjit.base.records import Record
 from axiomjit.bench.suite.records import OK, OURS, Result, Timing
 
 SLOWER: Final = 1.25
-"""By how much the ratio to NumPy has to grow."""
+"""The smallest growth of the ratio to NumPy that counts as slower."""
 Again = Callable[[Sequence[str]], Result]
 
 
 class Change(Record):
-    """A case whose ratio to NumPy changed, with so many threads; `again` is that of the rerun.
+    """A case whose ratio to NumPy changed, at a number of threads; `again` is that of the rerun.
 
     Without a ratio after, axiomjit does not run the case any more, for `reason`.
     """
@@ -30,12 +33,12 @@ class Change(Record):
 
     @property
     def factor(self) -> float:
-        """How many times slower, against NumPy."""
+        """Return how many times slower the case became, relative to NumPy."""
         return self.after.ratio / self.before.ratio if self.after else math.inf
 
 
 class Verdict(Record):
-    """What `compare` found: `slower` is confirmed, `unsure` was not found again."""
+    """The result of `compare`: a rerun confirmed the `slower` changes, not the `unsure` ones."""
 
     slower: tuple[Change, ...]
     unsure: tuple[Change, ...]
@@ -46,7 +49,7 @@ class Verdict(Record):
 
     @property
     def text(self) -> str:
-        """A few lines: slower cases first."""
+        """Return a few lines, slower cases first."""
         lines = [line for change in self.slower for line in _lines(change, "slower")]
         lines += [line for change in self.unsure for line in _lines(change, "not confirmed")]
         lines += [line for change in self.faster for line in _lines(change, "faster")]
@@ -77,7 +80,7 @@ def _ratio(t: Timing) -> str:
 
 
 def is_slower(before: Timing, after: Timing) -> bool:
-    """Whether the ratio grew by more than a quarter and the intervals do not meet."""
+    """Return whether the ratio grew by more than a quarter and the intervals do not overlap."""
     return after.ratio > SLOWER * before.ratio and after.ratio_low > before.ratio_high
 
 
@@ -85,10 +88,10 @@ def compare(before: Result, after: Result, again: Again | None) -> Verdict:
     """Compare two runs.
 
     Args:
-        before: what to compare with.
+        before: the run to compare with.
         after: the run in question.
-        again: measures cases once more by name, as `after` was; only what it finds slower too is
-            slower. None believes the files.
+        again: measures the named cases once more, as `after` was; a case counts as slower only if
+            it is slower in the rerun too. None: no rerun.
 
     Raises:
         BenchError: the files are of two machines, or have no number of threads in common.
@@ -125,7 +128,7 @@ def _refuse_unlike(before: Result, after: Result) -> None:
 
 
 def _changes(before: Result, after: Result) -> Iterable[Change]:
-    """One per case and number of threads in both; one per case that axiomjit no longer runs."""
+    """Yield a change per case and number of threads in both, and one per case no longer run."""
     for case in after.cases:
         old_case = before.case(case.name)
         old, new = (c.run(OURS) if c else None for c in (old_case, case))
@@ -140,7 +143,7 @@ def _changes(before: Result, after: Result) -> Iterable[Change]:
 
 
 def _checked(change: Change, measured: Result) -> tuple[Change, bool]:
-    """The change with what a rerun found, and whether that is slower too."""
+    """Return the change with the rerun's ratio, and whether the case is slower there too."""
     case = measured.case(change.case)
     run = case.run(OURS) if case else None
     if change.after is None:

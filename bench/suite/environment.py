@@ -1,4 +1,4 @@
-"""What a run was made on, as the result file records it."""
+"""Read the environment of a run, as the result file records it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 def read_environment() -> Environment:
-    """The environment now; `load_end` is that of the start."""
+    """Return the environment now; `load_end` is the same as `load_start`."""
     commit, modified = _commit()
     load = read_load()
     versions = {name: package_version(name, "") for name in PACKAGES}
@@ -55,13 +55,13 @@ def read_environment() -> Environment:
 
 
 def machine() -> str:
-    """Tells machines apart: a hash of CPU, cores and gigabytes of memory."""
+    """Return a name of this machine: a hash of CPU, cores and gigabytes of memory."""
     facts = (_cpu(), _features(), os.cpu_count(), _memory_bytes() // 2**30)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
 
 
 def read_load() -> float:
-    """The load average over a minute, 0 where there is none."""
+    """Return the load average over a minute, 0 where the system has none."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
 
 
@@ -103,7 +103,7 @@ def _blas() -> str:
 
 
 def _commit() -> tuple[str | None, bool]:
-    """The commit of the clone that axiomjit is imported from, and whether files differ from it."""
+    """Return the commit of the clone that axiomjit is imported from, and whether files differ."""
     root = checkout()
     if root is None or not (root / ".git").exists():
         return None, False

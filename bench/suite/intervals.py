@@ -1,8 +1,8 @@
 """Medians over processes and rounds, and their bootstrap intervals.
 
-What is measured comes from several processes, in each from several rounds. Rounds of one process
-share its memory and its place on the machine, so both are drawn: processes, then rounds of each
-process that was drawn. The estimate is the median of the medians of the processes.
+Samples come from several processes, and in each from several rounds. Rounds of one process share
+its memory and its place on the machine, so the bootstrap resamples both: first processes, then
+rounds in each process drawn. The estimate is the median of the processes' medians.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Processes = Sequence[Sequence[float] | np.ndarray]
 
 
 class Interval(Record):
-    """A median and the interval in which it lies with 95 % confidence."""
+    """A median and its 95 % confidence interval."""
 
     median: float
     low: float
@@ -29,11 +29,11 @@ class Interval(Record):
 
 
 def median_interval(processes: Processes, seed: int = 0) -> Interval:
-    """The median of the medians of processes, and its percentile bootstrap interval.
+    """Return the median of the processes' medians, and its percentile bootstrap interval.
 
     Args:
-        processes: the samples of each, one per round.
-        seed: of the draws.
+        processes: the samples of each process, one per round.
+        seed: of the resampling.
     """
     values = [np.asarray(samples, float) for samples in processes]
     rng = np.random.default_rng(seed)
@@ -48,12 +48,12 @@ def median_interval(processes: Processes, seed: int = 0) -> Interval:
 
 
 def ratio_interval(ours: Processes, theirs: Processes, seed: int = 0) -> Interval:
-    """The same of ratios, each of two samples of one round, in which a slow phase cancels.
+    """Return the same for ratios of two samples of one round, in which slow phases cancel.
 
     Args:
         ours: the samples of each process.
-        theirs: as many, of the same rounds.
-        seed: of the draws.
+        theirs: as many samples, of the same rounds.
+        seed: of the resampling.
     """
     return median_interval(
         [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)],
@@ -62,7 +62,7 @@ def ratio_interval(ours: Processes, theirs: Processes, seed: int = 0) -> Interva
 
 
 def _interval(median: float, resampled: np.ndarray) -> Interval:
-    """The percentiles, widened where rounding puts the median outside them."""
+    """Return the percentiles, widened if rounding puts the median outside them."""
     tail = (100.0 - LEVEL) / 2
     low, high = np.percentile(resampled, (tail, 100.0 - tail))
     return Interval(median, min(float(low), median), max(float(high), median))

@@ -1,4 +1,4 @@
-"""What the machine can do: bandwidth of a triad by our own kernel, and peak arithmetic.
+"""Measure the machine's limits: bandwidth of a triad by our own kernel, and peak arithmetic.
 
 Both are the best of many tries: a limit is not a typical time.
 """
@@ -17,26 +17,26 @@ import numpy as np
 from axiomjit import jit
 
 TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
-"""Doubles in each of the three arrays: in a core's caches, as most cases, and in memory."""
+"""Doubles in each of the three arrays: for a core's caches, as in most cases, and for memory."""
 SPENT_S: Final = 0.4
-"""On each figure."""
+"""Seconds spent on each figure."""
 TRIES: Final = 10
 CHAINS: Final = 12
-"""Independent multiply-adds in flight: more than latency times ports of any CPU of today."""
+"""Independent chains of multiply-adds: more than latency times ports of today's CPUs."""
 TURNS: Final = 20_000
 VECTOR_BYTES: Final = {"avx512f": 64, "avx": 32}
 PACKED: Final = re.compile(r"vfmadd\d+p[sd]\b")
 
 
 def measure_limits(threads: int, spent_s: float = SPENT_S) -> dict[str, Any]:
-    """The fields of `records.Limits` for so many threads, as plain values."""
+    """Return the fields of `records.Limits` for a number of threads, as plain values."""
     kinds = {"f8": "double", "f4": "float"}
     rates = {name: peak_flops(kind, threads, spent_s / 2) for name, kind in kinds.items()}
     return {"threads": threads, "triads": triads(spent_s), "flops_per_s": rates}
 
 
 def triads(spent_s: float) -> list[dict[str, float]]:
-    """Bandwidth of `b + 3.0 * c` for each size, less the time of a call on one element."""
+    """Return the bandwidth of `b + 3.0 * c` for each size, without the fixed time of a call."""
     _keep_memory()
     triad = jit(lambda b, c: b + 3.0 * c, strict=True)
     one = np.ones(1)
@@ -62,17 +62,17 @@ def _fastest(call: Callable[[], Any], budget_s: float) -> float:
 
 
 def _keep_memory() -> None:
-    """Let the C library keep freed memory: fresh pages would be measured instead of bandwidth."""
+    """Make the C library keep freed memory: else page faults are measured instead of bandwidth."""
     try:
         library = ctypes.CDLL(None)
-        library.mallopt(-4, 0)  # M_MMAP_MAX: never map blocks apart
+        library.mallopt(-4, 0)  # M_MMAP_MAX: never map single blocks
         library.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
     except (OSError, AttributeError):  # another C library
         return
 
 
 def fma_source(kind: str, lanes: int) -> str:
-    """LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds.
+    """Return LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds.
 
     Args:
         kind: "double" or "float".
@@ -81,7 +81,7 @@ def fma_source(kind: str, lanes: int) -> str:
     vector = f"<{lanes} x {kind}>"
     name = f"llvm.fma.v{lanes}{'f64' if kind == 'double' else 'f32'}"
     phis = [f"  %a{k} = phi {vector} [ %s{k}, %entry ], [ %b{k}, %loop ]" for k in range(CHAINS)]
-    # The factors are arguments: known ones would let LLVM compute the loop.
+    # The factors are arguments: with constants LLVM would compute the loop at compile time.
     steps = [
         f"  %b{k} = call {vector} @{name}({vector} %a{k}, {vector} %x, {vector} %y)"
         for k in range(CHAINS)
@@ -119,7 +119,7 @@ def fma_source(kind: str, lanes: int) -> str:
 
 
 def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
-    """Multiply-adds a second, each counted as two; None where the loop is no vector code."""
+    """Return multiply-adds per second, each counted as two; None if the loop is not vector code."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
@@ -144,7 +144,7 @@ def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
 
 
 def _on_threads(work: Callable[[], object], threads: int, spent_s: float) -> float:
-    """The shortest time in which all threads did the work once, side by side."""
+    """Return the shortest time in which all threads did the work once, at the same time."""
     best, end = float("inf"), time.perf_counter() + spent_s
     barrier = threading.Barrier(threads)
     times: list[float] = [0.0] * threads

@@ -1,4 +1,4 @@
-"""One case: every peer in a process of its own, compiled alone, then timed alternately."""
+"""Measure one case: a process per peer; compile one after the other, then time interleaved."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from axiomjit.bench.suite.records import (
 from axiomjit.bench.suite.workload import Workload
 
 COMPILE_S: Final = 60.0
-"""A peer that has no first result by then is reported so."""
+"""Seconds after which a peer without a first result is reported as such."""
 CHECK_EVERY: Final = 5
 SETTLED: Final = 1.15
-"""No further process where the interval of our ratio is that narrow, its ends divided."""
+"""If the ends of our ratio's interval differ by less than this factor, processes suffice."""
 PAIR: Final = (NUMPY, OURS)
 
 
 class Effort(Record):
-    """How many rounds: at least and at most, how long they may take per peer, and when to stop.
+    """The number of rounds, at least and at most, their time limit per peer, and the precision.
 
     Rounds end early when the interval of our ratio to NumPy's is narrower than `precision`.
-    NumPy and axiomjit run in `processes`, at least and at most, `further` rounds in each but the
-    first.
-    `serial` says that a second set of processes runs, pinned to one core, with warm disk caches.
-    `limits_s` is spent on each limit of the machine, `imports` are the imports of each peer.
+    NumPy and axiomjit run in `processes`, at least and at most, with `further` rounds in each but
+    the first. `serial` says that a second set of processes runs, pinned to one core, with warm disk
+    caches. `limits_s` is spent on each limit of the machine; `imports` is how often each peer is
+    imported.
     """
 
     least: int
@@ -68,7 +68,7 @@ class Setting(Record):
     """What all cases of a run have in common.
 
     `imports_s` has the peers to compare, and how long each takes to import. `planted` names a case
-    in which our calls are made twice, to try out whether that is noticed.
+    in which our calls are made twice, to test that this is noticed.
     """
 
     effort: Effort
@@ -79,17 +79,17 @@ class Setting(Record):
     planted: str = ""
 
 
-class Seen:
-    """What one peer's worker has told of a case."""
+class Answers:
+    """The answers of one peer's worker about a case."""
 
     __slots__ = ("first_s", "peak_bytes", "processes", "stop")
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Start without answers."""
         self.first_s = 0.0
         self.peak_bytes: int | None = None
         self.processes: list[list[float]] = []
-        """The samples of each."""
+        """The samples of each process."""
         self.stop: tuple[str, str] | None = None  # status and reason
 
 
@@ -99,20 +99,20 @@ class Group:
     def __init__(
         self, setting: Setting, workload: Workload, threads: int, stack: ExitStack
     ) -> None:
-        """No worker yet; those that start end with `stack`."""
+        """Start without workers; those that are started later end with `stack`."""
         self.setting, self.workload, self.threads, self.stack = setting, workload, threads, stack
         self.serial = threads == 1
-        self.seen: dict[str, Seen] = {}
+        self.seen: dict[str, Answers] = {}
         self.workers: dict[str, Worker | Fork] = {}
         self.size, self.dtype = 0, ""
 
     def start(self, peers: Iterable[str], fresh: Callable[[str], Worker | Fork]) -> None:
-        """Start the workers; they import at the same time, before anything is timed."""
+        """Start the workers; they import concurrently, before anything is timed."""
         for peer in peers:
             worker = fresh(peer)
             self.workers[peer] = worker
             self.stack.push(worker)
-            self.seen[peer] = Seen()
+            self.seen[peer] = Answers()
             planted = 2 if peer == OURS and self.workload.name == self.setting.planted else 1
             worker.send(
                 "prepare",
@@ -128,7 +128,7 @@ class Group:
                 self.size, self.dtype = answer["size"], answer["dtype"]
 
     def compile(self) -> None:
-        """The first call of each peer, alone; then warm up."""
+        """Make the first call of each peer, one peer at a time; then warm up."""
         for peer in tuple(self.workers):
             answer = self._of(peer, "first", COMPILE_S)
             if answer:
@@ -137,7 +137,7 @@ class Group:
             self._of(peer, "steady")
 
     def sample(self, least: int, most: int) -> None:
-        """Rounds in which every peer takes its turn, in an order drawn anew each time."""
+        """Time all peers interleaved: one sample of each per round, in a new random order."""
         effort, order = self.setting.effort, random.Random(self.setting.seed)
         end = time.monotonic() + effort.budget_s * len(self.workers)
         for seen in self.seen.values():
@@ -161,7 +161,7 @@ class Group:
 
     @property
     def settled(self) -> bool:
-        """Whether further processes would tell little more of our ratio to NumPy."""
+        """Return whether further processes would hardly change our ratio to NumPy."""
         theirs, ours = (self.seen.get(peer) for peer in PAIR)
         if not ours or not theirs or ours.stop or not ours.processes:
             return True
@@ -172,7 +172,7 @@ class Group:
         return found.high < SETTLED * found.low
 
     def again(self, nursery: Nursery) -> None:
-        """Add what further processes of NumPy and axiomjit tell, if it is not settled."""
+        """Add samples of further processes of NumPy and axiomjit, unless the ratio is settled."""
         if self.settled:
             return
         rounds = self.setting.effort.further
@@ -187,7 +187,7 @@ class Group:
             self.seen[peer].processes += more.seen[peer].processes
 
     def look_inside(self) -> Cost | None:
-        """Memory of each peer, and the cost of our plan."""
+        """Measure the memory of each peer; return the cost of our plan."""
         for peer in tuple(self.workers):
             answer = self._of(peer, "memory")
             if answer:
@@ -196,7 +196,7 @@ class Group:
         return Cost(**plan["cost"]) if plan and plan["cost"] else None
 
     def _of(self, peer: str, do: str | None, limit_s: float = ANSWER_S) -> dict[str, Any] | None:
-        """What a worker answers; None if that put it out."""
+        """Return a worker's answer; None if the peer is out of the case."""
         worker, stop = self.workers[peer], None
         try:
             answer = worker.receive(limit_s) if do is None else worker.ask(do, limit_s)
@@ -217,13 +217,13 @@ class Group:
 
 
 class Ongoing:
-    """A case while it is measured."""
+    """A case that is being measured."""
 
     def __init__(self, setting: Setting, workload: Workload) -> None:
-        """Run it with all peers.
+        """Run the case with all peers.
 
-        The first group of workers has all threads and empty caches on disk, the second one core
-        and what the first left there.
+        The first group of workers uses all threads and starts with empty disk caches; the second is
+        pinned to one core and finds the caches that the first left.
 
         Raises:
             BenchError: NumPy itself does not run it.
@@ -250,7 +250,7 @@ class Ongoing:
 
     @property
     def settled(self) -> bool:
-        """Whether it needs no further process."""
+        """Return whether no further process is needed."""
         return all(group.settled for group in self.groups)
 
     def again(self, nursery: Nursery) -> None:
@@ -259,7 +259,7 @@ class Ongoing:
             group.again(nursery)
 
     def case(self) -> Case:
-        """What was found."""
+        """Return the record of the case."""
         cold, workload = self.groups[0], self.workload
         peers = self.setting.imports_s
         return Case(
@@ -277,15 +277,15 @@ class Ongoing:
 def measure_cases(
     setting: Setting, workloads: Iterable[Workload], done: Callable[[Case], Any]
 ) -> tuple[Case, ...]:
-    """Measure case after case.
+    """Measure the cases, one after the other.
 
-    Further processes of a case run after those of the next cases have begun, so that a few seconds
-    in which the machine is busy are not all that is seen of a case.
+    Further processes of a case run after the next cases have begun, so that a few seconds in which
+    the machine is busy do not affect all samples of a case.
 
     Args:
         setting: of the run.
         workloads: the cases.
-        done: told each case when it is measured.
+        done: called with each case when it is measured.
 
     Raises:
         BenchError: NumPy does not run a case.
@@ -316,14 +316,14 @@ def measure_cases(
 
 
 def _fresh(peer: str, folder: str, serial: bool) -> Worker:
-    """A new process, its caches on disk in a folder of the case."""
+    """Return a new process with its disk caches in a folder of the case."""
     own = Path(folder) / peer
     own.mkdir(exist_ok=True)
     return Worker(PEERS[peer].environment(str(own)), serial)
 
 
 def _run(setting: Setting, peer: str, groups: Sequence[Group], cost: Cost | None) -> Run:
-    """What the groups say of one peer."""
+    """Return the record of one peer from the answers in all groups."""
     cold = groups[0].seen[peer]
     stops = [g.seen[peer].stop for g in groups if peer in g.seen and g.seen[peer].stop]
     if stops and stops[0]:
@@ -371,9 +371,9 @@ def _timing(setting: Setting, group: Group, peer: str, cost: Cost | None) -> Tim
 
 
 def bound(cost: Cost, dtype: str, limits: Limits) -> float:
-    """The least time that memory and arithmetic allow: the roofline.
+    """Return the least time that memory and arithmetic allow: the roofline.
 
-    The bandwidth is that of the triad whose size is nearest, by ratio.
+    The bandwidth is that of the triad nearest in size, by ratio.
     """
     moved = cost.bytes_read + cost.bytes_written
     triad = min(limits.triads, key=lambda t: abs(math.log(t.bytes / max(moved, 1))))

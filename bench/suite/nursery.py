@@ -1,4 +1,4 @@
-"""Fresh processes that cost little: forked from one that has imported and compiled, and not run."""
+"""Cheap fresh processes: forked from one that has imported and compiled, but not run."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ FORKS: Final = sys.platform == "linux"
 
 
 class Fork:
-    """A process forked from a worker, which waits until it ends; asked like a worker."""
+    """A process forked from a worker, which waits until the fork ends; used like a worker."""
 
     def __init__(self, parent: Worker) -> None:
-        """Let `parent` fork."""
+        """Make `parent` fork."""
         self._parent, self._open = parent, True
         parent.ask("fork")
 
     def send(self, do: str, **what: Any) -> None:
-        """Ask for something without waiting."""
+        """Send a request without waiting."""
         self._parent.send(do, **what)
 
     def receive(self, limit_s: float = ANSWER_S) -> Answer:
-        """The next answer."""
+        """Return the next answer."""
         return self._parent.receive(limit_s)
 
     def ask(self, do: str, limit_s: float = ANSWER_S, **what: Any) -> Answer:
-        """Ask and wait."""
+        """Send a request and wait for its answer."""
         return self._parent.ask(do, limit_s, **what)
 
     def close(self) -> None:
-        """End it; its parent can fork again."""
+        """End the fork; its parent can fork again."""
         if self._open and not self._parent.ended:
             with contextlib.suppress(Lost):
                 self._parent.ask("end")
@@ -52,22 +52,22 @@ class Fork:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None:  # it may owe an answer
+        if error is not None:  # an answer may be pending
             self._parent.close()
         self.close()
 
 
 class Nursery:
-    """Workers to fork from, one per peer and number of threads, started when first asked for."""
+    """Workers to fork from, one per peer and number of threads, started at first use."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Start without workers."""
         self._folder = TemporaryDirectory(prefix="axiomjit-bench-")
         self._workers: dict[tuple[str, bool], Worker] = {}
         self._ready: set[tuple[Worker, str]] = set()
 
     def worker(self, peer: str, serial: bool, case: str, seed: int) -> Worker | Fork:
-        """A fresh process of a peer for a case; started, not forked, where forks are not safe.
+        """Return a fresh process of a peer for a case; it is not forked where forks are unsafe.
 
         It finds the kernels of axiomjit compiled.
         """

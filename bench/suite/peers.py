@@ -1,8 +1,8 @@
 """The libraries that are compared: how each is imported and given a workload.
 
 All functions here run in a process of the peer's own (see `worker`). `load` imports what compiling
-needs; `prepare` gives the call that is timed, with nothing compiled yet. Arguments are converted
-to a library's own arrays beforehand, in its favour; results stay as the library gives them.
+needs; `prepare` returns the call that is timed, with nothing compiled yet. Arguments are converted
+to a library's own arrays beforehand, in its favour; results stay as the library returns them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ NUMBA, PARALLEL = "numba", "numba-parallel"
 
 
 class Refused(Exception):
-    """The library cannot run the workload, and why."""
+    """The library cannot run the workload; the message says why."""
 
 
 class PeerKind(Record):
-    """One library: the module to import, and the rest that it needs.
+    """One library: the module to import, and how to use it.
 
-    `prepare(workload, arguments)` raises Refused for what the library has no form of. `needs` are
-    further modules that a first call would import. `environment(folder)` are the variables that
+    `prepare(workload, arguments)` raises Refused for what the library cannot express. `needs` are
+    further modules that a first call would import. `environment(folder)` returns the variables that
     make it keep compiled code in a folder. `serial` says that it is measured with one thread too.
     """
 
@@ -159,11 +159,11 @@ PEERS: Final[dict[str, PeerKind]] = {
 }
 ALWAYS: Final = (NUMPY, OURS)
 SLOW: Final = ("torch",)
-"""Compared only when named: seconds of compiling per case."""
+"""Peers that are compared only when named: they compile for seconds per case."""
 
 
 def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
-    """The peers for `--peers`: those always there first; all but the slow ones without names.
+    """Return the peers for `--peers`, those always measured first; without names all but slow ones.
 
     `numba` stands for serial and parallel code, in a quick run for serial code alone.
 
@@ -182,19 +182,19 @@ def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
 
 
 def reason(error: BaseException) -> str:
-    """Why a library refused, on one line."""
+    """Return why a library refused, on one line."""
     if isinstance(error, Refused):
         return str(error)
     if isinstance(error, AxiomError):
         return f"{error.asked}: {error.seen}"
-    # Libraries name files of ours in full; a kept result should not tell where the tree lay.
+    # Libraries name our files in full; a kept result should not contain the path of the tree.
     text = str(error).replace(f"{PACKAGE.parent}{os.sep}", "")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return f"{type(error).__name__}: {' '.join(lines)[:160]}" if lines else type(error).__name__
 
 
 def _threads() -> int:
-    """Threads for libraries that have to be told."""
+    """Return the number of threads, for libraries that need to be told."""
     limit = os.environ.get("OMP_NUM_THREADS", "")
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(int(limit) if limit.isdecimal() and int(limit) else 10**6, usable or 1)

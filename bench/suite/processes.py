@@ -1,4 +1,4 @@
-"""Worker processes, seen from the process that asks."""
+"""Worker processes, as the asking process sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any, Final
 import axiomjit
 
 ANSWER_S: Final = 300.0
-"""A worker that is silent for so long has hung."""
+"""Seconds without an answer after which a worker counts as hung."""
 END_S: Final = 5.0
 SERIAL: Final = dict.fromkeys(
     (
@@ -33,7 +33,7 @@ SERIAL: Final = dict.fromkeys(
     "1",
 )
 UNSET: Final = ("AXIOMJIT_CHECK", "AXIOMJIT_DISABLE", "AXIOMJIT_FALLBACK")
-"""Variables that would have something else measured than what users run."""
+"""Environment variables that would change what is measured."""
 Answer = dict[str, Any]
 
 
@@ -41,16 +41,16 @@ class Lost(Exception):
     """A worker did not answer: it hung (`late`), or its process ended."""
 
     def __init__(self, late: bool, words: str) -> None:
-        """Keep which of the two, and what it last printed."""
+        """Keep which of the two happened, and the last lines it printed."""
         super().__init__(words)
         self.late = late
 
 
 class Worker:
-    """One process; `ask` sends a line and waits for the answer."""
+    """A worker process; `ask` sends a request and waits for the answer."""
 
     def __init__(self, environment: Mapping[str, str], serial: bool) -> None:
-        """Start it; with `serial`, libraries are told to use one thread."""
+        """Start the process; with `serial`, libraries are told to use one thread."""
         root = str(Path(axiomjit.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
         limits = SERIAL if serial else {}
@@ -61,14 +61,14 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**kept, "PYTHONPATH": path, **environment, **limits},
-            start_new_session=True,  # forks of it end with it
+            start_new_session=True,  # its forks end with it
         )
         self._waiting = selectors.DefaultSelector()
         assert self._process.stdout is not None
         self._waiting.register(self._process.stdout, selectors.EVENT_READ)
 
     def send(self, do: str, **what: Any) -> None:
-        """Ask for something without waiting."""
+        """Send a request without waiting."""
         assert self._process.stdin is not None
         line = json.dumps({"do": do, **what}) + "\n"
         try:
@@ -78,7 +78,7 @@ class Worker:
             raise self._lost(late=False) from error
 
     def receive(self, limit_s: float = ANSWER_S) -> Answer:
-        """The next answer.
+        """Return the next answer.
 
         Raises:
             Lost: none came within `limit_s`, or the process ended.
@@ -96,7 +96,7 @@ class Worker:
         return answer
 
     def ask(self, do: str, limit_s: float = ANSWER_S, **what: Any) -> Answer:
-        """Ask and wait."""
+        """Send a request and wait for its answer."""
         self.send(do, **what)
         return self.receive(limit_s)
 
@@ -109,7 +109,7 @@ class Worker:
 
     @property
     def ended(self) -> bool:
-        """Whether it was closed, or ended before it answered."""
+        """Return whether it was closed, or ended before it answered."""
         return self._process.returncode is not None
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class Worker:
             assert pipe is not None
             try:
                 pipe.close()
-            except BrokenPipeError:  # unsent words of a process that has ended
+            except BrokenPipeError:  # unsent requests to a process that has ended
                 continue
 
     def __enter__(self) -> Worker:

@@ -1,4 +1,4 @@
-"""How far a run is: a bar with the time left on a terminal, a line per case elsewhere."""
+"""Show how far a run is: a bar with the time left on a terminal, a line per case elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 
 class Progress:
-    """Told of each step; writes to standard error, so that output stays clean."""
+    """Shows each step on standard error, so that standard output stays clean."""
 
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
         """Expect `total` steps; the bar is tqdm's, where that is installed."""
@@ -18,14 +18,14 @@ class Progress:
         self._bar: Any = _bar(total, self._stream)
 
     def tell(self, line: str) -> None:
-        """Say something apart from the steps."""
+        """Print a line without disturbing the bar."""
         if self._bar:
             self._bar.write(line, file=self._stream)
         else:
             self._print(line)
 
     def step(self, label: str) -> None:
-        """One more step is done."""
+        """Count one more step as done."""
         self._done += 1
         if self._bar:
             self._bar.set_postfix_str(label, refresh=False)

@@ -1,4 +1,4 @@
-"""The result file of a benchmark run: what it holds, how it is read, checked and written.
+"""The result file of a benchmark run: its fields, and how it is read, checked and written.
 
 A file is one JSON object: `"format": "axiomjit-bench"`, `"version": 1`, and the fields of `Result`.
 Each class below is an object whose keys are its fields, a tuple is a list, None is null. Times are
@@ -30,14 +30,14 @@ UNSUPPORTED: Final = "not supported"
 WRONG: Final = "wrong result"
 TIMEOUT: Final = "compile timeout"
 STATUSES: Final = (OK, MISSING, UNSUPPORTED, WRONG, TIMEOUT)
-"""What became of a peer, in a case or as a whole; all but `ok` come with a reason."""
+"""The status of a peer, in a case or as a whole; all but `ok` come with a reason."""
 
 NUMPY: Final = "numpy"
 OURS: Final = "axiomjit"
 
 
 class Environment(Record):
-    """Where and on what a run was made.
+    """The machine, system and versions of a run.
 
     `date` is ISO 8601 in UTC; `machine` a short hash of CPU, cores and memory that tells results of
     different machines apart. `governor` is the frequency governor of the first CPU, None where it
@@ -75,7 +75,7 @@ class Triad(Record):
 
 
 class Limits(Record):
-    """What the machine can do with so many threads, measured in the same run.
+    """The limits of the machine with a number of threads, measured in the same run.
 
     `triads` go from small working sets (caches) to large ones (memory). `flops_per_s` is the peak
     of fused multiply-adds by dtype ("f4", "f8"), each counted as two; None where the loop could not
@@ -109,19 +109,19 @@ class Cost(Record):
 
 
 class Timing(Record):
-    """Steady state of one peer in one case, with so many threads (1: pinned to one core).
+    """The steady state of one peer in one case, at a number of threads (1: pinned to one core).
 
-    A sample is the mean time of a call over about a millisecond of calls, one sample a round; all
-    peers take their turn in each of `rounds` rounds. NumPy and axiomjit take turns in further
-    processes: `process_rounds` are the rounds of each, none where all are of one. `median_s` is
-    the median of the medians of the processes, `low_s` to `high_s` its 95 % bootstrap interval,
-    for which processes are drawn and rounds in each. `ratio` is the same of the times of each
-    round divided by NumPy's in that round (in files without `process_rounds`, that of the two
-    medians), with its interval; NumPy's own is 1. `of_bound` is
-    the least time that the case's `cost` allows on this machine divided by `median_s` (1: as fast
-    as memory or arithmetic allow; above 1 where caches beat the triad), None where axiomjit has no
-    plan. Files that are kept leave `samples_s` out; what they would say of a peer but NumPy is
-    `ours_by_this` then: axiomjit's time divided by this one's, and its 95 % interval.
+    A sample is the mean time of a call over about a millisecond of calls. Peers are timed
+    interleaved: each of `rounds` rounds takes one sample of every peer. NumPy and axiomjit are
+    also timed in further processes: `process_rounds` has the rounds of each process, and is empty
+    if there is only one. `median_s` is the median of the processes' medians, `low_s` to `high_s`
+    its 95 % bootstrap interval, which resamples processes and the rounds in each. `ratio` is the
+    same for the ratios, round by round, to NumPy's time (in files without `process_rounds`, the
+    ratio of the two medians), with its interval; NumPy's own is 1. `of_bound` is the least time
+    that the case's `cost` allows on this machine divided by `median_s` (1: as fast as memory or
+    arithmetic allow; above 1 where caches beat the triad), None where axiomjit has no plan. Kept
+    files leave `samples_s` out; except for NumPy they have `ours_by_this` instead: axiomjit's time
+    divided by this peer's, and its 95 % interval.
     """
 
     threads: int
@@ -139,21 +139,21 @@ class Timing(Record):
 
     @property
     def processes(self) -> tuple[tuple[float, ...], ...]:
-        """The samples of each process, none where they are left out."""
+        """Return the samples of each process; empty where they are left out."""
         ends = list(accumulate(self.process_rounds or (self.rounds,), initial=0))
         cut = (self.samples_s[a:b] for a, b in pairwise(ends))
         return tuple(cut) if self.samples_s else ()
 
 
 class Run(Record):
-    """One peer in one case; times are there only where `status` is `ok`.
+    """One peer in one case; it has times only if `status` is `ok`.
 
-    `first_call_s` is what a fresh process with NumPy waits for the first result with empty caches:
-    the import of the library, compiling, and one call. `cold_compile_s` is its first call without
-    the import and without the time of a steady call; `warm_load_s` the same in a second process
-    that finds what the first left on disk (for a library without a disk cache that is another cold
-    compile), None where no second process ran. `memory_peak_bytes` is by how much resident memory
-    grew during a warm call, results included; None where the system does not tell.
+    `first_call_s` is the time to the first result in a fresh process that has imported NumPy, with
+    empty caches: importing the library, compiling, and one call. `cold_compile_s` is the first call
+    without the import and without the time of a steady call; `warm_load_s` the same in a second
+    process that finds the disk caches of the first (for a library without a disk cache that is
+    another cold compile), None where no second process ran. `memory_peak_bytes` is the growth of
+    resident memory during a warm call, results included; None where the system does not report it.
     """
 
     peer: str
@@ -189,14 +189,14 @@ class Case(Record):
     runs: tuple[Run, ...]
 
     def run(self, peer: str) -> Run | None:
-        """What became of a peer, None if it was not asked."""
+        """Return the run of a peer, None if it was not measured."""
         return next((r for r in self.runs if r.peer == peer), None)
 
 
 class Result(Record):
     """A whole run: `quick` runs have fewer rounds, one thread count and no second process.
 
-    `threads` are the thread counts that were measured, ascending; the last stands for all cores.
+    `threads` are the thread counts that were measured, ascending; the last one uses all cores.
     """
 
     environment: Environment
@@ -210,7 +210,7 @@ class Result(Record):
     cases: tuple[Case, ...]
 
     def case(self, name: str) -> Case | None:
-        """The case of that name, None if it was not run."""
+        """Return the case of that name, None if it was not run."""
         return next((c for c in self.cases if c.name == name), None)
 
 
@@ -242,7 +242,7 @@ def read_result(path: Path) -> Result:
 
 
 def to_text(result: Result) -> str:
-    """The JSON text of a result: one case a line.
+    """Return the JSON text of a result, one case a line.
 
     Raises:
         BenchError: the result breaks a rule of the format.
@@ -253,7 +253,7 @@ def to_text(result: Result) -> str:
 
 
 def _lines(value: object) -> str:
-    """JSON with the objects of a list, or the fields of an object, each on a line."""
+    """Return JSON with each element of a list, or each field of an object, on a line."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[\n  " + ",\n  ".join(json.dumps(v, allow_nan=False) for v in value) + "\n ]"
     if isinstance(value, dict):
@@ -263,7 +263,7 @@ def _lines(value: object) -> str:
 
 
 def from_text(text: str, name: str) -> Result:
-    """The result in a JSON text; `name` is for messages.
+    """Return the result in a JSON text; `name` is for messages.
 
     Raises:
         BenchError: no JSON, another version, or a field that breaks a rule.
@@ -294,11 +294,11 @@ def _decode(body: object, name: str) -> Result:
 
 
 class _Fault(Exception):
-    """What is wrong, and where in the document."""
+    """An error in a document, with its position."""
 
 
 def _plain(value: Any) -> Any:
-    """Records as dicts, tuples as lists."""
+    """Return records as dicts and tuples as lists."""
     if isinstance(value, Record):
         return {name: _plain(getattr(value, name)) for name in type(value)._fields}
     if isinstance(value, tuple):
@@ -314,7 +314,7 @@ def _types(kind: type[Record]) -> Mapping[str, Any]:
 
 
 def _value(value: object, kind: Any, place: str) -> Any:
-    """The value as its annotation has it."""
+    """Return the value converted to its annotated type."""
     if isinstance(kind, types.UnionType):
         if value is None:
             return None
@@ -356,7 +356,7 @@ def _record(entries: dict[str, Any], kind: type[Record], place: str) -> Record:
 
 
 def _check(result: Result) -> None:
-    """Raise the first rule between fields that does not hold."""
+    """Raise the first violated rule between fields."""
     known = [peer.name for peer in result.peers]
     faults = [f"peers has {name} twice" for name in known if known.count(name) > 1]
     if not result.threads or list(result.threads) != sorted(set(result.threads)):
@@ -382,7 +382,7 @@ def _known(what: Peer | Run) -> bool:
 
 
 def _run_faults(run: Run) -> list[str]:
-    """What is wrong inside a run."""
+    """Return what is wrong in a run."""
     faults = []
     if not _known(run):
         faults.append(f"no status {run.status!r}, or one without a reason")

@@ -1,4 +1,4 @@
-"""Results that are kept: one dated file per machine in bench/results."""
+"""Kept results: one dated file per machine in bench/results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from axiomjit.bench.suite.standings import standing
 
 
 def keep(result: Result, folder: Path) -> Path:
-    """Write a result, `shortened`; a second one of the same day and machine replaces it.
+    """Write a result, `shortened`; a second result of the same day and machine replaces it.
 
     Raises:
         BenchError: the file cannot be written.
@@ -38,7 +38,7 @@ def keep(result: Result, folder: Path) -> Path:
 
 
 def kept(folder: Path) -> tuple[Result, ...]:
-    """All results that are kept, oldest first.
+    """Return all kept results, oldest first.
 
     Raises:
         BenchError: there is none, or a file cannot be read.
@@ -51,17 +51,17 @@ def kept(folder: Path) -> tuple[Result, ...]:
 
 
 def shortened(result: Result) -> Result:
-    """The same result, smaller: without samples but what they say, numbers with five digits."""
+    """Return a smaller result: statistics instead of samples, numbers with five digits."""
     cases = tuple(_settled(case) for case in result.cases)
     short: Result = _short(result.replace(cases=cases))
     return short
 
 
 def _settled(case: Case) -> Case:
-    """The case with how axiomjit stands against each peer written down."""
+    """Return the case with axiomjit's standing against each peer stored in it."""
 
     def settled(run: Run, timing: Timing) -> Timing:
-        own = run.peer in (OURS, NUMPY)  # NumPy's own timing says it already
+        own = run.peer in (OURS, NUMPY)  # our timing has the ratio to NumPy
         found = None if own else standing(case, run.peer, timing.threads)
         ours_by_this = (found.ratio, found.low, found.high) if found else ()
         written: Timing = timing.replace(ours_by_this=ours_by_this)

@@ -1,4 +1,4 @@
-"""Times two functions alternately, and gives an upper bound of their ratio."""
+"""Time two functions interleaved, and bound the ratio of their times from above."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import numpy as np
 
 Run = Callable[[], object]
 LEAST: Final = 15
-"""Rounds at least, whatever they take."""
+"""The least number of rounds, however long they take."""
 
 
 class Ratio(NamedTuple):
     """Medians over rounds."""
 
     seconds: float
-    """Of the first function."""
+    """The time of the first function."""
     ratio: float
-    """Of the first to the second, in each round."""
+    """The median of the first time over the second, round by round."""
     bound: float
     """The upper end of the median's 95 % interval."""
 
     def cells(self) -> list[str]:
-        """The ratio and its bound as text."""
+        """Return the ratio and its bound as text."""
         return [f"{self.ratio:.2f}", f"{self.bound:.2f}"]
 
 
 def upper(ratios: Sequence[float]) -> float:
-    """The upper end of the 95 % interval of a median, an order statistic."""
+    """Return the upper end of the 95 % interval of a median (an order statistic)."""
     count = len(ratios)
     return sorted(ratios)[min(count - 1, math.ceil(count / 2 + 0.98 * math.sqrt(count)))]
 
 
-def in_turns(
+def interleaved(
     first: Run,
     second: Run,
     rounds: int,
@@ -43,15 +43,15 @@ def in_turns(
     spend_s: float = math.inf,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Ratio:
-    """Time two functions alternately; which goes first changes from round to round.
+    """Time two functions interleaved; which one goes first alternates from round to round.
 
     Args:
         first: a function without arguments.
-        second: what it is compared with.
-        rounds: how many at most.
-        spend_s: no further round then, but for LEAST ones.
-        clock: `time.thread_time` for functions of one thread, which leaves out what others on the
-            machine take; `time.perf_counter` for functions with threads of their own.
+        second: the function to compare with.
+        rounds: the largest number of rounds.
+        spend_s: seconds after which no round begins, except for the first LEAST.
+        clock: `time.thread_time` for functions of one thread, which excludes the time of other
+            processes; `time.perf_counter` for functions with threads of their own.
     """
     times: tuple[list[float], list[float]] = ([], [])
     first(), second()

@@ -1,4 +1,4 @@
-"""A whole run: what is installed, what the machine can do, then case after case."""
+"""A whole run: probe the peers, measure the machine's limits, then case after case."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def run(
     tell: Tell = lambda line: None,
     done: Callable[[Case], Any] = lambda case: None,
 ) -> Result:
-    """Measure.
+    """Measure the cases.
 
     Args:
         workloads: the cases.
         peers: names of `PEERS`, NumPy and axiomjit among them.
         quick: fewer rounds, all threads only, no second process.
-        seed: of arguments, of the order of turns.
+        seed: of the arguments and of the order of peers.
         planted: a case in which our calls are made twice.
-        tell: told what is skipped and what begins, a line each.
-        done: told each case when it is measured.
+        tell: called with a line for what is skipped and what begins.
+        done: called with each case when it is measured.
 
     Raises:
         BenchError: NumPy does not run a case.
@@ -80,7 +80,7 @@ def run(
 
 
 def _probe(name: str, times: int) -> Peer:
-    """Whether a peer can be imported, and how long that takes in a fresh process."""
+    """Return whether a peer can be imported, and the import's time in a fresh process."""
     kind = PEERS[name]
     modules = [] if name == NUMPY else [kind.module, *kind.needs]
     taken = []
@@ -95,7 +95,7 @@ def _probe(name: str, times: int) -> Peer:
 
 
 def _environment() -> dict[str, str]:
-    """Of a process that finds what this one finds."""
+    """Return the variables of a process that can import what this one can."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
@@ -107,5 +107,5 @@ def _limits(threads: int, spent_s: float) -> Limits:
 
 
 def _cpu_s() -> float:
-    """Processor time of this process and those that it waited for."""
+    """Return the processor time of this process and of its ended children."""
     return sum(os.times()[:4])

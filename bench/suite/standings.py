@@ -1,4 +1,4 @@
-"""Who is faster in a case, by how much, and how sure that is."""
+"""Compare peers in a case: which is faster, by how much, and with what certainty."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Standing(Record):
 
     @property
     def verdict(self) -> str:
-        """A win or a loss when the interval excludes 1, a tie when it does not."""
+        """Return a win or a loss if the interval excludes 1, else a tie."""
         return WIN if self.high < 1 else LOSS if self.low > 1 else TIE
 
 
 class Score(Record):
-    """The standings against one peer in sum; `mean` is the geometric mean of their ratios."""
+    """The standings against one peer, summed up; `mean` is the geometric mean of their ratios."""
 
     peer: str
     mean: float
@@ -40,7 +40,7 @@ class Score(Record):
 
 
 class Contest:
-    """Axiomjit against its peers in the steady state of a run, with one number of threads."""
+    """Axiomjit against its peers in the steady state of a run, at one number of threads."""
 
     def __init__(self, result: Result, threads: int) -> None:
         """Compare every case with every peer that has a time."""
@@ -56,25 +56,25 @@ class Contest:
         }
 
     def time(self, case: Case, peer: str = OURS) -> Timing | None:
-        """The steady state of a peer in a case, None if there is none."""
+        """Return the steady state of a peer in a case, None if there is none."""
         run = case.run(peer)
         return run.at(self.threads) if run else None
 
     def against(self, case: Case, peer: str) -> Standing | None:
-        """How axiomjit stands against a peer, None where one of the two has no time."""
+        """Return how axiomjit stands against a peer, None if one of the two has no time."""
         return self._standings[case.name].get(peer)
 
     def standings(self, case: Case) -> tuple[Standing, ...]:
-        """How axiomjit stands against all peers that have a time."""
+        """Return how axiomjit stands against all peers that have a time."""
         return tuple(self._standings[case.name].values())
 
     def verdict(self, case: Case) -> str:
-        """The worst verdict against any peer, a tie where there is none."""
+        """Return the worst verdict against any peer, a tie if there is none."""
         found = {standing.verdict for standing in self.standings(case)}
         return next((verdict for verdict in (LOSS, TIE, WIN) if verdict in found), TIE)
 
     def score(self, peer: str, cases: Iterable[Case]) -> Score | None:
-        """The standings against one peer in sum, None where no case has both times."""
+        """Return the standings against one peer summed up, None if no case has both times."""
         found = [s for s in (self.against(case, peer) for case in cases) if s is not None]
         if not found:
             return None
@@ -84,10 +84,10 @@ class Contest:
         return Score(peer, mean, min(ratios), max(ratios), verdicts)
 
     def losses_first(self) -> list[Case]:
-        """Cases by how badly axiomjit does.
+        """Return the cases, those in which axiomjit does worst first.
 
-        First those it loses to some peer, the worst ratio on top, then those it does not run,
-        then the rest, the largest ratio on top.
+        First losses to some peer, the worst ratio on top; then cases it does not run; then the
+        rest, the largest ratio on top.
         """
 
         def rank(case: Case) -> tuple[int, float]:
@@ -103,13 +103,13 @@ class Contest:
 
 
 def rivals(result: Result) -> tuple[str, ...]:
-    """The peers of axiomjit that have a time in at least one case."""
+    """Return the peers of axiomjit that have a time in at least one case."""
     timed = {run.peer for case in result.cases for run in case.runs if run.timings}
     return tuple(p.name for p in result.peers if p.name != OURS and p.name in timed)
 
 
 def standing(case: Case, peer: str, threads: int) -> Standing | None:
-    """How axiomjit stands against a peer in a case, None where one of the two has no time."""
+    """Return how axiomjit stands against a peer in a case, None if one of the two has no time."""
     runs = (case.run(OURS), case.run(peer))
     ours, theirs = (run.at(threads) if run else None for run in runs)
     if ours is None or theirs is None:
@@ -122,7 +122,7 @@ def standing(case: Case, peer: str, threads: int) -> Standing | None:
         return Standing(peer, drawn.median, drawn.low, drawn.high)
     if theirs.ours_by_this:
         return Standing(peer, *theirs.ours_by_this)
-    # Neither samples nor what they said: the intervals of the two medians, as if independent.
+    # Neither samples nor their statistics: combine the medians' intervals as independent.
     ratio = ours.median_s / theirs.median_s
     below = exp(hypot(log(ours.median_s / ours.low_s), log(theirs.high_s / theirs.median_s)))
     above = exp(hypot(log(ours.high_s / ours.median_s), log(theirs.median_s / theirs.low_s)))

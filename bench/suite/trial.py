@@ -1,4 +1,4 @@
-"""Runs with a progress bar, runs made again, and whether `compare` notices what it should."""
+"""Runs with a progress bar, reruns for `compare`, and a test that `compare` works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from axiomjit.bench.suite.workload import Workload
 
 
 def with_progress(workloads: Sequence[Workload], peers: Sequence[str], **how: Any) -> Result:
-    """`run`, its progress shown."""
+    """Call `run` and show its progress."""
     with Progress(len(workloads)) as progress:
         return run(
             workloads,
@@ -28,7 +28,7 @@ def with_progress(workloads: Sequence[Workload], peers: Sequence[str], **how: An
 
 
 def measure_again(after: Result, planted: str = "") -> Again:
-    """How `compare` measures cases once more: against NumPy alone, in a full run."""
+    """Return a function that measures cases again for `compare`: against NumPy, in a full run."""
 
     def again(names: Sequence[str]) -> Result:
         how = {"quick": False, "seed": after.seed, "planted": planted}
@@ -44,20 +44,20 @@ def try_out(
     quick: bool = False,
     say: Callable[[str], Any] = print,
 ) -> bool:
-    """Whether `compare` reports a case whose calls are made twice, and nothing else.
+    """Return whether `compare` reports a case whose calls are made twice, and nothing else.
 
-    Runs of this tree are compared with a first one: `tries` unchanged, then as many with each of
-    our calls of the case `planted` made twice.
+    Runs of this tree are compared with a first one: `tries` unchanged ones, then as many in which
+    each of our calls of the case `planted` is made twice.
 
     Args:
         planted: the case.
-        tries: how many runs of each kind.
-        names: cases to run, all without.
+        tries: the number of runs of each kind.
+        names: cases to run; empty: all.
         quick: measure all threads only, in fewer rounds.
-        say: told what is found, a line each.
+        say: called with each line of the findings.
 
     Returns:
-        whether all is as it should be.
+        whether every run had the expected verdict.
     """
     if [workload.name for workload in find([planted])] != [planted]:
         raise BenchError(f"make the calls of {planted} twice", "a group", "name one case of it")

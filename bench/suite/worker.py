@@ -1,4 +1,4 @@
-"""A process that runs one peer in one case, told what to do over a pipe.
+"""A process that runs one peer in one case, and takes requests over a pipe.
 
 `python -m axiomjit.bench.suite.worker` reads one JSON object a line and answers each with one:
 
@@ -16,7 +16,8 @@
 | `plan` | `cost` of axiomjit's plan, None without one |
 | `limits` pinned, threads, spent_s | `triads`, `flops_per_s` |
 
-An answer with `status` says that the peer is out, and why. The process ends with its input.
+An answer with `status` says that the peer is out of the case, and why. The process ends when its
+input does.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ from axiomjit.bench.suite.records import MISSING, UNSUPPORTED, WRONG, Cost
 from axiomjit.bench.suite.workload import Workload, facts
 
 SAMPLE_S: Final = 1e-3
-"""Calls shorter than this are timed several at once."""
+"""The length of a sample: shorter calls are repeated in it."""
 WARM_BELOW_S: Final = 5e-3
-"""Shorter calls are preceded by one that is not timed, after other peers used the caches."""
+"""Shorter calls are preceded by an untimed one: other peers have used the caches."""
 TRIES: Final = 4
-"""Of a sample, as long as it is interrupted."""
+"""The most repetitions of an interrupted sample."""
 ALONE: Final = 0.02
-"""A call whose other threads use no more than this part of it runs on one thread."""
+"""If other threads work for less than this fraction of a call, it counts as single-threaded."""
 LARGE_BYTES: Final = 1 << 20
 MOVED_BYTES: Final = 1 << 16
 Answer = dict[str, Any]
@@ -65,10 +66,10 @@ class Stop(Exception):
 
 
 class Session:
-    """What one worker holds."""
+    """The state of one worker."""
 
     def __init__(self) -> None:
-        """Nothing prepared yet."""
+        """Start with nothing prepared."""
         self.call: Call = lambda: None
         self.expected: object = None
         self.repeat = 1
@@ -85,15 +86,15 @@ class Session:
         return {}
 
     def ready(self, case: str, seed: int) -> Answer:
-        """Compile the kernels of a case by axiomjit for processes that are forked later."""
+        """Compile axiomjit's kernels of a case, for processes that are forked later."""
         workload = find([case])[0]
-        with contextlib.suppress(AxiomError):  # a first call says why
+        with contextlib.suppress(AxiomError):  # the first call reports the reason
             kernels = jit(workload.function, strict=True).lower(*workload.arguments(seed))
             kernels.llvm  # noqa: B018 - compiles them
         return {}
 
     def fork(self) -> Answer:
-        """Go on in a child. Its memory lies elsewhere than that of the child before."""
+        """Continue in a child process, whose memory is at other addresses than the last child's."""
         child = os.fork()
         if child:
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -104,15 +105,15 @@ class Session:
         return {}
 
     def prepare(self, peer: str, case: str, seed: int, pinned: bool, planted: int = 1) -> Answer:
-        """Import the peer, build the arguments, compute what NumPy says.
+        """Import the peer, make the arguments, compute NumPy's result.
 
-        `planted` repeats each call, to try out that a slower function is noticed.
+        `planted` repeats each call, to test that a slower function is noticed.
         """
         pin(pinned)
         kind = PEERS[peer]
         try:
             kind.load()
-        except Exception as error:  # whatever a broken installation raises
+        except Exception as error:  # a broken installation may raise anything
             raise Stop(MISSING, reason(error)) from error
         workload = find([case])[0]
         arguments = workload.arguments(seed)
@@ -126,7 +127,7 @@ class Session:
         return {"size": size, "dtype": dtype}
 
     def first(self) -> Answer:
-        """The first call: compiling included; its result is compared with NumPy's."""
+        """Make the first call, compilation included, and compare its result with NumPy's."""
         started = time.perf_counter()
         try:
             result = self.call()
@@ -139,9 +140,9 @@ class Session:
         return {"first_s": first_s}
 
     def steady(self) -> Answer:
-        """Warm up, and find how many calls make a sample."""
+        """Warm up, and choose the number of calls per sample."""
         self.expected = None
-        for _ in range(3):  # libraries start threads and settle on code in their first calls
+        for _ in range(3):  # first calls start threads and choose code
             self.call_s = self._timed(1)
         while self.call_s * self.repeat < SAMPLE_S / 2 and self.repeat < 10**5:
             self.repeat *= 4
@@ -150,9 +151,9 @@ class Session:
         return {"call_s": self.call_s}
 
     def sample(self) -> Answer:
-        """One sample; one in which the system took a core away is taken again, the best is kept.
+        """Take one sample; while the system interrupts it, take it again and keep the best.
 
-        Where the calls run on one thread, time without a core does not count.
+        If the calls run on one thread, time in which it had no core does not count.
         """
         if self.call_s < WARM_BELOW_S:
             self.call()
@@ -164,7 +165,7 @@ class Session:
         return {"sample_s": min(tries)[1]}
 
     def memory(self) -> Answer:
-        """How far resident memory grows during a warm call, None where Linux does not tell."""
+        """Return the growth of resident memory in a warm call, None if Linux does not report it."""
         _give_back_memory()
         gc.collect()
         try:
@@ -175,21 +176,21 @@ class Session:
         except (OSError, ValueError):
             return {"peak_bytes": None}
         grown = (peak - before) * 1024
-        # A library that keeps memory for itself shows no growth, not even for its result.
+        # A library with its own memory pool shows no growth, not even for its result.
         seen = grown >= result_bytes(result) // 2
         return {"peak_bytes": max(0, grown) if seen else None}
 
     def plan(self) -> Answer:
-        """What axiomjit's plan of the prepared case costs."""
+        """Return the cost of axiomjit's plan for the prepared case."""
         assert self.workload is not None
         try:
             cost = jit(self.workload.function, strict=True).lower(*self.arguments).cost
-        except AxiomError:  # the first call has said why
+        except AxiomError:  # the first call reported the reason
             return {"cost": None}
         return {"cost": {name: getattr(cost, name) for name in Cost._fields}}
 
     def limits(self, pinned: bool, threads: int, spent_s: float) -> Answer:
-        """The machine's own limits."""
+        """Return the limits of the machine."""
         pin(pinned)
         return measure_limits(threads, spent_s)
 
@@ -203,15 +204,15 @@ class Session:
         taken = time.perf_counter() - started
         gc.enable()
         lost = waiting_s() - waited
-        # What another thread did in the meantime may be told only at the system's next tick; so
-        # where most of the time was lost, it may have been at work.
+        # The system may report another thread's work only at its next tick. If most of the time
+        # was lost, such work may be the cause.
         if other_threads_s() - others < ALONE * taken and lost < taken / 2:
             taken -= lost
         return taken / repeat
 
 
 def interruptions() -> int:
-    """How often the system gave a core of this process to another one, 0 where it does not tell."""
+    """Return how often the system took this process off a core, 0 where it does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -220,7 +221,7 @@ def interruptions() -> int:
 
 
 def waiting_s() -> float:
-    """How long this thread could have run but had no core, 0 where the system does not tell."""
+    """Return how long this thread was ready but had no core, 0 if the system does not say."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
     except (OSError, ValueError, IndexError):
@@ -228,12 +229,12 @@ def waiting_s() -> float:
 
 
 def other_threads_s() -> float:
-    """Processor time of the other threads of this process."""
+    """Return the processor time of the other threads of this process."""
     return time.process_time() - time.thread_time()
 
 
 def result_bytes(result: object) -> int:
-    """Memory that belongs to results, small ones left out."""
+    """Return the memory of results; small ones do not count."""
     sizes = (getattr(leaf, "nbytes", 0) for leaf in flatten_tree(result)[0] if not _is_view(leaf))
     return sum(size for size in sizes if size >= LARGE_BYTES)
 
@@ -243,13 +244,13 @@ def _is_view(leaf: object) -> bool:
 
 
 def pin(pinned: bool) -> None:
-    """Stay on one core, so that no library can use more, whatever it thinks of threads."""
+    """Pin the process to one core, so that no library can use more, whatever its settings."""
     if pinned and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def _give_back_memory() -> None:
-    """Let each larger block come from the system again, so that growth is seen."""
+    """Make larger blocks come from the system anew, so that growth is visible."""
     try:
         library = ctypes.CDLL(None)
         library.mallopt(-3, 65536)  # M_MMAP_THRESHOLD
@@ -266,7 +267,7 @@ def _status_kib(field: str) -> int:
 
 
 def serve(session: Session, lines: Any, answer: Callable[[Answer], None]) -> None:
-    """Do what each line asks until there are no more."""
+    """Answer each request line until there are no more."""
     for line in lines:
         asked = json.loads(line)
         if asked["do"] == "end":
@@ -278,7 +279,7 @@ def serve(session: Session, lines: Any, answer: Callable[[Answer], None]) -> Non
 
 
 def main() -> None:
-    """Serve this process's own pipe; what libraries print goes to standard error."""
+    """Serve the process's own pipe; the output of libraries goes to standard error."""
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")

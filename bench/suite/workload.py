@@ -1,4 +1,4 @@
-"""A workload: a plain NumPy function, what it is called with, and what peers need to know of it."""
+"""A workload: a plain NumPy function, its arguments, and what peers need to know about it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 Inputs = Callable[[np.random.Generator], tuple[Any, ...]]
 
 prange = range
-"""Stands for `numba.prange` in loop forms; the Numba peers put theirs in its place."""
+"""The placeholder of `numba.prange` in loop forms; the Numba peers replace it."""
 
 
 class Workload(Record):
@@ -29,8 +29,8 @@ class Workload(Record):
 
     `inputs(rng)` makes the arguments. `numexpr` is the same expression for numexpr, over the names
     of the parameters; `einsum` the subscripts if the function is one contraction of its arguments;
-    `loops` the same function as loops over `prange`, for Numba where it refuses the NumPy form;
-    empty or None where there is none. Cases of one `series` differ in size only.
+    `loops` the same function as loops over `prange`, for Numba where it refuses the NumPy form.
+    They are empty or None if there is none. Cases of one `series` differ in size only.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Workload(Record):
     series: str = ""
 
     def arguments(self, seed: int) -> tuple[Any, ...]:
-        """The arguments: the same for the same seed, other ones for each case."""
+        """Return the arguments: the same for the same seed, different ones for each case."""
         return tuple(self.inputs(np.random.default_rng([seed, zlib.crc32(self.name.encode())])))
 
     @property
     def text(self) -> str:
-        """The body of the function on one line, without its docstring."""
+        """Return the body of the function on one line, without its docstring."""
         try:
             source = textwrap.dedent(inspect.getsource(self.function))
             tree = ast.parse(source).body[0]
@@ -61,22 +61,22 @@ class Workload(Record):
         return "; ".join(lines).removeprefix("return ").replace("; return ", "; ")
 
     def bindings(self, arguments: Sequence[Any]) -> dict[str, Any]:
-        """The arguments by the names of the parameters."""
+        """Return the arguments by the names of the parameters."""
         return dict(zip(inspect.signature(self.function).parameters, arguments, strict=False))
 
 
 class Shelf(list[Workload]):
-    """Workloads in order; `shelf.add(...)` decorates the function of one."""
+    """Workloads in order; decorate a function with `shelf.add(...)` to add it."""
 
     def __init__(self, group: str = "") -> None:
-        """Start empty; `group` is that of all that are added."""
+        """Start empty; `group` is the group of all workloads added."""
         super().__init__()
         self.group = group
 
     def add(
         self, inputs: Inputs, *, sizes: Mapping[str, Inputs] | None = None, **more: Any
     ) -> Callable[[Function], Function]:
-        """Add the decorated function, by its name; with `sizes` once per size, as a series."""
+        """Add the decorated function under its name; with `sizes`, once per size, as a series."""
 
         def place(function: Function) -> Function:
             name = function.__name__
@@ -91,11 +91,11 @@ class Shelf(list[Workload]):
 
 
 def with_module(function: Function, replaced: Mapping[int, Any]) -> Function:
-    """The function with objects that it names outside, and those of its helpers, replaced.
+    """Return the function with objects replaced that it, or a helper of it, uses as globals.
 
     Args:
         function: a Python function.
-        replaced: what to put in the place of an object, by `id`.
+        replaced: the replacement of each object, by `id`.
     """
     rebound: Function = _rebound(function, replaced, {})
     return rebound
@@ -123,13 +123,13 @@ def _rebound(function: Any, replaced: Mapping[int, Any], done: dict[int, Any]) -
 
 
 OWN: Final = "own"
-"""Group of functions that a user names."""
+"""The group of a user's own functions."""
 
 
 def own_workload(spec: str) -> Workload:
-    """The function that `FILE.py:FUNCTION` names, called with what the file says.
+    """Return the workload of a user's function, named as `FILE.py:FUNCTION`.
 
-    Beside `norm` the file may define `norm_inputs()` or `norm_inputs(rng)`, which gives the
+    Beside `norm` the file may define `norm_inputs()` or `norm_inputs(rng)`, which returns the
     arguments as a tuple (`rng` is a seeded `numpy.random.Generator`), and for the peers
     `norm_numexpr`, `norm_einsum` and `norm_loops`. Without `norm_inputs` all parameters need
     defaults.
@@ -172,7 +172,7 @@ def own_workload(spec: str) -> Workload:
 
 
 def _try(workload: Workload, needed: Sequence[str]) -> None:
-    """Build the arguments and call once, so that a mistake shows before anything is measured."""
+    """Make the arguments and call once, so that a mistake shows before anything is measured."""
     asked, doing = f"measure {workload.name}", "building its arguments"
     try:
         arguments, kept = workload.arguments(0), workload.arguments(0)
@@ -190,7 +190,7 @@ def _try(workload: Workload, needed: Sequence[str]) -> None:
 
 
 def facts(arguments: Sequence[Any]) -> tuple[int, str]:
-    """The number of elements of the largest argument, and the dtypes of the arrays ("f8,i4")."""
+    """Return the elements of the largest argument, and the dtypes of the arrays ("f8,i4")."""
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
     kinds = dict.fromkeys(f"{a.dtype.kind}{a.dtype.itemsize}" for a in arrays)
     return max((a.size for a in arrays), default=1), ",".join(kinds) or "none"

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: each step gets its cost, what it reads, writes and computes."""
+"""LoopProgram -> LoopProgram: each step gets its cost: bytes read and written, operations."""
 
 from __future__ import annotations
 

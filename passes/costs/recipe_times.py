@@ -1,4 +1,4 @@
-"""What vectors take of recipes. Written by bench/elementary/recipe_times.py."""
+"""Cycles of a vector in recipes. Written by bench/elementary/recipe_times.py."""
 
 from typing import Final
 

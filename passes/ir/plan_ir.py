@@ -1,4 +1,4 @@
-"""The plan: buffers, then steps in order, then what is returned. All the runtime knows.
+"""The plan: buffers, steps in order, and results. The runtime knows nothing else.
 
 Shapes and strides are symbolic; a plan is bound to lengths once per set of lengths and then runs
 with pointers alone.

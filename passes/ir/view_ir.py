@@ -2,7 +2,7 @@
 
 A storage is an l-tensor: memory with a dtype, a shape and a layout; a view names the tensor that it
 views (`axiomjit.views.descriptions`). A definition without a storage is an r-tensor: it only says
-how to provide its value at an index, and whoever reads it computes it there (ngraph tensors: "An
+how to provide its value at an index, and every reader computes it there (ngraph tensors: "An
 r-tensor only needs to be able to provide values; it does not need to store them").
 """
 
@@ -22,9 +22,9 @@ from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorView
 class Storage(Record):
     """Memory: a description with a layout.
 
-    Its `role` is argument, held, result, temporary (stored only where that helps) or materialized
-    (a temporary that somebody asked for). Strides count elements. `origin` is the node that an
-    argument or held array stands for.
+    Its `role` is argument, held, result, temporary (stored only if that helps) or materialized
+    (a temporary that the user asked for). Strides count elements. `origin` is the node of an
+    argument or held array.
     """
 
     name: str

@@ -16,7 +16,7 @@ from axiomjit.runtime.emission.complex_rules import (
 from axiomjit.runtime.emission.emitters import Real
 
 LARGEST = 100.0
-"""Whole exponents below this are products."""
+"""Integer exponents below this are computed as products."""
 INT = ir.IntType(32)
 
 

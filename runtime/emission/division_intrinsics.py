@@ -123,7 +123,7 @@ def _unsigned(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 
 
 def _towards_zero(builder: Any, args: list[Any]) -> Any:
-    """The remainder with the sign of what is divided."""
+    """The remainder with the sign of the dividend."""
     a, b = args
     _, rest = _signed(builder, args)
     some = builder.icmp_signed("!=", rest, rest.type(0))

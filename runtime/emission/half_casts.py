@@ -1,7 +1,7 @@
 """Casts between float16 and float32 in instructions of the target, without library calls.
 
-LLVM calls a function for what it has no instruction for, such as one that rounds float64 to
-float16, and `compiler-rt`, which has them, is not there.
+LLVM calls a function for a cast without an instruction, such as one that rounds float64 to
+float16. These functions are in `compiler-rt`, which is not linked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HALF, SINGLE = ir.HalfType(), ir.FloatType()
 SHORT, INT = ir.IntType(16), ir.IntType(32)
 SIGN: Final = 1 << 31
 SHIFT: Final = 13
-"""Bits of the significand that a float32 has more than a float16."""
+"""The difference in significand bits between float32 and float16."""
 BIAS: Final = 112 << 23
 """The difference of the exponents' biases, in the place of a float32's exponent."""
 INFINITE: Final = 0x7C00

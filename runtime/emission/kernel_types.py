@@ -1,6 +1,6 @@
-"""What the values of a kernel source are to Numba: element types, buffers, the argument block.
+"""The Numba types of the values in a kernel source: elements, buffers, the argument block.
 
-Two Numba types carry what is known when a kernel is compiled: `WordsType`, the kernel's parameter
+Two Numba types carry facts known when a kernel is compiled: `WordsType`, the kernel's parameter
 list, and `BufferType`, the dtype and alias scope of one buffer. So every name is one global
 intrinsic, and compiling a kernel registers nothing.
 """

@@ -15,11 +15,11 @@ from axiomjit.runtime.emission.complex_rules import COMPLEX, complex_value, sele
 from axiomjit.runtime.emission.emitters import Emitter, Real, Rules, call_declared, method
 from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 
-Result = Callable[[str], str]
+ResultCode = Callable[[str], str]
 """The dtype of a result from the dtype of the operands, as codes."""
 
 
-def overload(operands: Sequence[Any], rules: Rules, result: Result) -> Typed:
+def overload(operands: Sequence[Any], rules: Rules, result: ResultCode) -> Typed:
     """An operation on operands of one dtype."""
     code = CODES.get(operands[0])
     if code is None or any(ty != operands[0] for ty in operands):
@@ -47,7 +47,7 @@ def _with_complex(name: str, rules: Rules) -> Rules:
     return rules | {"c": COMPLEX[name]} if name in COMPLEX else rules
 
 
-def make_unary(name: str, rules: Rules, result: Result = _same_dtype) -> Any:
+def make_unary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any:
     """The intrinsic `name(v)`."""
     rules = _with_complex(name, rules)
 
@@ -58,7 +58,7 @@ def make_unary(name: str, rules: Rules, result: Result = _same_dtype) -> Any:
     return intrinsic(unary)
 
 
-def make_binary(name: str, rules: Rules, result: Result = _same_dtype) -> Any:
+def make_binary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any:
     """The intrinsic `name(a, b)`."""
     rules = _with_complex(name, rules)
 

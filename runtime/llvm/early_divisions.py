@@ -1,11 +1,11 @@
 """Loops over vectors that divide for the next vector while they compute with this one.
 
-A division or square root keeps its unit busy for ten cycles and longer, and what waits for it
-fills the processor's window of instructions. So it is started one step before its result is
+A division or square root keeps its unit busy for ten cycles and longer, and operations that wait
+for it fill the processor's window of instructions. So it is started one step before its result is
 needed: software pipelining of one stage (M. Lam, "Software pipelining: an effective scheduling
 technique for VLIW machines", 1988). LLVM makes the vectors, so this works on its optimised text.
-The last step starts its own divisions once more, so no other memory is read; they are what this
-costs, too much in rows of a few vectors.
+The last step repeats its own divisions, so that no other memory is read. This is the cost of the
+method: too much for rows of a few vectors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from axiomjit.runtime.llvm.loop_text import LoopText, operands, replaced, result_of, suffixed
 
 USERS: Final = 6
-"""Started early is what at least so many operations need: less than that can wait."""
+"""The least number of operations that must need a division for it to be started early."""
 
 _SLOW: Final = re.compile(r"fdiv <|(?:tail )?call <[^@]*@llvm\.sqrt\.")
 _OPERATION: Final = re.compile(

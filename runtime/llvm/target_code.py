@@ -25,7 +25,7 @@ PROVIDED: Final = frozenset(
     ("memcpy", "memmove", "memset")
     + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
 )
-"""What machine code may call outside itself: functions of the C library."""
+"""Functions of the C library, which machine code may call."""
 
 
 class TargetLibrary(JITCodeLibrary):

@@ -33,14 +33,14 @@ def within(
 
     Args:
         builder: of the kernel's own function.
-        kind: the type of the buffer; what is no checked buffer is its pointer.
+        kind: the type of the buffer; an unchecked buffer is its pointer.
         buffer: its value.
         reached: the first and the last element that is accessed.
         perform: emits the access; its result is an element, unless it stores.
         stores: whether it stores.
 
     Returns:
-        What `perform` gives; poison where it was refused.
+        The result of `perform`; poison if the access was refused.
     """
     if not isinstance(kind, CheckedBufferType):
         return perform(buffer)

@@ -4,7 +4,7 @@
 They emit LLVM directly, as those of `cast_intrinsics`, `value_intrinsics`, `division_intrinsics`
 and `tree_intrinsics` do.
 
-Importing this module imports numba; only what has to compile does so.
+Importing this module imports numba; only modules that compile do so.
 """
 
 from typing import Any
@@ -62,7 +62,7 @@ def buffer(typingctx: Any, w: Any, k: Any) -> Typed:
 
 @intrinsic(prefer_literal=True)
 def checked_buffer(typingctx: Any, w: Any, k: Any) -> Typed:
-    """`buffer(w, k)` of a checked kernel: its bounds lie behind all words, in order of buffers."""
+    """`buffer(w, k)` of a checked kernel: its bounds follow all words, in order of buffers."""
     index = _word_index(w, k, "buffer")
     if index is None:
         return None
@@ -81,7 +81,7 @@ def checked_buffer(typingctx: Any, w: Any, k: Any) -> Typed:
 
 @intrinsic(prefer_literal=True)
 def scalar(typingctx: Any, w: Any, k: Any) -> Typed:
-    """`scalar(w, k)`: the value that lies at the start of its words."""
+    """`scalar(w, k)`: the value at the start of its words."""
     index = _word_index(w, k, "scalar")
     if index is None:
         return None

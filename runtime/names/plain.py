@@ -67,7 +67,7 @@ class PlainBuffer:
         """Position in `window` of the element `index` items away from the first.
 
         Raises:
-            IndexError: that element lies outside the array's memory.
+            IndexError: that element is outside the array's memory.
         """
         position = self.first + int(index)
         if not 0 <= position < len(self.window):

@@ -1,8 +1,8 @@
 """Loads of vectors that prefetch memory further on.
 
 Arithmetic of an elementary function fills the window in which a processor looks for loads that it
-can begin early. LLVM makes no vector loop of one with an instruction that asks for memory; so a
-number that is loaded passes a function, whose forms for vectors have that instruction. They become
+can begin early. LLVM does not vectorise a loop with a prefetch instruction; so a
+loaded number passes through a function whose vector forms have that instruction. They become
 part of the loop after it has been made a vector loop, as steps of recipes do (`kernel_library`).
 """
 
@@ -16,7 +16,7 @@ from axiomjit.runtime.vector_math.definitions import LATE, PURE, add_attributes,
 from axiomjit.runtime.vector_math.native import PREFIX
 
 AHEAD_BYTES = 2048
-"""1024 to 8192 gain the same, 512 half as much."""
+"""The distance of prefetches: 1024 to 8192 gain the same, 512 half as much."""
 FLAG = ir.IntType(32)
 FOR_READING, INTO_EVERY_CACHE, OF_DATA = FLAG(0), FLAG(3), FLAG(1)
 POINTER = ir.IntType(8).as_pointer()
@@ -36,7 +36,7 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any) -> Any:
 
 
 def _with_forms(module: Any, name: str, kind: Any, size: int) -> Any:
-    """The function of single numbers, and its forms by what their addresses are."""
+    """The scalar function, and its vector forms by the kind of their addresses."""
     forms = {}
     for lanes in library.lanes_of(module, kind):
         vector = ir.VectorType(kind, lanes)
@@ -51,7 +51,7 @@ def _with_forms(module: Any, name: str, kind: Any, size: int) -> Any:
     single, builder = _define(module, name, kind, WORD)
     named = {parameters: form.name for parameters, form in forms.items()}
     add_attributes(single, *PURE, LATE, variants(name, named))
-    # No number lies at address 0; but LLVM is not to know that the result is the first operand.
+    # No number is at address 0; but LLVM must not know that the result is the first operand.
     nowhere = builder.icmp_unsigned("==", single.args[1], WORD(0))
     builder.ret(builder.select(nowhere, ir.Constant(kind, 0.0), single.args[0]))
     return single

@@ -1,4 +1,4 @@
-"""How a checked kernel tells that it reached outside a buffer.
+"""The report of a checked kernel about an access outside a buffer.
 
 An access outside the bounds of its buffer is not performed; the first one is reported in words
 in front of those of the kernel, and the bounds of each buffer follow them:

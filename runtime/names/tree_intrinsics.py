@@ -21,10 +21,10 @@ from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferTyp
 from axiomjit.runtime.names.checked_access import within
 
 BIT = ir.IntType(1)
-Body = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
+TreeBody = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
 
 
-class Kind(NamedTuple):
+class TreeCombine(NamedTuple):
     """The operation that joins the blocks of a tree; `suffix` ends the names of its functions."""
 
     suffix: str
@@ -39,11 +39,13 @@ class Joint(NamedTuple):
     neutral: ir.Constant
 
 
-SUM = Kind("", {"f": method("fadd"), "iu": method("add"), "c": COMPLEX["add"]}, 0)
-PRODUCT = Kind("_mul", {"f": method("fmul"), "iu": method("mul"), "c": COMPLEX["multiply"]}, 1)
+SUM = TreeCombine("", {"f": method("fadd"), "iu": method("add"), "c": COMPLEX["add"]}, 0)
+PRODUCT = TreeCombine(
+    "_mul", {"f": method("fmul"), "iu": method("mul"), "c": COMPLEX["multiply"]}, 1
+)
 
 
-def _called(module: Any, name: str, element: Any, body: Body, joint: Joint) -> Any:
+def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint) -> Any:
     """The module's function `name(tree, count, state, width)`, written at its first use."""
     if name in module.globals:
         return module.globals[name]
@@ -66,7 +68,7 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
 
 
 def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
-    """state = tree[level] + state (or *), cell by cell: the earlier subtree stands left."""
+    """state = tree[level] + state (or *), cell by cell: the earlier subtree is the left operand."""
 
     def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])
@@ -110,7 +112,12 @@ def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: J
 
 
 def _call(
-    builder: Any, t: BufferType, s: BufferType | None, body: Body, arguments: list[Any], kind: Kind
+    builder: Any,
+    t: BufferType,
+    s: BufferType | None,
+    body: TreeBody,
+    arguments: list[Any],
+    kind: TreeCombine,
 ) -> None:
     """Call the function of `body` on a tree of type `t` and cells of type `s`, None for a pointer.
 
@@ -140,7 +147,7 @@ def _call(
     within(builder, t, tree, levels, on_tree, stores=True)
 
 
-def _make_push(kind: Kind) -> Any:
+def _make_push(kind: TreeCombine) -> Any:
     @intrinsic
     def push(typingctx: Any, t: Any, q: Any, s: Any) -> Typed:
         """Add the sum s of the next block to the tree of q blocks, giving the new q."""
@@ -159,7 +166,7 @@ def _make_push(kind: Kind) -> Any:
     return push
 
 
-def _make_drain(kind: Kind) -> Any:
+def _make_drain(kind: TreeCombine) -> Any:
     @intrinsic
     def drain(typingctx: Any, t: Any, q: Any) -> Typed:
         """The sum of all q blocks of a tree."""
@@ -177,7 +184,7 @@ def _make_drain(kind: Kind) -> Any:
     return drain
 
 
-def _make_push_lanes(kind: Kind) -> Any:
+def _make_push_lanes(kind: TreeCombine) -> Any:
     @intrinsic
     def push_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`push` for each of the first cells of a tile, giving the new count."""
@@ -193,7 +200,7 @@ def _make_push_lanes(kind: Kind) -> Any:
     return push_lanes
 
 
-def _make_drain_lanes(kind: Kind) -> Any:
+def _make_drain_lanes(kind: TreeCombine) -> Any:
     @intrinsic
     def drain_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`drain` into each of the first cells of a tile."""

@@ -1,15 +1,16 @@
 """Elementary functions, written once and run in two ways: as LLVM code and in plain NumPy.
 
-`arithmetic` says what a recipe may do to values; `emitted` and `exact` do it. Both round each
-operation alike, fused multiply-add included, so that a kernel and its plain source agree bit for
-bit. `functions` is the table of recipes; `intrinsics` and `plain` make names of it.
+`arithmetic` defines the operations of recipes; `emitted` and `exact` implement them. Both round
+each operation alike, fused multiply-add included, so a kernel and its plain source agree bit for
+bit. `functions` is the table of recipes; `intrinsics` and `plain` turn it into the names that
+generated source calls.
 
 To add a function:
 
 1. Write the recipe `f(m, x)` beside its family, over operations of `m` and Python's operators:
    no branch, no table in memory but those of `lookup`, float32 and float64 by `m.code`. Other
    recipes may be called.
-2. Let a polynomial be fitted: a `Target` in `bench/elementary/coefficients.py`, then
+2. Fit its polynomial: add a `Target` to `bench/elementary/coefficients.py`, then run
    `python -m bench.elementary.coefficients`, which writes `coefficients.py`; tables are in
    `entries.py` and `single_entries.py`.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and

@@ -1,17 +1,17 @@
-"""Inverse circular functions: a multiple of pi / 2 plus or minus a polynomial."""
+"""Inverse trigonometric functions: an angle (from a table, 0 or pi / 2) and a polynomial."""
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import ARCSIN, ARCTAN
 from axiomjit.runtime.vector_math.constants import HALF_PI, INFINITY, NAN
 from axiomjit.runtime.vector_math.entries import ARC_ANGLES, ARC_POINTS
 
 FAR = {"f4": 2.0**30, "f8": 2.0**60}
-"""From here on the arc tangent is pi / 2."""
+"""The arc tangent of numbers from here on rounds to pi / 2."""
 COUNT = 16
-"""The table has a point that is 0, and from FIRST to LAST two per power of 2."""
+"""Points in the table: 0, and two per power of 2 from FIRST to LAST."""
 FIRST, LAST = 1 / 16, 12.0
 LEAD_OF_FIRST = 6
-"""The lowest four bits of the exponent of FIRST and the bit that follows."""
+"""The index of FIRST in an unrotated table: `bits(FIRST) >> mantissa - 1`, modulo COUNT."""
 
 
 def _placed(table: tuple[float, ...], place: int) -> tuple[float, ...]:
@@ -20,15 +20,15 @@ def _placed(table: tuple[float, ...], place: int) -> tuple[float, ...]:
     return tuple(part[(k - place) % COUNT] for part in parts for k in range(COUNT))
 
 
-def _arc(m: Arithmetic, q: Value, lost: Value | None = None) -> Value:
-    """The arc tangent of a number up to 0.15, or of a sum."""
+def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
+    """The arc tangent of q, or of q + lost, by a polynomial; |q| is at most 0.15."""
     z = q * q
     series = m.polynomial(z, ARCTAN[m.code])
     return m.fma(q * z, series, q) if lost is None else q + m.fma(q * z, series, lost)
 
 
-def arctan(m: Arithmetic, x: Value) -> Value:
-    """The arc tangent of a point c beside |x|, and that of (|x| - c) / (1 + |x| c)."""
+def arctan(m: Arithmetic, x: Numeric) -> Numeric:
+    """The arc tangent of a table's point c near |x|, plus that of (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _placed(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
@@ -39,10 +39,10 @@ def arctan(m: Arithmetic, x: Value) -> Value:
     return m.copysign(angle + _arc(m, (size - c) / m.fma(size, c, 1.0)), x)
 
 
-def _scaled(m: Arithmetic, rise: Value, run: Value) -> tuple[Value, Value]:
-    """Two positive numbers times a power of 2: the larger one is from 2 to 4 then.
+def _scaled(m: Arithmetic, rise: Numeric, run: Numeric) -> tuple[Numeric, Numeric]:
+    """Multiply two positive numbers by a power of 2 so that the larger one is in [2, 4).
 
-    Beside infinity, which becomes 4, other numbers are 0; a run of 0 is a little more.
+    An infinite number becomes 4, and a finite one beside it 0. A run of 0 becomes a tiny number.
     """
     exponents = m.bits(m.constant(INFINITY))
     larger = m.bounded(m.select(run > rise, run, rise), 2.0 ** (1 - m.bias), INFINITY)
@@ -51,10 +51,11 @@ def _scaled(m: Arithmetic, rise: Value, run: Value) -> tuple[Value, Value]:
     return rise, m.bounded(run, FAR[m.code] ** -2, 4.0)
 
 
-def arctan2(m: Arithmetic, y: Value, x: Value) -> Value:
-    """The angle of the point (x, y), as `arctan` of |y| / |x|, or what that is below pi.
+def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
+    """The angle of the point (x, y): arctan(|y| / |x|), or pi minus that for negative x; y's sign.
 
-    The point c is chosen by the difference of the bits, which is roughly the quotient's logarithm.
+    The table's point c is found by the difference of the bits of rise and run, which is roughly the
+    logarithm of their quotient.
     """
     points, angles = (_placed(table[m.code], -COUNT // 2) for table in (ARC_POINTS, ARC_ANGLES))
     rise, run = _scaled(m, abs(y), abs(x))
@@ -65,17 +66,18 @@ def arctan2(m: Arithmetic, y: Value, x: Value) -> Value:
     above, below = m.fma(-c, run, rise), m.fma(rise, c, run)
     q = above / below
     lost = None
-    if m.code == "f4":  # no bit to spare for the roundings of the quotient and of what is below
+    if m.code == "f4":  # the error bound needs the rounding errors of the quotient and of `below`
         lost = m.fma(-(q * rise), c, m.fma(-q, run, above)) * m.rough_inverse(below)
     arc = _arc(m, q, lost)
     arc = m.number(m.bits(arc) ^ (m.bits(x) & m.bits(m.constant(-0.0))))
     return m.select((x != x) | (y != y), NAN, m.copysign(angle + arc, y))
 
 
-def _half_side(m: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value]:
-    """Whether |x| > 1/2; z; then twice the root of z = (1 - |x|) / 2 and what it lacks.
+def _half_angle(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric, Numeric]:
+    """Return whether |x| > 1/2; z; 2 sqrt(z); and the rounding error of the latter.
 
-    The latter is left out in float64, which has bits to spare.
+    z is (1 - |x|) / 2 where |x| > 1/2, else x**2. In float64 the error is returned as 0: its bound
+    has room for it.
     """
     size = abs(x)
     far = size > 0.5
@@ -86,30 +88,36 @@ def _half_side(m: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value]:
     return far, z, root + root, lost
 
 
-def _below(m: Arithmetic, base: Value, main: Value, rest: Value) -> Value:
-    """base + main + rest, where base is 0 or the largest."""
+def _compensated_sum(m: Arithmetic, base: Numeric, main: Numeric, rest: Numeric) -> Numeric:
+    """base + main + rest, with the rounding error of base + main; base is 0 or the largest."""
     total = base + main
     return total + (((base - total) + main) + rest)
 
 
-def arcsin(m: Arithmetic, x: Value) -> Value:
-    """The arc sine: q + q**3 p(q**2) of |x| up to 1/2, else twice that of sqrt((1 - |x|) / 2)."""
+def arcsin(m: Arithmetic, x: Numeric) -> Numeric:
+    """The arc sine: a(|x|) up to 1/2, else pi / 2 - 2 a(sqrt((1 - |x|) / 2)), with x's sign.
+
+    Here a(q) = q + q**3 p(q**2) is the arc sine of q up to 1/2.
+    """
     high, low = HALF_PI[m.code]
-    far, z, side, lost = _half_side(m, x)
+    far, z, side, lost = _half_angle(m, x)
     q = m.select(far, -side, abs(x))
     rest = m.fma(q * z, m.polynomial(z, ARCSIN[m.code]), m.select(far, low - lost, 0.0))
-    return m.copysign(_below(m, m.select(far, m.constant(high), 0.0), q, rest), x)
+    return m.copysign(_compensated_sum(m, m.select(far, m.constant(high), 0.0), q, rest), x)
 
 
-def arccos(m: Arithmetic, x: Value) -> Value:
-    """The arc cosine, as the arc sine: pi / 2 - arcsin(x), or 0 + or pi - of the side."""
+def arccos(m: Arithmetic, x: Numeric) -> Numeric:
+    """The arc cosine, by a(q) of `arcsin`: pi / 2 - a(x) for |x| up to 1/2.
+
+    Beyond, it is s = 2 a(sqrt((1 - |x|) / 2)), or pi - s for negative x.
+    """
     high, low = HALF_PI[m.code]
-    far, z, side, lost = _half_side(m, x)
+    far, z, side, lost = _half_angle(m, x)
     left = x < 0.0
     q = m.select(far, m.copysign(side, x), -x)
     turns = m.select(far, m.select(left, m.constant(2.0), 0.0), 1.0)
     rest = m.fma(turns, low, m.select(far, m.select(left, -lost, lost), 0.0))
     rest = m.fma(q * z, m.polynomial(z, ARCSIN[m.code]), rest)
     if m.code == "f4":
-        return _below(m, turns * high, q, rest)
+        return _compensated_sum(m, turns * high, q, rest)
     return m.fma(turns, high, q) + rest

@@ -1,6 +1,6 @@
-"""Inverse hyperbolic functions, logarithms of sums that lose nothing, and hypot."""
+"""Inverse hyperbolic functions, as logarithms of sums of several floats, and hypot."""
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import ARCTANH
 from axiomjit.runtime.vector_math.constants import INFINITY, LN2
 from axiomjit.runtime.vector_math.entries import (
@@ -11,17 +11,18 @@ from axiomjit.runtime.vector_math.entries import (
 from axiomjit.runtime.vector_math.logarithm import of_sum, sum_of_parts
 
 FAR = {"f4": 2.0**20, "f8": 2.0**40}
-"""From here on x + sqrt(x**2 + 1) is 2 x."""
+"""From here on x + sqrt(x**2 + 1) rounds to 2 x."""
 EDGE = {"f4": 2.0**-26, "f8": 2.0**-55}
-"""Less than the distance from 1 to the number below it."""
+"""Less than the distance from 1 to the next smaller float: x - 1 + EDGE is positive for x = 1."""
 
-Triple = tuple[Value, Value, Value]
+Triple = tuple[Numeric, Numeric, Numeric]
 
 
-def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value = None) -> Triple:
-    """x + sqrt(square + square_low), which is not below 2 x, as a sum; each is little by the last.
+def _added_root(m: Arithmetic, x: Numeric, square: Numeric, square_low: Numeric = None) -> Triple:
+    """Return x + sqrt(square + square_low) as three terms, each small beside the one before.
 
-    What the root lacks is small, so that few bits of its inverse do.
+    The sum is at least 2 x. The last term is the rounding error of the root; it is small, so a
+    rough inverse of the root is accurate enough.
     """
     root = m.sqrt(square)
     off = m.fma(-root, root, square)
@@ -30,14 +31,17 @@ def _added_root(m: Arithmetic, x: Value, square: Value, square_low: Value = None
     return total, x - (total - root), off * m.rough_quotient(0.5, root)
 
 
-def _far(m: Arithmetic, x: Value, total: Value, low: Value) -> Triple:
-    """The sum up to FAR, x beyond; and how many log(2) to add: 1 beyond, where the sum is 2 x."""
+def _far(m: Arithmetic, x: Numeric, total: Numeric, low: Numeric) -> Triple:
+    """Return `total` and `low`, or x and 0 beyond FAR; and the multiple of log(2) to add, 1 beyond.
+
+    Beyond FAR the sum is 2 x.
+    """
     far = x > FAR[m.code]
     ones = m.select(far, m.constant(1.0), 0.0)
     return m.select(far, x, total), m.select(far, 0.0, low), ones
 
 
-def arcsinh(m: Arithmetic, x: Value) -> Value:
+def arcsinh(m: Arithmetic, x: Numeric) -> Numeric:
     """log(|x| + sqrt(x**2 + 1))."""
     size = abs(x)
     square = m.fma(size, size, 1.0)
@@ -47,7 +51,7 @@ def arcsinh(m: Arithmetic, x: Value) -> Value:
     return m.copysign(m.log_limits(size + 1.0, result), x)
 
 
-def arccosh(m: Arithmetic, x: Value) -> Value:
+def arccosh(m: Arithmetic, x: Numeric) -> Numeric:
     """log(1 + t + sqrt(t (t + 2))), t = x - 1."""
     t = x - 1.0
     above, low, less = _added_root(m, t, m.fma(t, t, t + t))
@@ -56,12 +60,12 @@ def arccosh(m: Arithmetic, x: Value) -> Value:
     return m.log_limits(t + EDGE[m.code], result)
 
 
-def arctanh(m: Arithmetic, x: Value) -> Value:
-    """k log(2) / 2 - log(c) / 2 and the arc of s = (q - 1) / (q + 1), q = (1 + x) v / (1 - x).
+def arctanh(m: Arithmetic, x: Numeric) -> Numeric:
+    """The inverse hyperbolic tangent: half the logarithm of (1 + x) / (1 - x).
 
-    k and a few bits more of the quotient's logarithm are read off the bits of 1 + x and 1 - x; c,
-    about 1 / the rest, has few bits, so that v = 2**-k c loses nothing beside 1, or if x >= 1/2
-    beside 1 - x.
+    With q = (1 + x) v / (1 - x) and s = (q - 1) / (q + 1) it is k log(2) / 2 - log(c) / 2 +
+    artanh(s), where v = 2**-k c. k and c, from a table, are found by the bits of 1 + x and 1 - x. c
+    has few bits, so v + 1 and v - 1 are exact; if x >= 1/2, v + (1 - x) and v - (1 - x) are.
     """
     size = abs(x)
     below = 1.0 - size
@@ -83,18 +87,18 @@ def arctanh(m: Arithmetic, x: Value) -> Value:
 
 
 LARGE, SMALL, SCALE = 2.0**500, 2.0**-450, 2.0**600
-"""Between the bounds squares are in the range of float64."""
+"""Operands from SMALL to LARGE have squares in the range of float64; others are scaled."""
 LEAST_POWER, LARGEST_POWER = 2.0**-126, 2.0**126
-"""The bounds of powers of 2 whose inverse is a normal number of float32."""
+"""Powers of 2 between these have inverses that are normal numbers of float32."""
 NOTHING = 2.0**-60
-"""Beside numbers from 2**-23 its square is not felt; its own is a normal number."""
+"""Replaces smaller numbers: its square is normal, and does not change the square of 2**-23."""
 
 
-def _hypot_of_singles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
-    """The root of a fused sum, and what its square lacks over twice the root, divided roughly.
+def _hypot_of_singles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numeric:
+    """sqrt(a**2 + b**2) in float32: a rounded root, corrected by the error of its square.
 
     C. F. Borges, "An improved algorithm for hypot(a, b)", 2019. Operands are scaled by a power of 2
-    that brings the larger one to 1 to 2; if that is infinite or NaN so is one of the terms.
+    that brings the larger one to [1, 2). If that is infinite or NaN, so is one of the terms.
     """
     exponent = m.number(m.bits(larger) & m.bits(m.constant(INFINITY)))
     power = m.bounded(exponent, LEAST_POWER, LARGEST_POWER)
@@ -108,8 +112,8 @@ def _hypot_of_singles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
     return m.fma(excess, -m.rough_quotient(0.5, root), root) * power
 
 
-def _hypot_of_doubles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
-    """The root of a fused sum, 2**600 times as large or small where squares are out of range."""
+def _hypot_of_doubles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numeric:
+    """sqrt(a**2 + b**2) in float64; operands with squares out of range are scaled by 2**600."""
     large, small = larger > LARGE, larger < SMALL
     scale = m.select(large, m.constant(1.0 / SCALE), m.select(small, m.constant(SCALE), 1.0))
     back = m.select(large, m.constant(SCALE), m.select(small, m.constant(1.0 / SCALE), 1.0))
@@ -117,7 +121,7 @@ def _hypot_of_doubles(m: Arithmetic, larger: Value, smaller: Value) -> Value:
     return m.sqrt(m.fma(a, a, b * b)) * back
 
 
-def hypot(m: Arithmetic, x: Value, y: Value) -> Value:
+def hypot(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
     """sqrt(x**2 + y**2)."""
     x, y = abs(x), abs(y)
     infinite = (x == INFINITY) | (y == INFINITY)

@@ -1,10 +1,10 @@
-"""The arithmetic that recipes of elementary functions are written in.
+"""The arithmetic in which recipes of elementary functions are written.
 
 A recipe is a function of an `Arithmetic` and of values. Values of every arithmetic have Python's
-operators: floats `+ - * /`, unary `-`, `abs` and comparisons, where only `!=` holds for NaN;
-truths `& | ^ ~`; integers, which wrap, `+ - & | ^ ~`, unary `-`, `<<`, `>>` (which keeps the sign)
-and comparisons. Beside a float a Python float stands for a constant of the same precision, beside
-an integer a Python int.
+operators: floats `+ - * /`, unary `-`, `abs` and comparisons (with NaN only `!=` is true); booleans
+`& | ^ ~`; integers, which wrap around, `+ - & | ^ ~`, unary `-`, `<<`, `>>` (which keeps the sign)
+and comparisons. A Python float beside a float, or a Python int beside an integer, is converted to
+its type.
 """
 
 from abc import ABC, abstractmethod
@@ -13,11 +13,14 @@ from typing import Any, ClassVar
 
 from axiomjit.runtime.vector_math.constants import INFINITY, NAN
 
-Value = Any
-"""A float, an integer of the same width, or a truth, of one arithmetic."""
+Numeric = Any
+"""A float, an integer of the same width, or a boolean, of one arithmetic."""
 
 ROUGH_INVERSE = {"f4": 0x7EF311C7, "f8": 0x7FDE623822FC16E6}
-"""The bits of 1, twice, less about 1/23 of an exponent's step: the logarithm read off the bits."""
+"""Minus the bits of x: roughly the bits of 1 / x, since a float's bits are roughly its logarithm.
+
+Twice the bits of 1, less about 1/23 of the step between exponents, which halves the error.
+"""
 
 
 class Arithmetic(ABC):
@@ -30,57 +33,57 @@ class Arithmetic(ABC):
 
     @property
     def mantissa(self) -> int:
-        """Bits of the mantissa, its leading one left out."""
+        """The number of bits that the mantissa stores."""
         return self.MANTISSA[self.code]
 
     @property
     def bias(self) -> int:
-        """The exponent field of 1."""
+        """The bias of the exponent: the exponent field of 1."""
         return self.BIAS[self.code]
 
     @abstractmethod
-    def constant(self, value: float) -> Value:
-        """A float."""
+    def constant(self, value: float) -> Numeric:
+        """Return a constant of this precision."""
 
     @abstractmethod
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Numeric:
         """a * b + c, rounded once; one operand may be a Python float."""
 
     @abstractmethod
-    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
         """`yes` where the condition holds, else `no`; one of them may be a Python number."""
 
     @abstractmethod
-    def sqrt(self, x: Value) -> Value:
+    def sqrt(self, x: Numeric) -> Numeric:
         """The square root."""
 
     @abstractmethod
-    def rint(self, x: Value) -> Value:
-        """The nearest whole number, of two the even one."""
+    def rint(self, x: Numeric) -> Numeric:
+        """The nearest integer as a float, ties to even."""
 
     @abstractmethod
-    def copysign(self, x: Value, sign: Value) -> Value:
+    def copysign(self, x: Numeric, sign: Numeric) -> Numeric:
         """x with the sign bit of `sign`."""
 
     @abstractmethod
-    def bits(self, x: Value) -> Value:
+    def bits(self, x: Numeric) -> Numeric:
         """The bits of a float as a signed integer."""
 
     @abstractmethod
-    def number(self, bits: Value) -> Value:
+    def number(self, bits: Numeric) -> Numeric:
         """The float with these bits."""
 
     @abstractmethod
-    def integer(self, x: Value) -> Value:
-        """The nearest integer, of two the even one; of numbers beyond integers and NaN any."""
+    def integer(self, x: Numeric) -> Numeric:
+        """The nearest integer, ties to even; any integer for NaN and numbers out of range."""
 
     @abstractmethod
-    def to_float(self, whole: Value) -> Value:
+    def to_float(self, whole: Numeric) -> Numeric:
         """An integer as a float."""
 
     @abstractmethod
-    def narrowed(self, x: Value) -> Value:
-        """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
+    def narrowed(self, x: Numeric) -> Numeric:
+        """A value of `wide` rounded to float32."""
 
     @property
     @abstractmethod
@@ -88,40 +91,45 @@ class Arithmetic(ABC):
         """The arithmetic of float64."""
 
     @abstractmethod
-    def widened(self, x: Value) -> Value:
-        """A float of this arithmetic or of float32 as a value of `wide`."""
+    def widened(self, x: Numeric) -> Numeric:
+        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
 
     @abstractmethod
     def beyond(
-        self, bound: float, x: Value, usual: Value, recipe: "Callable[[Arithmetic, Value], Value]"
-    ) -> Value:
-        """The recipe of x where |x| > bound, which is rare, else `usual`; both for NaN will do.
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        recipe: "Callable[[Arithmetic, Numeric], Numeric]",
+    ) -> Numeric:
+        """Return recipe(x) where |x| > bound, else `usual`; for NaN either of the two.
 
-        The recipe is a function of a module; time does not matter there.
+        Such x are rare, so the recipe may be slow. It is a function at the top level of a module:
+        its name is part of the name of the compiled function.
         """
 
     @abstractmethod
-    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
-        """An entry of the table with this name."""
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
+        """Return table[index]; compiled code has the table in memory, under this name."""
 
-    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+    def polynomial(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
         """The sum of coefficients[k] * x**k, by Horner's rule."""
         *rest, total = coefficients
-        result: Value = self.constant(total)
+        result: Numeric = self.constant(total)
         for coefficient in reversed(rest):
             result = self.fma(result, x, coefficient)
         return result
 
-    def parallel(self, x: Value, square: Value, coefficients: Sequence[float]) -> Value:
-        """The polynomial as a sum of its even and odd part: twice as fast to its end as Horner's.
+    def parallel(self, x: Numeric, square: Numeric, coefficients: Sequence[float]) -> Numeric:
+        """The polynomial as the sum of its even and odd parts: half the latency of Horner's rule.
 
-        Loops of long recipes wait for results, not for the processor's units.
+        Loops of long recipes are limited by latency, not by throughput.
         """
         odd = self.polynomial(square, coefficients[1::2])
         return self.fma(odd, x, self.polynomial(square, coefficients[::2]))
 
-    def paired(self, x: Value, coefficients: Sequence[float]) -> Value:
-        """The polynomial as one of x**2 whose coefficients are pairs: half as many steps."""
+    def paired(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
+        """The polynomial as one in x**2 with coefficients a + b x: half as many dependent steps."""
         pairs = [coefficients[k : k + 2] for k in range(0, len(coefficients), 2)]
         *rest, total = [self.polynomial(x, pair) for pair in pairs]
         square = x * x
@@ -129,79 +137,85 @@ class Arithmetic(ABC):
             total = self.fma(total, square, pair)
         return total
 
-    def power_of_two(self, whole: Value) -> Value:
-        """2**whole, for exponents of normal numbers."""
+    def power_of_two(self, whole: Numeric) -> Numeric:
+        """2**whole as a float, for exponents of normal numbers."""
         return self.number((whole + self.bias) << self.mantissa)
 
-    def nearest_whole(self, x: Value, factor: float) -> tuple[Value, Value]:
-        """The whole number nearest to x * factor, as a float and as an integer.
+    def nearest_whole(self, x: Numeric, factor: float) -> tuple[Numeric, Numeric]:
+        """Round x * factor to the nearest integer; return it as a float and as an integer.
 
-        Right where it is below 2**21 (float32) or 2**50; elsewhere neither may be looked at.
-        Adding 1.5 * 2**mantissa leaves it in the last bits.
+        Both are correct where the integer is below 2**21 (float32) or 2**50, else meaningless.
+        Adding 1.5 * 2**mantissa leaves the integer in the last bits.
         """
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
         return shifted - magic, self.bits(shifted) - self.bits(self.constant(magic))
 
     def nearest_power(
-        self, x: Value, factor: float, lift: int, askew: float = 0.0
-    ) -> tuple[Value, Value]:
-        """The whole number k nearest to x * factor - askew, as a float, and 2**(k + lift).
+        self, x: Numeric, factor: float, lift: int, askew: float = 0.0
+    ) -> tuple[Numeric, Numeric]:
+        """Round x * factor - askew to the nearest integer k; return k as a float and 2**(k + lift).
 
-        That is to be a normal number; its exponent field is in the last bits of a sum, as in
+        The power must be a normal number. Its exponent field is in the last bits of a sum, as in
         `nearest_whole`.
         """
         magic = 1.5 * 2.0**self.mantissa + (self.bias + lift)
         shifted = self.fma(x, factor, -askew) + magic if askew else self.fma(x, factor, magic)
         return shifted - magic, self.number(self.bits(shifted) << self.mantissa)
 
-    def rough_inverse(self, x: Value) -> Value:
-        """1 / x within an eighth, of a positive normal number; of 0 a large number."""
+    def rough_inverse(self, x: Numeric) -> Numeric:
+        """1 / x with a relative error up to 1/8, for positive normal x; for 0 a large number."""
         return self.number(ROUGH_INVERSE[self.code] - self.bits(x))
 
-    def rough_quotient(self, power: float, x: Value) -> Value:
-        """power / x of a power of 2 within an eighth, near powers of 2 better; x as above."""
+    def rough_quotient(self, power: float, x: Numeric) -> Numeric:
+        """power / x with a relative error up to 1/8, less near powers of 2, for positive normal x.
+
+        `power` is a power of 2.
+        """
         one = self.bits(self.constant(1.0))
         return self.number(self.bits(self.constant(power)) + one - self.bits(x))
 
-    def bounded(self, x: Value, low: float, high: float) -> Value:
-        """x, or the bound that it is beyond; NaN stays."""
+    def bounded(self, x: Numeric, low: float, high: float) -> Numeric:
+        """x clipped to the bounds; NaN stays NaN."""
         x = self.select(x > high, high, x)
         return self.select(x < low, low, x)
 
-    def within(self, x: Value, low: float, high: float) -> Value:
-        """x, or the bound that it is beyond, where powers of x are 0 or infinite; NaN stays.
+    def within(self, x: Numeric, low: float, high: float) -> Numeric:
+        """x clipped to bounds beyond which the exponential of x is 0 or infinite; NaN stays NaN.
 
-        Instructions leave x as it is: `reduced`, `rest` and `scaled` are for all numbers then.
+        Where vector instructions compute the steps, x is not clipped: then `reduced`, `rest` and
+        `scaled` accept any number.
         """
         return self.bounded(x, low, high)
 
-    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Value:
-        """x less `whole` times a sum of two, for x `within` bounds; below this bound.
+    def rest(
+        self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float
+    ) -> Numeric:
+        """x - whole * period, at most `bound`; x is from `within`, `period` is a sum of two.
 
-        Where instructions left an x that is beyond, the result is not NaN and not above the bound.
+        Where instructions did not clip x, the result is not NaN, and at most `bound` in size.
         """
         high, low = period
         return self.fma(whole, -low, self.fma(whole, -high, x))
 
-    def limited(self, x: Value, bound: float) -> Value:
-        """x, or the bound with x's sign where x is beyond it or a quiet NaN."""
+    def limited(self, x: Numeric, bound: float) -> Numeric:
+        """x clipped to -bound and bound; a quiet NaN becomes the bound with its sign."""
         size = abs(x)
         return self.copysign(self.select(size < bound, size, bound), x)
 
-    def reduced(self, x: Value, bits: int) -> Value:
-        """x less the nearest multiple of 2**-bits, or 0 with any sign; NaN stays.
+    def reduced(self, x: Numeric, bits: int) -> Numeric:
+        """x minus the nearest multiple of 2**-bits; a zero may have any sign; NaN stays NaN.
 
-        For x below 2**20 of these (float32) or 2**50.
+        Correct for |x| below 2**20 (float32) or 2**50 such multiples.
         """
         magic = 1.5 * 2.0 ** (self.mantissa - bits)
         return x - ((x + magic) - magic)
 
-    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Value:
-        """x * 2**floor(exponent) for x near 1, rounded once where that is below the normal numbers.
+    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Numeric:
+        """x * 2**floor(exponent) for x near 1; a subnormal result is rounded once.
 
-        The exponent is a multiple of 1 / parts, a power of 2. It may be twice beyond that of normal
-        numbers; where it is NaN so is x.
+        The exponent is a multiple of 1 / parts, where `parts` is a power of 2. It may be up to
+        twice that of the largest and smallest numbers. Where it is NaN, x is NaN too.
         """
         if parts > 1:
             exponent = exponent - (0.5 - 0.5 / parts)
@@ -209,43 +223,43 @@ class Arithmetic(ABC):
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
-    def _normal_bits(self, x: Value) -> tuple[Value, Value]:
-        """Whether x is below normal numbers, and its bits, then as 2**(mantissa + 2) times it."""
+    def _normal_bits(self, x: Numeric) -> tuple[Numeric, Numeric]:
+        """Return whether x is subnormal, and x's bits; if it is, those of x * 2**(mantissa + 2)."""
         low = x < 2.0 ** (1 - self.bias)
         return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
 
-    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
-        """The entry at an integer modulo the length of a table of 16 or 32 numbers."""
+    def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
+        """Return the table's entry at `index` modulo its length, which is 16 or 32."""
         return self.entry(name, table, index & len(table) - 1)
 
-    def significand(self, x: Value) -> Value:
-        """A positive number over a power of 2, from 1 to 2; of others it has no meaning."""
+    def significand(self, x: Numeric) -> Numeric:
+        """The mantissa of a positive number, from 1 to 2; of other numbers it has no meaning."""
         bits = self._normal_bits(x)[1]
         fraction = bits & ((1 << self.mantissa) - 1)
         return self.number(fraction | self.bits(self.constant(1.0)))
 
-    def binade(self, x: Value) -> Value:
-        """The exponent of that power, as a float; of 0 -infinity, of infinity and NaN they."""
+    def binade(self, x: Numeric) -> Numeric:
+        """The exponent of x as a float; for 0 -infinity; infinity and NaN stay."""
         low, bits = self._normal_bits(x)
         exponent = (bits >> self.mantissa) - self.bias
         result = self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
         return self.select(x == 0.0, -INFINITY, self.select(x < INFINITY, result, x))
 
-    def looked_up(self, name: str, table: tuple[float, ...], x: Value) -> Value:
-        """The entry of a table of 16, with this name, by the leading bits of x's mantissa."""
+    def looked_up(self, name: str, table: tuple[float, ...], x: Numeric) -> Numeric:
+        """Return the entry of a table of 16 by the leading four bits of x's mantissa."""
         return self.lookup(name, table, self.bits(x) >> (self.mantissa - 4))
 
-    def log_limits(self, x: Value, result: Value) -> Value:
-        """The limits of a logarithm where x is not a positive finite number, else the result."""
+    def log_limits(self, x: Numeric, result: Numeric) -> Numeric:
+        """Return `result` for positive finite x, else the limit of a logarithm."""
         limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
         return self.select((x > 0.0) & (x < INFINITY), result, limit)
 
-    def ends_kept(self, x: Value, result: Value) -> Value:
-        """x where it is 0, infinite or NaN, else the result."""
+    def ends_kept(self, x: Numeric, result: Numeric) -> Numeric:
+        """Return x where it is 0, infinite or NaN, else `result`."""
         size = abs(x)
         return self.select((size > 0.0) & (size < INFINITY), result, x)
 
-    def odd_sign(self, x: Value) -> Value:
-        """-0 where the nearest whole number is odd, else 0."""
+    def odd_sign(self, x: Numeric) -> Numeric:
+        """Return -0.0 where the integer nearest to x is odd, else 0.0."""
         half = self.rint(x) * 0.5
         return self.select(abs(self.rint(half) - half) == 0.5, self.constant(-0.0), 0.0)

@@ -1,29 +1,29 @@
-"""sin, cos, tan: x less a multiple of pi / 2 in three parts, and a polynomial of that.
+"""sin, cos, tan: x minus a multiple of pi / 2, which is held in three parts, then a polynomial.
 
-Fused multiply-add makes the first step exact (W. J. Cody and W. Waite's needs shorter parts).
-Numbers beyond REACH go through `turns`, those of float32 before by way of float64.
+Fused multiply-add makes the first subtraction exact (the parts of W. J. Cody and W. Waite must be
+shorter). Numbers beyond REACH are reduced by `turns`; those of float32 are computed in float64.
 """
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import COS, SIN, TAN
 from axiomjit.runtime.vector_math.turns import quarter_turns
 
 REACH = {"f4": 2.0**17, "f8": 2.0**45}
-"""Up to this the products of the parts and of whole numbers lose nothing that matters."""
+"""Up to this size the rounding errors of a reduction by three parts are small enough."""
 HALF_PIS = {
     "f4": (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15),
     "f8": (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
 }
-"""pi / 2 as a sum."""
+"""pi / 2 as a sum of three floats."""
 TWO_OVER_PI = 0.6366197723675814
 SLOPE = 0.59
-"""The derivative of tan(r) / r by r**2 at r = pi / 4."""
+"""The derivative of tan(r) / r with respect to r**2 at r = pi / 4."""
 
 
-def _reduced(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """The nearest number of quarter turns, and the angle that is left, as a difference.
+def _reduced(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+    """Return the integer nearest to x / (pi / 2), and the remaining angle as a difference r - off.
 
-    What is taken off is 0, not -0, where x is: so the sine of -0 is -0.
+    `off` is 0, not -0, where x is a zero: so the sine of -0 is -0.
     """
     large, middle, small = HALF_PIS[m.code]
     whole, quarters = m.nearest_whole(x, TWO_OVER_PI)
@@ -32,7 +32,7 @@ def _reduced(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
     return quarters, r, m.fma(whole, small, m.fma(whole, middle, r - first))
 
 
-def _sine(m: Arithmetic, r: Value, off: Value, quarters: Value) -> Value:
+def _sine(m: Arithmetic, r: Numeric, off: Numeric, quarters: Numeric) -> Numeric:
     """sin(r - off + quarters * pi / 2) for |r| <= pi / 4."""
     z = m.fma(r, r, -((r + r) * off))
     sine = r - m.fma(r * z, m.polynomial(z, SIN[m.code]), off)
@@ -41,10 +41,11 @@ def _sine(m: Arithmetic, r: Value, off: Value, quarters: Value) -> Value:
     return m.number(m.bits(result) ^ ((quarters & 2) << (62 if m.code == "f8" else 30)))
 
 
-def _tangent(m: Arithmetic, r: Value, off: Value, odd: Value) -> Value:
-    """tan(r - off) for |r| <= pi / 4, or where `odd` is odd -1 / tan(r - off).
+def _tangent(m: Arithmetic, r: Numeric, off: Numeric, odd: Numeric) -> Numeric:
+    """tan(r - off) for |r| <= pi / 4, or -1 / tan(r - off) if the integer `odd` is odd.
 
-    In float32, which has no bit to spare, the roundings of r**2 and of the tangent are made good.
+    In float32 the rounding errors of r**2 and of the tangent are corrected: with them the result
+    could exceed its error bound.
     """
     z = r * r
     less = off * m.fma(z, 1.5, 1.0)  # about tan(r) - tan(r - off)
@@ -58,46 +59,46 @@ def _tangent(m: Arithmetic, r: Value, off: Value, odd: Value) -> Value:
     return m.select((odd & 1) == 0, tangent, inverse)
 
 
-def _far(m: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """`_reduced` for numbers beyond the reach of float64."""
+def _far(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+    """Reduce a float64 beyond REACH, with the results of `_reduced`."""
     whole, angle, rest = quarter_turns(m, x, m.rint)
     return m.nearest_whole(whole, 1.0)[1], angle, -rest
 
 
-def _far_sin(m: Arithmetic, x: Value) -> Value:
+def _far_sin(m: Arithmetic, x: Numeric) -> Numeric:
     if m.code == "f4":
         return m.narrowed(sin(m.wide, m.widened(x)))
     quarters, r, off = _far(m, x)
     return _sine(m, r, off, quarters)
 
 
-def _far_cos(m: Arithmetic, x: Value) -> Value:
+def _far_cos(m: Arithmetic, x: Numeric) -> Numeric:
     if m.code == "f4":
         return m.narrowed(cos(m.wide, m.widened(x)))
     quarters, r, off = _far(m, x)
     return _sine(m, r, off, quarters + 1)
 
 
-def _far_tan(m: Arithmetic, x: Value) -> Value:
+def _far_tan(m: Arithmetic, x: Numeric) -> Numeric:
     if m.code == "f4":
         return m.narrowed(tan(m.wide, m.widened(x)))
     quarters, r, off = _far(m, x)
     return _tangent(m, r, off, quarters)
 
 
-def sin(m: Arithmetic, x: Value) -> Value:
+def sin(m: Arithmetic, x: Numeric) -> Numeric:
     """The sine."""
     quarters, r, off = _reduced(m, x)
     return m.beyond(REACH[m.code], x, _sine(m, r, off, quarters), _far_sin)
 
 
-def cos(m: Arithmetic, x: Value) -> Value:
+def cos(m: Arithmetic, x: Numeric) -> Numeric:
     """The cosine."""
     quarters, r, off = _reduced(m, x)
     return m.beyond(REACH[m.code], x, _sine(m, r, off, quarters + 1), _far_cos)
 
 
-def tan(m: Arithmetic, x: Value) -> Value:
+def tan(m: Arithmetic, x: Numeric) -> Numeric:
     """The tangent."""
     quarters, r, off = _reduced(m, x)
     return m.beyond(REACH[m.code], x, _tangent(m, r, off, quarters), _far_tan)

@@ -1,42 +1,43 @@
-"""The complement of the error function.
+"""The complementary error function.
 
-erfc(x) = exp(-x**2) g(x) for x >= 0, and 2 - erfc(-x) below.
+erfc(x) = exp(-x**2) g(x) for x >= 0, else 2 - erfc(-x).
 
-In float32 exp(-x**2) = 2**(k / 32) e**r, whose power T is a number of 12 bits, and g(x) = V + d, V
-a number of 12 bits at a point of the piece of x, d a polynomial of the distance to it. So T V has
-no error, and what is added to it is small (a table-driven method, as P. T. P. Tang's).
+In float32 exp(-x**2) = 2**(k / 32) e**r, where the power T has 12 bits, and g(x) = V + d: V has 12
+bits too and is g at a point of the piece of x; d is a polynomial of the distance to that point. So
+the product T V is exact, and what is added to it is small (a table-driven method, as P. T. P.
+Tang's).
 
-In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), whose numerator p varies little
+In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), where the numerator p varies little
 from 0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36, 1981,
 who have 1 + 2 x).
 """
 
 from axiomjit.runtime.vector_math import single_entries
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import ERFC, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
-"""exp(9) erfc(3) 35 / 8."""
+"""p at t = 0, exp(9) erfc(3) 35 / 8, as a sum of two floats."""
 RISE = 9 / 8
-"""Near 2 / sqrt(pi), so that p is flat at 0."""
+"""The slope of the denominator; near 2 / sqrt(pi), so that p is flat where x is 0."""
 COUNT = PARTS = 32
 """The number of pieces, and of powers of 2**(1/32) from 1 to 2."""
 DEGREE = 5
 """The degree of the polynomials of pieces."""
 LAST = {"f4": 10.1, "f8": 28.0}
-"""Here and beyond erfc is 0."""
+"""erfc is 0 from here on."""
 STEP = (0.02166748046875, -6.631076303165173e-06)
-"""log(2) / PARTS as a sum whose first part has 11 bits."""
+"""log(2) / PARTS as a sum of two floats; the first has 11 bits."""
 LOW = -121.0
-"""Below 2 to this exponent results may be below normal numbers."""
+"""If the exponent of the result is below this, the result may be subnormal."""
 
 
-def _pieces(m: Arithmetic, size: Value) -> tuple[Value, Value]:
-    """V and d."""
+def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
+    """Return V and d, see the docstring of this module."""
     place = m.bits(size + 1.0) >> (m.mantissa - 3)
 
-    def entry(row: int) -> Value:
+    def entry(row: int) -> Numeric:
         part = single_entries.ERFC_PIECES[m.code][COUNT * row : COUNT * (row + 1)]
         return m.lookup(f"erfc_{row}", part, place)
 
@@ -47,8 +48,8 @@ def _pieces(m: Arithmetic, size: Value) -> tuple[Value, Value]:
     return entry(1), slope * t
 
 
-def _erfc_of_singles(m: Arithmetic, x: Value) -> Value:
-    """As above; numbers below the normal ones are made as integers, which takes no longer."""
+def _erfc_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
+    """erfc in float32; subnormal results are computed as integers, which takes no longer."""
     size = m.select(abs(x) > LAST["f4"], LAST["f4"], abs(x))
     magic, (high, low) = 1.5 * 2.0**m.mantissa, STEP
     shifted = m.fma(size * size, -PARTS * LOG2_E, magic)
@@ -68,8 +69,8 @@ def _erfc_of_singles(m: Arithmetic, x: Value) -> Value:
     return m.select(x < 0.0, 2.0 - far, far)
 
 
-def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
-    """As above; both quotients have one division, whose loss is found by multiplying back."""
+def _erfc_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
+    """erfc in float64; two quotients share a division, whose error is found by multiplying back."""
     size = m.select(abs(x) > LAST["f8"], LAST["f8"], abs(x))
     high, low = LN2["f8"]
     square = size * size
@@ -91,6 +92,6 @@ def _erfc_of_doubles(m: Arithmetic, x: Value) -> Value:
     return m.select(x < 0.0, 2.0 - far, far)
 
 
-def erfc(m: Arithmetic, x: Value) -> Value:
+def erfc(m: Arithmetic, x: Numeric) -> Numeric:
     """1 - erf(x)."""
     return _erfc_of_singles(m, x) if m.code == "f4" else _erfc_of_doubles(m, x)

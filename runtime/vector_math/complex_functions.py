@@ -1,54 +1,62 @@
-"""Elementary functions of complex numbers by textbook formulas of real functions.
+"""Elementary functions of complex numbers, by textbook formulas over real functions.
 
-Where the formulas give no answer, at infinities, NaN and zeros, results are those of C's Annex G
-as glibc has them. A recipe takes an arithmetic, the real functions by name, and both parts.
+Where the formulas fail, at infinities, NaN and zeros, results are those of C's Annex G as glibc has
+them. A recipe takes an arithmetic, a function that computes real functions by name, and the real
+and imaginary part.
 """
 
 import math
 from collections.abc import Callable
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.constants import INFINITY
 from axiomjit.runtime.vector_math.logarithm import of_sum
 from axiomjit.runtime.vector_math.turns import two_sum
 
-RealParts = tuple[Value, Value]
-RealFunction = Callable[..., Value]
-"""A real function of the name and operands."""
-ComplexRecipe = Callable[[Arithmetic, RealFunction, Value, Value], RealParts]
+RealParts = tuple[Numeric, Numeric]
+RealFunction = Callable[..., Numeric]
+"""Computes a real function, given its name and operands."""
+ComplexRecipe = Callable[[Arithmetic, RealFunction, Numeric, Numeric], RealParts]
 
 REACH = {"f4": 88.0, "f8": 709.0}
 """Up to this exp, sinh and cosh are finite."""
 SHIFT = {"f4": 40.0, "f8": 350.0}
-"""Beyond, e**SHIFT is a factor of its own; twice the rest leaves one of e**x and e**-x."""
+"""Beyond REACH the factor e**SHIFT is multiplied separately; what is left of x is still so large
+that sinh and cosh are e**|x| / 2.
+"""
 
 
-def _shifted(m: Arithmetic, far: Value, x: Value) -> RealParts:
-    """x, moved by SHIFT towards 0 where it is far, and e**SHIFT there, else 1."""
+def _shifted(m: Arithmetic, far: Numeric, x: Numeric) -> RealParts:
+    """Where `far` return x moved by SHIFT towards 0, and e**SHIFT; elsewhere x and 1."""
     shift = SHIFT[m.code]
     factor = m.select(far, m.constant(math.exp(shift)), 1.0)
     return m.select(far, x - m.copysign(m.constant(shift), x), x), factor
 
 
-def exp(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
+def exp(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     """e**x (cos(y) + i sin(y))."""
     less, factor = _shifted(m, x > REACH[m.code], x)
     power = of("exp", less)
     re, im = power * (of("cos", y) * factor), power * (of("sin", y) * factor)
-    lost = ~(abs(y) < INFINITY) & (abs(x) == INFINITY)  # no angle, but a size
+    lost = ~(abs(y) < INFINITY) & (abs(x) == INFINITY)  # the angle is unknown, the size is not
     im = m.select(lost & (x < 0.0), m.copysign(m.constant(0.0), y), im)
     return m.select(lost, power, re), m.select(y == 0.0, y, im)
 
 
-def _hyperbolic(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> tuple[RealParts, RealParts]:
-    """sinh(x) and cosh(x), both without a factor; the cosine and sine of y times it."""
+def _hyperbolic(
+    m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric
+) -> tuple[RealParts, RealParts]:
+    """Return sinh(x) and cosh(x), then cos(y) and sin(y); far from 0 the latter have the factor.
+
+    The factor is that of `_shifted`.
+    """
     less, factor = _shifted(m, abs(x) > REACH[m.code], x)
     cosine, sine = of("cos", y) * factor, of("sin", y) * factor
     return (of("sinh", less), of("cosh", less)), (cosine, sine)
 
 
-def sinh(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
-    """Its parts: the odd function times the cosine of y, and the even one times the sine."""
+def sinh(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
+    """The hyperbolic sine: the real one of x times cos(y), and the cosine times sin(y)."""
     (odd, even), (cosine, sine) = _hyperbolic(m, of, x, y)
     lost = ~(abs(y) < INFINITY)
     re = m.select(lost & (x == 0.0), x, odd * cosine)
@@ -56,8 +64,8 @@ def sinh(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     return re, m.select(y == 0.0, y, even * sine)
 
 
-def cosh(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
-    """Its parts: the even function times the cosine of y, and the odd one times the sine."""
+def cosh(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
+    """The hyperbolic cosine: the real one of x times cos(y), and the sine times sin(y)."""
     (odd, even), (cosine, sine) = _hyperbolic(m, of, x, y)
     lost = ~(abs(y) < INFINITY)
     re = m.select(lost & (abs(x) == INFINITY), INFINITY, even * cosine)
@@ -65,27 +73,27 @@ def cosh(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     return re, m.select(y == 0.0, y * m.copysign(m.constant(1.0), x), im)
 
 
-def sin(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
+def sin(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     """-i sinh(i z)."""
     im, re = sinh(m, of, y, x)
     return re, im
 
 
-def cos(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
+def cos(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     """cosh(i z)."""
     return cosh(m, of, -y, x)
 
 
-def _near_1(m: Arithmetic, x: Value, y: Value) -> tuple[Value, Value, Value]:
-    """The larger and the smaller of |x| and |y| over a power of 2, and its exponent."""
+def _near_1(m: Arithmetic, x: Numeric, y: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+    """Return the larger and the smaller of |x| and |y| over a power of 2, and its exponent."""
     x, y = abs(x), abs(y)
     larger, smaller = m.select(x > y, x, y), m.select(x > y, y, x)
     exponent = m.bounded(m.binade(larger), -2.0 * m.bias, m.bias)
     return m.scaled(larger, -exponent), m.scaled(smaller, -exponent), exponent
 
 
-def log(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
-    """Half of the logarithm of x**2 + y**2, whose terms are sums of two, and the angle."""
+def log(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
+    """Half the logarithm of x**2 + y**2, computed with its rounding errors, and the angle."""
     a, b, exponent = _near_1(m, x, y)
     square, other = a * a, b * b
     total = square + other
@@ -98,22 +106,22 @@ def log(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
     )
 
 
-def expm1(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
-    """As NumPy has it: e**z - 1 without the difference of numbers near 1."""
+def expm1(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
+    """e**z - 1 by NumPy's formula, which subtracts no numbers near 1."""
     half = of("sin", y * 0.5)
     re = of("expm1", x) * of("cos", y) - half * 2.0 * half
     return re, of("exp", x) * of("sin", y)
 
 
 def _times(factor: float, recipe: ComplexRecipe) -> ComplexRecipe:
-    def times(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
+    def times(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
         re, im = recipe(m, of, x, y)
         return re * factor, im * factor
 
     return times
 
 
-def exp2(m: Arithmetic, of: RealFunction, x: Value, y: Value) -> RealParts:
+def exp2(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     """e**(z log(2))."""
     return exp(m, of, x * math.log(2), y * math.log(2))
 

@@ -1,4 +1,4 @@
-"""Functions of a kernel's module that are defined beside the kernel."""
+"""LLVM functions that are declared and defined beside a kernel, in its module."""
 
 from typing import Any
 
@@ -10,31 +10,31 @@ PURE = ("nounwind", "willreturn", "memory(none)")
 
 
 def declare(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
-    """A function of the module, of `arity` values to one of the same type."""
+    """Declare a pure function in the module, with `arity` operands and a result of one type."""
     function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), name)
     add_attributes(function, *PURE, *attributes)
     return function
 
 
 def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
-    """A function that only this module has, and its builder."""
+    """Define a function private to the module; return it and a builder at its entry."""
     function = declare(module, name, kind, arity, *attributes)
     function.linkage = "internal"
     return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 
 def add_attributes(function: Any, *attributes: str) -> None:
-    """Add attributes to a function, also those that llvmlite's own check does not know."""
+    """Add attributes to a function, also those that llvmlite does not know."""
     for attribute in attributes:
         set.add(function.attributes, attribute)
 
 
 def variants(name: str, forms: dict[str, str]) -> str:
-    """The attribute of a function that names its forms for vectors.
+    """Return the attribute of a function that names its vector forms.
 
     Args:
         name: of the function.
-        forms: their names, by their lengths and letters of parameters: v for vectors, l4 for a
+        forms: names of the forms, by length and one letter per parameter: v for a vector, l4 for a
             number that grows by 4 (the mangling of LLVM's vector function ABI).
     """
     mangled = (f"_ZGV_LLVM_N{parameters}_{name}({form})" for parameters, form in forms.items())
@@ -42,7 +42,7 @@ def variants(name: str, forms: dict[str, str]) -> str:
 
 
 def keep(module: Any, functions: list[Any]) -> None:
-    """Keep functions that nothing calls until loops are made vector loops."""
+    """Keep functions that nothing calls before loops are vectorised."""
     pointer = ir.IntType(8).as_pointer()
     used = module.globals.get("llvm.compiler.used")
     if used is None:
@@ -55,7 +55,7 @@ def keep(module: Any, functions: list[Any]) -> None:
 
 
 def call(name: str, builder: Any, args: list[Any]) -> Any:
-    """A call of the LLVM intrinsic `name` on the operands' type."""
+    """Emit a call of the LLVM intrinsic `name` for the type of the operands."""
     kind = args[0].type
     vector = isinstance(kind, ir.VectorType)
     lanes = f"v{kind.count}{kind.element.intrinsic_name}" if vector else kind.intrinsic_name
@@ -63,7 +63,7 @@ def call(name: str, builder: Any, args: list[Any]) -> Any:
 
 
 def call_as(builder: Any, name: str, kind: Any, args: list[Any]) -> Any:
-    """A call of an intrinsic by its full name, to a value of this type."""
+    """Emit a call of an intrinsic by its full name; `kind` is the type of the result."""
     function = builder.module.globals.get(name)
     if function is None:
         function_type = ir.FunctionType(kind, [value.type for value in args])

@@ -1,4 +1,4 @@
-"""Recipes as LLVM code: each operation is one instruction that LLVM can make a vector one of."""
+"""Recipes as LLVM code: each operation is one instruction, which LLVM can vectorise."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from llvmlite import ir
 
 from axiomjit.runtime.llvm.target_code import target_of
 from axiomjit.runtime.vector_math import native, rare, tables
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.definitions import call, call_as
 
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
@@ -15,7 +15,7 @@ INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
 
 
 def of_lanes(element: Any, lanes: int) -> Any:
-    """The type of so many elements."""
+    """Return the vector type of `lanes` elements; for one lane the element type."""
     return ir.VectorType(element, lanes) if lanes > 1 else element
 
 
@@ -24,12 +24,12 @@ def _is_integer(kind: Any) -> bool:
 
 
 class Lane:
-    """A value of a kernel with Python's operators."""
+    """An LLVM value with Python's operators."""
 
     __slots__ = ("builder", "value")
 
     def __init__(self, builder: Any, value: Any) -> None:
-        """Wrap a value of LLVM."""
+        """Wrap an LLVM value."""
         self.builder, self.value = builder, value
 
     def other(self, value: Any) -> Any:
@@ -111,15 +111,15 @@ class Emitted(Arithmetic):
     """Arithmetic whose values are `Lane`s of one builder."""
 
     def __init__(self, builder: Any, code: str, lanes: int) -> None:
-        """Arithmetic of a dtype at a place in a kernel, on vectors of so many lanes."""
+        """Emit operations of a dtype where the builder is, on vectors of `lanes` numbers."""
         self.builder, self.code, self.lanes = builder, code, lanes
 
     def lane(self, value: Any) -> Lane:
-        """A value of LLVM as one of recipes."""
+        """Wrap an LLVM value as a value of recipes."""
         return Lane(self.builder, value)
 
     def constant(self, value: float) -> Lane:
-        """A float."""
+        """Return a constant of this precision."""
         return Lane(self.builder, ir.Constant(of_lanes(FLOATS[self.code], self.lanes), value))
 
     def _operands(self, *operands: Any) -> list[Any]:
@@ -129,61 +129,65 @@ class Emitted(Arithmetic):
     def _called(self, name: str, *operands: Any) -> Lane:
         return Lane(self.builder, call(name, self.builder, self._operands(*operands)))
 
-    def fma(self, a: Value, b: Value, c: Value) -> Lane:
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Lane:
         """a * b + c, rounded once; one operand may be a Python float."""
         return self._called("llvm.fma", a, b, c)
 
-    def select(self, condition: Value, yes: Value, no: Value) -> Lane:
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Lane:
         """`yes` where the condition holds, else `no`; one of them may be a Python number."""
         chosen = self.builder.select(condition.value, *self._operands(yes, no))
         return Lane(self.builder, chosen)
 
-    def sqrt(self, x: Value) -> Lane:
+    def sqrt(self, x: Numeric) -> Lane:
         """The square root."""
         return self._called("llvm.sqrt", x)
 
-    def rint(self, x: Value) -> Lane:
-        """The nearest whole number, of two the even one."""
+    def rint(self, x: Numeric) -> Lane:
+        """The nearest integer as a float, ties to even."""
         return self._called("llvm.rint", x)
 
-    def copysign(self, x: Value, sign: Value) -> Lane:
+    def copysign(self, x: Numeric, sign: Numeric) -> Lane:
         """x with the sign bit of `sign`."""
         return self._called("llvm.copysign", x, sign)
 
-    def bits(self, x: Value) -> Lane:
+    def bits(self, x: Numeric) -> Lane:
         """The bits of a float as a signed integer."""
         return Lane(
             self.builder, self.builder.bitcast(x.value, of_lanes(INTEGERS[self.code], self.lanes))
         )
 
-    def number(self, bits: Value) -> Lane:
+    def number(self, bits: Numeric) -> Lane:
         """The float with these bits."""
         return Lane(
             self.builder, self.builder.bitcast(bits.value, of_lanes(FLOATS[self.code], self.lanes))
         )
 
-    def integer(self, x: Value) -> Lane:
-        """The nearest integer."""
+    def integer(self, x: Numeric) -> Lane:
+        """The nearest integer, ties to even."""
         kind = of_lanes(INTEGERS[self.code], self.lanes)
         floats, integers = (f"{letter}{8 * int(self.code[1])}" for letter in "fi")
         vector = f"v{self.lanes}" if self.lanes > 1 else ""
         name = f"llvm.lrint.{vector}{integers}.{vector}{floats}"
         return self.lane(call_as(self.builder, name, kind, [x.value]))
 
-    def to_float(self, whole: Value) -> Lane:
+    def to_float(self, whole: Numeric) -> Lane:
         """An integer as a float."""
         return Lane(
             self.builder, self.builder.sitofp(whole.value, of_lanes(FLOATS[self.code], self.lanes))
         )
 
-    def narrowed(self, x: Value) -> Lane:
-        """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
+    def narrowed(self, x: Numeric) -> Lane:
+        """A value of `wide` rounded to float32."""
         return Lane(self.builder, self.builder.fptrunc(x.value, of_lanes(FLOATS["f4"], self.lanes)))
 
     def beyond(
-        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Lane:
-        """The recipe of x where |x| > bound, else `usual`."""
+        """Return recipe(x) where |x| > bound, else `usual`."""
 
         def slow(builder: Any, value: Any) -> Any:
             return recipe(Emitted(builder, self.code, 1), Lane(builder, value)).value
@@ -193,8 +197,8 @@ class Emitted(Arithmetic):
         function = rare.beyond(self.builder.module, name, kind, self.lanes, bound, slow)
         return self.lane(self.builder.call(function, [x.value, usual.value]))
 
-    def _step(self, name: str, *operands: Value) -> Lane:
-        """A step of `Arithmetic`, by the instruction for it where there is one."""
+    def _step(self, name: str, *operands: Numeric) -> Lane:
+        """Emit a step of `Arithmetic`, by its vector instruction where the target has it."""
         basic: Callable[..., Lane] = getattr(Arithmetic, name)
         return self._chosen(name, native.INSTRUCTIONS[name], basic, *operands)
 
@@ -203,9 +207,9 @@ class Emitted(Arithmetic):
         name: str,
         instruction: native.Instruction,
         basic: Callable[..., Lane],
-        *operands: Value,
+        *operands: Numeric,
     ) -> Lane:
-        """A step by its instruction or, where vectors are shorter, by basic operations."""
+        """Emit a step by its instruction, or by basic operations if the target lacks it."""
         if target_of(self.builder.module).vector_bytes < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
@@ -219,78 +223,78 @@ class Emitted(Arithmetic):
         function = native.step(self.builder.module, name, instruction, kind, len(values), single)
         return self.lane(self.builder.call(function, values))
 
-    def lookup(self, name: str, table: tuple[float, ...], index: Value) -> Value:
-        """The entry at an integer modulo the length of a table."""
+    def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
+        """Return the table's entry at `index` modulo its length."""
 
-        def basic(m: Emitted, bits: Lane) -> Value:
+        def basic(m: Emitted, bits: Lane) -> Numeric:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
 
         instruction = tables.lookup(table, max(target_of(self.builder.module).vector_bytes, 32))
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
 
-    def within(self, x: Value, low: float, high: float) -> Lane:
-        """x, or the bound that it is beyond; x by instructions."""
+    def within(self, x: Numeric, low: float, high: float) -> Lane:
+        """x clipped to the bounds; unchanged where instructions compute the steps."""
 
-        def basic(m: Emitted, x: Lane) -> Value:
+        def basic(m: Emitted, x: Lane) -> Numeric:
             return Arithmetic.within(m, x, low, high)
 
         return self._chosen(f"within_{low.hex()}_{high.hex()}", native.UNCHANGED, basic, x)
 
-    def rest(self, x: Value, whole: Value, period: tuple[float, float], bound: float) -> Lane:
-        """x - `whole` * (the sum of two numbers); limited where instructions compute it."""
+    def rest(self, x: Numeric, whole: Numeric, period: tuple[float, float], bound: float) -> Lane:
+        """x - whole * period; clipped to the bound where instructions compute it."""
 
-        def basic(m: Emitted, x: Lane, whole: Lane) -> Value:
+        def basic(m: Emitted, x: Lane, whole: Lane) -> Numeric:
             return Arithmetic.rest(m, x, whole, period, bound)
 
         name = f"rest_{period[0].hex()}_{bound.hex()}"
         return self._chosen(name, native.rest(period, bound), basic, x, whole)
 
-    def limited(self, x: Value, bound: float) -> Lane:
-        """x, or the bound with x's sign where x is beyond it or a quiet NaN."""
+    def limited(self, x: Numeric, bound: float) -> Lane:
+        """x clipped to -bound and bound; a quiet NaN becomes the bound with its sign."""
 
-        def basic(m: Emitted, x: Lane) -> Value:
+        def basic(m: Emitted, x: Lane) -> Numeric:
             return Arithmetic.limited(m, x, bound)
 
         return self._chosen(f"limited_{bound.hex()}", native.limited(bound), basic, x)
 
-    def reduced(self, x: Value, bits: int) -> Lane:
-        """x less the nearest multiple of 2**-bits."""
+    def reduced(self, x: Numeric, bits: int) -> Lane:
+        """x minus the nearest multiple of 2**-bits."""
 
-        def basic(m: Emitted, x: Lane) -> Value:
+        def basic(m: Emitted, x: Lane) -> Numeric:
             return Arithmetic.reduced(m, x, bits)
 
         return self._chosen(f"reduced_{bits}", native.reduced(bits), basic, x)
 
-    def significand(self, x: Value) -> Lane:
-        """x over a power of 2, from 1 to 2."""
+    def significand(self, x: Numeric) -> Lane:
+        """The mantissa of a positive number, from 1 to 2."""
         return self._step("significand", x)
 
-    def binade(self, x: Value) -> Lane:
-        """The exponent of that power."""
+    def binade(self, x: Numeric) -> Lane:
+        """The exponent of x as a float."""
         return self._step("binade", x)
 
-    def scaled(self, x: Value, exponent: Value, parts: int = 1) -> Lane:
+    def scaled(self, x: Numeric, exponent: Numeric, parts: int = 1) -> Lane:
         """x * 2**floor(exponent)."""
 
-        def basic(m: Emitted, x: Lane, exponent: Lane) -> Value:
+        def basic(m: Emitted, x: Lane, exponent: Lane) -> Numeric:
             return Arithmetic.scaled(m, x, exponent, parts)
 
         return self._chosen(f"scaled_{parts}", native.SCALED, basic, x, exponent)
 
-    def log_limits(self, x: Value, result: Value) -> Lane:
-        """The limits of a logarithm where x is not a positive finite number, else the result."""
+    def log_limits(self, x: Numeric, result: Numeric) -> Lane:
+        """Return `result` for positive finite x, else the limit of a logarithm."""
         return self._step("log_limits", x, result)
 
-    def ends_kept(self, x: Value, result: Value) -> Lane:
-        """x where it is 0, infinite or NaN, else the result."""
+    def ends_kept(self, x: Numeric, result: Numeric) -> Lane:
+        """Return x where it is 0, infinite or NaN, else `result`."""
         return self._step("ends_kept", x, result)
 
-    def odd_sign(self, x: Value) -> Lane:
-        """-0 where the nearest whole number is odd, else 0."""
+    def odd_sign(self, x: Numeric) -> Lane:
+        """Return -0.0 where the integer nearest to x is odd, else 0.0."""
         return self._step("odd_sign", x)
 
-    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Lane:
-        """An entry of a table."""
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Lane:
+        """Return table[index] from a constant array of the module."""
         full = f"axiomjit_{name}_{self.code}"
         where = rare.table(self.builder.module, full, FLOATS[self.code], table)
         if self.lanes == 1:
@@ -307,7 +311,7 @@ class Emitted(Arithmetic):
         """The arithmetic of float64."""
         return Emitted(self.builder, "f8", self.lanes)
 
-    def widened(self, x: Value) -> Lane:
-        """A float of this arithmetic or of float32 as a value of `wide`."""
+    def widened(self, x: Numeric) -> Lane:
+        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
         wide = of_lanes(FLOATS["f8"], self.lanes)
         return x if x.value.type == wide else self.lane(self.builder.fpext(x.value, wide))

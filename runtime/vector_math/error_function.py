@@ -1,27 +1,27 @@
-"""The error function: of float32 polynomials of pieces; of float64 a polynomial, and 1 - e**p(x).
+"""The error function: piecewise polynomials in float32; in float64 a polynomial, or 1 - e**p(x).
 
-The latter where x is not small (as N. Juffa's, with polynomials anew).
+The latter is for x that is not small (N. Juffa's method, with own polynomials).
 """
 
 from axiomjit.runtime.vector_math import pieces
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import ERF, ERFC_LOG, EXP
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 from axiomjit.runtime.vector_math.pieces import piecewise
 from axiomjit.runtime.vector_math.single_entries import ERF_PIECES
 
 BEND = 0.96
-"""Below this erf is a polynomial of x and x**2."""
+"""Below this erf is computed as a polynomial of x and x**2."""
 FLAT = 6.0
 """Beyond this erf is 1."""
 
 
-def _slope(m: Arithmetic, x: Value) -> Value:
+def _slope(m: Arithmetic, x: Numeric) -> Numeric:
     """erf(x) / x - 1 for small x."""
     return m.polynomial(x * x, ERF[m.code])
 
 
-def _erf_of_doubles(m: Arithmetic, x: Value) -> Value:
+def _erf_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
     size = m.select(abs(x) > FLAT, FLAT, abs(x))
     slope = m.parallel(size, size * size, ERFC_LOG["f8"])
     whole, scale = m.nearest_power(m.fma(size, slope, -size), LOG2_E, 0)
@@ -32,7 +32,7 @@ def _erf_of_doubles(m: Arithmetic, x: Value) -> Value:
     return m.copysign(m.select(size < BEND, m.fma(size, _slope(m, size), size), far), x)
 
 
-def erf(m: Arithmetic, x: Value) -> Value:
+def erf(m: Arithmetic, x: Numeric) -> Numeric:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
     if m.code == "f4":
         return piecewise(m, pieces.ERF, ERF_PIECES[m.code], x)

@@ -1,7 +1,7 @@
-"""Recipes in NumPy, with the bits that compiled ones have: the twin that plain source runs.
+"""Recipes in NumPy, with the same bits as compiled ones: plain source runs them.
 
-Values are NumPy scalars or arrays. NumPy has every operation but fused multiply-add, which is
-made here of exact ones.
+Values are NumPy scalars or arrays. NumPy has every operation except fused multiply-add, which is
+built here from exact ones.
 """
 
 from collections.abc import Callable
@@ -9,48 +9,51 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 
 _SAFE = 2.0**400
-"""Between this and its reciprocal no step of `_fma_of_doubles` leaves the range of float64."""
+"""For operands between this and its reciprocal `_fma_of_doubles` does not leave float64's range."""
 
 
 def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """The sum rounded, and what it lacks (Knuth)."""
+    """Return the rounded sum and its rounding error (Knuth)."""
     total: Any = a + b
     shadow = total - a
     return total, (a - (total - shadow)) + (b - shadow)
 
 
 def _to_odd(total: Any, rest: Any) -> Any:
-    """total + rest rounded to odd: where something is left, to the neighbour with an odd bit."""
+    """total + rest rounded to odd: if the sum is inexact, the neighbour whose last bit is 1."""
     bits = np.asarray(total).view(np.int64)
     off = np.isfinite(total) & (rest != 0.0) & (bits & 1 == 0)
     return np.where(off, np.nextafter(total, np.where(rest > 0.0, np.inf, -np.inf)), total)
 
 
 def _fma_of_singles(a: Any, b: Any, c: Any) -> Any:
-    """The product is exact in float64; the sum is rounded to odd there, so that it rounds once."""
+    """fma of float32: the product is exact in float64, the sum is rounded to odd there.
+
+    So the conversion to float32 is the only rounding.
+    """
     product = np.asarray(a, np.float64) * np.asarray(b, np.float64)
     return _to_odd(*_two_sum(product, np.asarray(c, np.float64))).astype(np.float32)[()]
 
 
 def _halves(a: Any) -> tuple[Any, Any]:
-    """Two parts of 26 bits (Veltkamp)."""
+    """Split a float64 into two parts of 26 bits (Veltkamp)."""
     scaled = a * 134217729.0
     high = scaled - (scaled - a)
     return high, a - high
 
 
 def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
-    """The product rounded, and what it lacks (Dekker)."""
+    """Return the rounded product and its rounding error (Dekker)."""
     product = a * b
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     return product, a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
 
 
 def fma_of_integers(a: float, b: float, c: float) -> float:
-    """a * b + c of Python floats, rounded once by the division of integers."""
+    """a * b + c of Python floats, rounded once by a division of Python integers."""
     if not (np.isfinite(a) and np.isfinite(b)):
         return a * b + c
     if not np.isfinite(c):
@@ -69,7 +72,10 @@ _BY_INTEGERS = np.frompyfunc(fma_of_integers, 3, 1)
 
 
 def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
-    """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008, figure 4."""
+    """fma of float64, with one rounding.
+
+    Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008, figure 4.
+    """
     shape = np.broadcast_shapes(*map(np.shape, (a, b, c)))
     a, b, c = (np.broadcast_to(v, shape).astype(np.float64) for v in (a, b, c))
     high, low = _two_product(a, b)
@@ -87,19 +93,19 @@ def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
 
 
 class Exact(Arithmetic):
-    """Arithmetic whose values are NumPy's."""
+    """Arithmetic on NumPy scalars and arrays."""
 
     def __init__(self, code: str) -> None:
-        """Arithmetic of a dtype."""
+        """Compute in a dtype: "f4" or "f8"."""
         self.code = code
         self.float_type: Any = np.dtype(code).type
         self.int_type: Any = np.dtype(f"i{code[1]}").type
 
-    def constant(self, value: float) -> Value:
-        """A float."""
+    def constant(self, value: float) -> Numeric:
+        """Return a constant of this precision."""
         return self.float_type(value)
 
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
+    def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Numeric:
         """a * b + c, rounded once; one operand may be a Python float."""
         operands = [self.float_type(v) if isinstance(v, float) else v for v in (a, b, c)]
         if self.code == "f4":
@@ -108,55 +114,59 @@ class Exact(Arithmetic):
             return np.float64(fma_of_integers(*map(float, operands)))
         return _fma_of_doubles(*operands)
 
-    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+    def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
         """`yes` where the condition holds, else `no`; one of them may be a Python number."""
         like = no if isinstance(yes, float | int) and not isinstance(yes, np.generic) else yes
         chosen: Any = np.where(condition, yes, no)
         return chosen.astype(like.dtype)[()]
 
-    def sqrt(self, x: Value) -> Value:
+    def sqrt(self, x: Numeric) -> Numeric:
         """The square root."""
         return np.sqrt(x)
 
-    def rint(self, x: Value) -> Value:
-        """The nearest whole number, of two the even one."""
+    def rint(self, x: Numeric) -> Numeric:
+        """The nearest integer as a float, ties to even."""
         return np.rint(x)
 
-    def copysign(self, x: Value, sign: Value) -> Value:
+    def copysign(self, x: Numeric, sign: Numeric) -> Numeric:
         """x with the sign bit of `sign`."""
         return np.copysign(x, sign)
 
-    def bits(self, x: Value) -> Value:
+    def bits(self, x: Numeric) -> Numeric:
         """The bits of a float as a signed integer."""
         return x.view(self.int_type)
 
-    def number(self, bits: Value) -> Value:
+    def number(self, bits: Numeric) -> Numeric:
         """The float with these bits."""
         return bits.view(self.float_type)
 
-    def integer(self, x: Value) -> Value:
-        """The nearest integer, of two the even one; of numbers beyond integers and NaN any."""
+    def integer(self, x: Numeric) -> Numeric:
+        """The nearest integer, ties to even; any integer for NaN and numbers out of range."""
         limit = 2.0 ** (8 * x.dtype.itemsize - 2)
         safe = np.where(abs(x) < limit, x, self.float_type(0))
         return np.rint(safe).astype(self.int_type)[()]
 
-    def to_float(self, whole: Value) -> Value:
+    def to_float(self, whole: Numeric) -> Numeric:
         """An integer as a float."""
         return whole.astype(self.float_type)
 
-    def narrowed(self, x: Value) -> Value:
-        """A float64 of this arithmetic, which is that of "f8", rounded to float32."""
+    def narrowed(self, x: Numeric) -> Numeric:
+        """A value of `wide` rounded to float32."""
         return x.astype(np.float32)
 
     def beyond(
-        self, bound: float, x: Value, usual: Value, recipe: Callable[[Arithmetic, Value], Value]
-    ) -> Value:
-        """The recipe of x where |x| > bound, else `usual`."""
+        self,
+        bound: float,
+        x: Numeric,
+        usual: Numeric,
+        recipe: Callable[[Arithmetic, Numeric], Numeric],
+    ) -> Numeric:
+        """Return recipe(x) where |x| > bound, else `usual`."""
         needed = abs(x) > bound
         return self.select(needed, recipe(self, x), usual) if np.any(needed) else usual
 
-    def entry(self, name: str, table: tuple[float, ...], index: Value) -> Value:
-        """An entry of a table; where nobody looks at it, any."""
+    def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
+        """Return table[index]; an index out of range, whose result is not used, is clipped."""
         return np.asarray(table, self.float_type)[np.clip(index, 0, len(table) - 1)]
 
     @property
@@ -164,6 +174,6 @@ class Exact(Arithmetic):
         """The arithmetic of float64."""
         return Exact("f8")
 
-    def widened(self, x: Value) -> Value:
-        """A float of this arithmetic or of float32 as a value of `wide`."""
+    def widened(self, x: Numeric) -> Numeric:
+        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
         return x.astype(np.float64)

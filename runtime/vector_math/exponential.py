@@ -1,20 +1,21 @@
-"""exp, exp2, expm1: a power of two times a polynomial of what is left.
+"""exp, exp2, expm1: a power of two times a polynomial of the remainder.
 
 W. J. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980, chapter 6.
 """
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import EXP, EXP2, EXPM1
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 
 REACH = {"f4": (-104.0, 89.0), "f8": (-746.0, 710.0)}
-"""Beyond these exp is 0, or infinite."""
+"""Below the first exp is 0, above the second infinite."""
 HALF = 0.375
-"""A little more than log(2) / 2."""
+"""The bound of remainders: a little more than log(2) / 2."""
 REACH2 = {"f4": (-150.5, 129.0), "f8": (-1076.0, 1025.0)}
+"""Below the first exp2 is 0, above the second infinite."""
 
 
-def exp(m: Arithmetic, x: Value) -> Value:
+def exp(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x: x = k log(2) + r, e**r = 1 + r + r**2 q(r) for |r| <= log(2) / 2."""
     x = m.within(x, *REACH[m.code])
     whole = m.nearest_whole(x, LOG2_E)[0]
@@ -23,7 +24,7 @@ def exp(m: Arithmetic, x: Value) -> Value:
     return m.scaled(m.fma(r, slope, 1.0), whole)
 
 
-def exp2(m: Arithmetic, x: Value) -> Value:
+def exp2(m: Arithmetic, x: Numeric) -> Numeric:
     """2**x: x = k + r, 2**r = 1 + r q(r) for |r| <= 1 / 2."""
     x = m.within(x, *REACH2[m.code])
     r = m.reduced(x, 0)
@@ -31,36 +32,37 @@ def exp2(m: Arithmetic, x: Value) -> Value:
 
 
 SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
-"""Below the first exp(x) - 1 is -1."""
+"""Below the first exp(x) - 1 rounds to -1, above the second it is infinite."""
 NEAR = 0.45
-"""Below this, in size, exp(x) - 1 of float64 is the polynomial of x itself."""
+"""Below this size, exp(x) - 1 in float64 is the polynomial of x itself, with k = 0."""
 ASKEW = 0.085
-"""log2(3/2) - 1/2: so much less than x / log(2) is rounded, that e**r is from 3/4 to 3/2.
+"""log2(3/2) - 1/2: subtracted from x / log(2) before rounding, so that e**r is from 3/4 to 3/2.
 
-There both r and e**r - 1 are below 1/2, and above -1/4 where e**r is below 1: small units.
+Then r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4: the units of their last places are
+small.
 """
 STRICTLY_ASKEW = 0.0849625
-"""The same with more digits: e**r - 1 stays below 1/2, where units double."""
+"""ASKEW with more digits: e**r - 1 stays below 1/2, where the unit of the last place doubles."""
 
 
-def expm1(m: Arithmetic, x: Value) -> Value:
-    """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where k = 0 for small x; e**r from 3/4 to 3/2.
+def expm1(m: Arithmetic, x: Numeric) -> Numeric:
+    """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where e**r is from 3/4 to 3/2.
 
-    So little cancels.
+    So there is little cancellation. For small x, k is 0.
     """
     power = _expm1_of_singles if m.code == "f4" else _expm1_of_doubles
     return m.copysign(power(m, m.bounded(x, *SMALL[m.code])), x)
 
 
-def _curve(m: Arithmetic, x: Value, whole: Value) -> Value:
+def _curve(m: Arithmetic, x: Numeric, whole: Numeric) -> Numeric:
     """e**r - 1 for r = x - k log(2)."""
     high, low = LN2[m.code]
     r = m.fma(whole, -low, m.fma(whole, -high, x))
     return m.fma(r * r, m.polynomial(r, EXPM1[m.code]), r)
 
 
-def _expm1_of_singles(m: Arithmetic, x: Value) -> Value:
-    """2**k times the sum of e**r - 1 and 1 - 2**-k, with what the latter lost by rounding."""
+def _expm1_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
+    """expm1 in float32: 2**k times e**r - 1 plus 1 - 2**-k, with the latter's rounding error."""
     whole = m.nearest_whole(m.fma(x, LOG2_E, -STRICTLY_ASKEW), 1.0)[0]
     inverse = m.scaled(m.constant(-1.0), -whole)
     part = inverse + 1.0
@@ -68,8 +70,8 @@ def _expm1_of_singles(m: Arithmetic, x: Value) -> Value:
     return m.scaled((_curve(m, x, whole) + lost) + part, whole)
 
 
-def _expm1_of_doubles(m: Arithmetic, x: Value) -> Value:
-    """Twice half of the result, since 2**k may be beyond the largest number."""
+def _expm1_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
+    """expm1 in float64: twice the half of it, since 2**k may be out of range."""
     far = abs(x) >= NEAR
     whole, half = m.nearest_power(x, LOG2_E, -1, ASKEW)
     near = _curve(m, x, m.select(far, whole, 0.0))

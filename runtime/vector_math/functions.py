@@ -1,10 +1,10 @@
-"""The table of elementary functions: what generated source calls, and the recipe behind it."""
+"""The table of elementary functions: names in generated source, and their recipes."""
 
 from collections.abc import Callable
 
 from axiomjit.runtime.vector_math.arcs import arccos, arcsin, arctan, arctan2
 from axiomjit.runtime.vector_math.areas import arccosh, arcsinh, arctanh, hypot
-from axiomjit.runtime.vector_math.arithmetic import Value
+from axiomjit.runtime.vector_math.arithmetic import Numeric
 from axiomjit.runtime.vector_math.circular import cos, sin, tan
 from axiomjit.runtime.vector_math.complement import erfc
 from axiomjit.runtime.vector_math.error_function import erf
@@ -14,8 +14,8 @@ from axiomjit.runtime.vector_math.logarithm import log, log1p, log2, log10
 from axiomjit.runtime.vector_math.power import cbrt, power
 from axiomjit.runtime.vector_math.sums import logaddexp, logaddexp2
 
-Recipe = Callable[..., Value]
-"""A function of an arithmetic and one value per operand, which gives the result."""
+Recipe = Callable[..., Numeric]
+"""A function of an arithmetic and one value per operand, which returns the result."""
 
 RECIPES: dict[str, Recipe] = {
     "exp": exp,

@@ -1,12 +1,12 @@
 """Hyperbolic functions: x = k log(2) + r, and polynomials of sinh(r) and cosh(r).
 
-2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r), and the other way round for cosh. The
-sums of powers are rounded only where 2**-k is beyond the last bit, and then are factors of what is
-small beside 2**k: the last sum has that alone, and 2**-k by itself.
+2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r); for 2 cosh(x) the two factors change
+places. The factors are inexact only where 2**-k is below the last bit of 2**k; they multiply terms
+that are small beside 2**k. The last sum adds these terms, 2**k and 2**-k.
 """
 
 from axiomjit.runtime.vector_math import pieces
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import COSH, EXPM1_TWICE, SINH
 from axiomjit.runtime.vector_math.constants import LN2, LOG2_E
 from axiomjit.runtime.vector_math.exponential import ASKEW
@@ -14,17 +14,17 @@ from axiomjit.runtime.vector_math.pieces import piecewise
 from axiomjit.runtime.vector_math.single_entries import TANH_PIECES
 
 REACH = {"f4": 89.7, "f8": 710.8}
-"""Beyond this sinh and cosh are infinite; half of them at this is a number."""
+"""Beyond this sinh and cosh are infinite; half of their value here is finite."""
 FLAT = 22.0
-"""Beyond this tanh of float64 is 1."""
+"""Beyond this tanh in float64 is 1."""
 SMALL = 0.5
-"""Below this sinh is the polynomial of x itself."""
+"""Below this sinh is the polynomial of x itself, with k = 0."""
 
 
-def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ...]:
-    """Of |x|: quarters of 2**k and 2**-k; r, the two factors of sinh(r) - r, and cosh(r) - 1.
+def _parts(m: Arithmetic, x: Numeric, far: Numeric | None = None) -> tuple[Numeric, ...]:
+    """Return 2**k / 4, 2**-k / 4, r, r**3, p(r**2), cosh(r) - 1; sinh(r) is r + r**3 p(r**2).
 
-    r is |x| where that is not far.
+    |x| is k log(2) + r. Where `far` is given and false, r is |x|.
     """
     high, low = LN2[m.code]
     size = m.select(abs(x) > REACH[m.code], REACH[m.code], abs(x))
@@ -39,7 +39,7 @@ def _parts(m: Arithmetic, x: Value, far: Value | None = None) -> tuple[Value, ..
     return up, down, r, r * z, m.polynomial(z, SINH[m.code]), z * m.polynomial(z, COSH[m.code])
 
 
-def sinh(m: Arithmetic, x: Value) -> Value:
+def sinh(m: Arithmetic, x: Numeric) -> Numeric:
     """The hyperbolic sine."""
     far = abs(x) >= SMALL
     up, down, r, cube, odd, even = _parts(m, x, far)
@@ -48,7 +48,7 @@ def sinh(m: Arithmetic, x: Value) -> Value:
     return m.copysign(m.select(far, half * 2.0, m.fma(cube, odd, r)), x)
 
 
-def cosh(m: Arithmetic, x: Value) -> Value:
+def cosh(m: Arithmetic, x: Numeric) -> Numeric:
     """The hyperbolic cosine."""
     up, down, r, cube, odd, even = _parts(m, x)
     less = up - down
@@ -56,10 +56,11 @@ def cosh(m: Arithmetic, x: Value) -> Value:
     return (up + m.fma(less, r, rest)) * 2.0
 
 
-def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
-    """d / (d + 2) for d = e**2x - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
+def _tanh_of_doubles(m: Arithmetic, size: Numeric) -> Numeric:
+    """d / (d + 2) for d = e**(2 x) - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
 
-    So nothing cancels. The polynomial is of r / 2. What the quotient lacks is divided roughly.
+    With these r nothing cancels. The polynomial is of r / 2. A rough division computes the rounding
+    error of the quotient, which is added.
     """
     high, low = LN2[m.code]
     whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)
@@ -75,7 +76,7 @@ def _tanh_of_doubles(m: Arithmetic, size: Value) -> Value:
     return m.fma(rest, m.rough_inverse(divisor), quotient)
 
 
-def tanh(m: Arithmetic, x: Value) -> Value:
+def tanh(m: Arithmetic, x: Numeric) -> Numeric:
     """The hyperbolic tangent."""
     if m.code == "f4":
         return piecewise(m, pieces.TANH, TANH_PIECES[m.code], x)

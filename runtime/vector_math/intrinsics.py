@@ -1,10 +1,10 @@
-"""The elementary functions as Numba intrinsics, inlined or called as functions of vectors.
+"""The elementary functions as Numba intrinsics: inlined, or called as vector functions.
 
-In a kernel of at most `INLINED` calls they are inlined, so that the vectoriser makes vector code of
-the recipes themselves; that is fastest. Otherwise compile time is kept down: a loop calls functions
-of one number which say, by LLVM's vector function ABI, which function does a vector of them. The
-vectoriser calls that one, which is compiled once per target (`library`); where single numbers are
-left the former does a vector of them. Both ways have the same bits.
+A kernel with at most `INLINED` calls inlines them, and the vectoriser vectorises the recipes
+themselves, which is fastest. In larger kernels this takes too long to compile. Their loops call
+scalar functions, whose attributes name vector forms by LLVM's vector function ABI; the vectoriser
+calls these forms, which are compiled once per target (`library`). A scalar call that remains
+computes a whole vector. Both ways give the same bits.
 """
 
 import inspect
@@ -24,14 +24,17 @@ from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
 
 INLINED = 6
-"""A kernel of more calls inlines none: one call costs as much as all, since it saves registers."""
+"""The most calls that a kernel inlines; with more it inlines none.
+
+One remaining call costs as much as many: the loop has to save registers around it.
+"""
 LANE = ir.IntType(32)
 FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
-"""Defines a function in a module, by its name, type, recipe and count of operands."""
+"""Defines a function in a module, given its name, type, recipe and number of operands."""
 
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
-    """The function that becomes part of the loops that call it."""
+    """Define a function that is inlined into the loops that call it."""
     function, builder = define(module, name, kind, arity, "alwaysinline")
     m = Emitted(builder, _code(kind), 1)
     builder.ret(recipe(m, *map(m.lane, function.args)).value)
@@ -43,7 +46,7 @@ def _code(kind: Any) -> str:
 
 
 def _spread(builder: Any, value: Any, lanes: int) -> Any:
-    """A vector that has a number in each lane."""
+    """Broadcast a number to all lanes of a vector."""
     vector = ir.Constant(ir.VectorType(value.type, 1), ir.Undefined)
     mask = ir.Constant(ir.VectorType(LANE, lanes), [0] * lanes)
     first = builder.insert_element(vector, value, LANE(0))
@@ -51,7 +54,7 @@ def _spread(builder: Any, value: Any, lanes: int) -> Any:
 
 
 def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
-    """The library's function; that of single numbers does a vector of them."""
+    """Declare the library's function; its scalar form computes a vector and returns one lane."""
     code = _code(kind)
 
     def body(builder: Any, form: Any) -> Any:
@@ -72,7 +75,7 @@ def _prefer_long_vectors(builder: Any) -> None:
 
 
 def emitter(name: str, recipe: Recipe, define: FunctionDefiner = _inlined) -> Emitter:
-    """Emission of a call of the module's function, which the first such call defines."""
+    """Return the emitter of a call; the first call in a module defines the function."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         module, kind = builder.module, args[0].type
@@ -85,7 +88,7 @@ def emitter(name: str, recipe: Recipe, define: FunctionDefiner = _inlined) -> Em
 
 
 def _of_complex(recipe: ComplexRecipe, define: FunctionDefiner) -> Emitter:
-    """Emission of a function of complex numbers, around calls of real ones."""
+    """Return the emitter of a complex function, which calls real ones."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         x, y = (builder.extract_value(args[0], k) for k in (0, 1))
@@ -117,9 +120,9 @@ NAMES, CALLED_NAMES = (
     {name: _intrinsic(name, recipe, define) for name, recipe in RECIPES.items()}
     for define in (_inlined, _called)
 )
-"""The functions, inlined and called."""
+"""The intrinsics, inlined and called."""
 
 
 def names(count: int) -> dict[str, Any]:
-    """The functions for a kernel of so many calls."""
+    """Return the intrinsics for a kernel of `count` calls."""
     return NAMES if count <= INLINED else CALLED_NAMES

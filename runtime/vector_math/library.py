@@ -1,7 +1,7 @@
-"""Functions that kernels call, compiled once per target: the elementary ones and their parts.
+"""Functions that kernels call, compiled once per target: elementary functions and their rare cases.
 
-A kernel's module declares the function of single numbers, which names, by LLVM's vector function
-ABI, the functions of vectors that loops are to call for it.
+A kernel's module declares the scalar function. Its attribute names, by LLVM's vector function ABI,
+the vector functions that loops call instead once they are vectorised.
 """
 
 from collections.abc import Callable
@@ -14,36 +14,36 @@ from axiomjit.runtime.llvm.target_code import target_context, target_of
 from axiomjit.runtime.vector_math.definitions import add_attributes, declare, keep, variants
 
 Body = Callable[[Any, Any], Any]
-"""Emits a function: the result, from a builder and the function."""
+"""Emits the code of a function: takes a builder and the function, returns the result."""
 
 _LIBRARIES: dict[tuple[Target, str], Any] = {}
-"""Numba's library of each function compiled so far for a target; it keeps the code loaded."""
+"""Numba's code library of each function, by target and name; it keeps the code loaded."""
 
 
 def lanes_of(module: Any, kind: Any) -> tuple[int, ...]:
-    """The lengths of the vectors that functions called in a module have forms for.
+    """Return the lengths of vectors for which functions called in a module have forms.
 
-    Beside float64 a vector of float32 is half full.
+    float32 has two: a full vector, and half of one for loops that also compute float64.
     """
     doubles = target_of(module).vector_bytes // 8
     return (doubles, 2 * doubles) if isinstance(kind, ir.FloatType) else (doubles,)
 
 
 def form_name(name: str, lanes: int) -> str:
-    """The name of a function's form for vectors of so many lanes; 1: of single numbers."""
+    """Return the name of a function's form for vectors of `lanes` numbers; 1: the scalar form."""
     return name if lanes == 1 else f"{name}_x{lanes}"
 
 
 def function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Body) -> Any:
-    """A function for calls in a module; compiled if it never was for the module's target.
+    """Return a function for calls in a module; compile it first if the target does not have it yet.
 
     Args:
-        module: where it is to be called.
-        name: of the form for single numbers.
+        module: where the function is to be called.
+        name: of the scalar form.
         kind: the type of operands and result.
-        arity: count of operands.
-        lanes: of the form that is called; 1 for single numbers, whose loops become vector loops.
-        body: emission of every form.
+        arity: number of operands.
+        lanes: of the form to call; 1: the scalar form, for loops that LLVM vectorises.
+        body: emits the code of every form.
     """
     target = target_of(module)
     if (target, name) not in _LIBRARIES:

@@ -1,30 +1,30 @@
-"""Logarithms: x = 2**k m with 1 <= m < 2, and r = m c - 1 with c, about 1 / m, from a table.
+"""Logarithms: x = 2**k m with 1 <= m < 2, and r = m c - 1, where c is about 1 / m, from a table.
 
-Then log(x) = k log(2) - log(c) + log(1 + r), the last by a polynomial. Beside powers of 2 c is 1
-or 1/2, so that r and log(x) are small together. P. T. P. Tang, "Table-driven implementation of the
-logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990; the table is short enough
-for registers.
+Then log(x) = k log(2) - log(c) + log(1 + r), the last term by a polynomial. Near powers of 2, c is
+1 or 1/2, so that r and log(x) become small together. P. T. P. Tang, "Table-driven implementation of
+the logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990; the table is short
+enough for registers.
 """
 
 from typing import NamedTuple
 
 from axiomjit.runtime.vector_math import entries as table
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import LOG2_NEAR_1, LOG10_NEAR_1, LOG_NEAR_1
-from axiomjit.runtime.vector_math.constants import LOG2_OF_E, LOG10_OF_E
+from axiomjit.runtime.vector_math.constants import LOG2_OF_E, LOG10_OF_E, ByPrecision
 
-EXACTLY_1: table.Table = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
+EXACTLY_1: ByPrecision = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 class Base(NamedTuple):
-    """The tables of logarithms to a base: of e, of 2 and of 1 / c, as sums, and the polynomial."""
+    """The tables of one base: logarithms of e, 2 and 1 / c as sums of two, and a polynomial."""
 
     name: str
-    of_e: table.Table
-    of_two: table.Table
-    high: table.Table
-    low: table.Table
-    near_1: table.Table
+    of_e: ByPrecision
+    of_two: ByPrecision
+    high: ByPrecision
+    low: ByPrecision
+    near_1: ByPrecision
     """(log(1 + r) - log(e) r) / r**2."""
 
 
@@ -54,13 +54,18 @@ TEN = Base(
 )
 
 
-def _inverse(m: Arithmetic, x: Value) -> Value:
-    """About 1 / m, from the mantissa of x."""
+def _inverse(m: Arithmetic, x: Numeric) -> Numeric:
+    """c of the module's docstring, by the mantissa of x."""
     return m.looked_up("inverse", table.INVERSE[m.code], x)
 
 
-def terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tuple[Value, Value]:
-    """exponent * log(2) - log(c) + log(1 + r), c being that of x, but for r log(e): a sum."""
+def terms(
+    m: Arithmetic, base: Base, exponent: Numeric, x: Numeric, r: Numeric
+) -> tuple[Numeric, Numeric]:
+    """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two; c is that of x.
+
+    The caller adds r log(e), the largest term near 1.
+    """
     two, two_low = base.of_two[m.code]
     whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
     low = m.looked_up(f"{base.name}_low", base.low[m.code], x)
@@ -72,44 +77,46 @@ def terms(m: Arithmetic, base: Base, exponent: Value, x: Value, r: Value) -> tup
     return whole, m.fma(r, m.polynomial(r, (of_e_low, *near_1)), low)
 
 
-def _of_number(m: Arithmetic, base: Base, x: Value) -> Value:
-    """The logarithm to a base."""
+def _of_number(m: Arithmetic, base: Base, x: Numeric) -> Numeric:
+    """The logarithm of x to a base."""
     mantissa = m.significand(x)
     r = m.fma(mantissa, _inverse(m, mantissa), -1.0)
     whole, rest = terms(m, base, m.binade(x), mantissa, r)
     return m.log_limits(x, whole + m.fma(r, base.of_e[m.code][0], rest))
 
 
-def log(m: Arithmetic, x: Value) -> Value:
+def log(m: Arithmetic, x: Numeric) -> Numeric:
     """The natural logarithm."""
     return _of_number(m, E, x)
 
 
-def log2(m: Arithmetic, x: Value) -> Value:
+def log2(m: Arithmetic, x: Numeric) -> Numeric:
     """The logarithm to base 2, exact for powers of 2."""
     return _of_number(m, TWO, x)
 
 
-def log10(m: Arithmetic, x: Value) -> Value:
+def log10(m: Arithmetic, x: Numeric) -> Numeric:
     """The logarithm to base 10, exact for powers of 10."""
     return _of_number(m, TEN, x)
 
 
-def inverse_of(m: Arithmetic, x: Value, exponent: Value) -> Value:
-    """v = 2**-k c, so that x v is near 1."""
+def inverse_of(m: Arithmetic, x: Numeric, exponent: Numeric) -> Numeric:
+    """v = 2**-exponent c, so that x v is near 1."""
     return m.scaled(_inverse(m, x), -exponent)
 
 
-def sum_of_parts(m: Arithmetic, whole: Value, high: Value, low: Value) -> Value:
-    """A sum of which `whole` is 0 or the largest; float32 has no room for another rounding."""
+def sum_of_parts(m: Arithmetic, whole: Numeric, high: Numeric, low: Numeric) -> Numeric:
+    """whole + high + low, where `whole` is 0 or the largest; float32 keeps a rounding error."""
     if m.code == "f8":
         return whole + (high + low)
     first = whole + high
     return first + (((whole - first) + high) + low)
 
 
-def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Value = None) -> Value:
-    """log(2**doublings (total + lost + less)) of a positive total; less is little beside lost."""
+def of_sum(
+    m: Arithmetic, total: Numeric, lost: Numeric, doublings: Numeric, less: Numeric = None
+) -> Numeric:
+    """log(2**doublings (total + lost + less)) of a positive total; `less` is far below `lost`."""
     exponent = m.binade(total)
     v = inverse_of(m, total, exponent)
     high = m.fma(total, v, -1.0)
@@ -119,10 +126,11 @@ def of_sum(m: Arithmetic, total: Value, lost: Value, doublings: Value, less: Val
     return sum_of_parts(m, whole, high, m.fma(lost, v, rest))
 
 
-def _of_one_more(m: Arithmetic, base: Base, x: Value) -> tuple[Value, Value, Value]:
-    """A sum and r, by which log(1 + x) is the sum and r log(e): (1 + x) v - 1 is x v + (v - 1).
+def _of_one_more(m: Arithmetic, base: Base, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
+    """Return two terms and r: log(1 + x) is the terms' sum plus r log(e).
 
-    v - 1 is a number, unless k is so large that it does not matter.
+    r is (1 + x) v - 1, computed as x v + (v - 1). v - 1 is exact unless k is so large that its
+    error does not matter.
     """
     total = x + 1.0
     exponent = m.binade(total)
@@ -131,13 +139,13 @@ def _of_one_more(m: Arithmetic, base: Base, x: Value) -> tuple[Value, Value, Val
     return *terms(m, base, exponent, total, r), r
 
 
-def log1p(m: Arithmetic, x: Value) -> Value:
+def log1p(m: Arithmetic, x: Numeric) -> Numeric:
     """log(1 + x)."""
     whole, rest, r = _of_one_more(m, E, x)
     return m.copysign(m.log_limits(x + 1.0, sum_of_parts(m, whole, r, rest)), x)
 
 
-def log2_1p(m: Arithmetic, x: Value) -> Value:
-    """log2(1 + x) of finite numbers that are not negative, right for float64."""
+def log2_1p(m: Arithmetic, x: Numeric) -> Numeric:
+    """log2(1 + x) of finite numbers x >= 0; accurate enough in float64 only."""
     whole, rest, r = _of_one_more(m, TWO, x)
     return whole + m.fma(r, TWO.of_e[m.code][0], rest)

@@ -1,9 +1,9 @@
-"""Steps of recipes that a processor with AVX-512 does to a vector in one or two instructions.
+"""Steps of recipes for which AVX-512 has one or two vector instructions.
 
-`Arithmetic` has each step in basic operations; the instructions give the same bits. LLVM makes
-vector code of the former alone, so a recipe that is compiled for single numbers calls a function
-per step, which says by LLVM's vector function ABI what does a vector of them; those forms become
-part of the loop after it has been made a vector loop (`kernel_library`).
+`Arithmetic` computes each step by basic operations; the instructions give the same bits. LLVM
+vectorises basic operations only. So a recipe compiled for scalars calls a function per step, whose
+attribute names its vector forms by LLVM's vector function ABI; these forms are inlined into the
+loop after it has been vectorised (`kernel_library`).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,21 +14,22 @@ from llvmlite import ir
 from axiomjit.runtime.vector_math.definitions import LATE, call, call_as, define, keep, variants
 
 PREFIX = "axiomjit_step_"
-"""The start of the names of functions for steps."""
+"""The prefix of the names of step functions."""
 BYTES = 64
-"""The length of the vectors of AVX-512."""
+"""The bytes of an AVX-512 vector."""
 INT = ir.IntType(32)
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
-"""Mantissas from 1 to 2, with the sign of the number."""
+"""getmant's option: mantissas from 1 to 2, with the sign of the number."""
 SMALLER = INT(0b0010)
-"""Of two numbers the one of smaller size, with the sign of the first."""
+"""range's option: of two numbers the one of smaller size, with the sign of the first."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
-"""vfixupimm's answers by kind of number, from the lowest: quiet NaN, signalling NaN, 0, 1,
--infinity, infinity, negative, positive; 0: the result, 1, 2: the number, 3: NaN, 4, 5: infinities.
+"""vfixupimm's answers, a hexadecimal digit per class of number, from the lowest: quiet NaN,
+signalling NaN, 0, 1, -infinity, infinity, negative, positive. The digit 0 stands for the result, 1
+and 2 for the number, 3 for NaN, 4 and 5 for the infinities.
 """
 ENDS = 0x22 | 0x1 << 8 | 0x11 << 16
-"""As above: the number where it is NaN, 0 or an infinity."""
+"""vfixupimm's answers that keep the number where it is NaN, 0 or infinite."""
 
 
 def _bits(kind: Any) -> int:
@@ -36,7 +37,7 @@ def _bits(kind: Any) -> int:
 
 
 def _instruction(builder: Any, name: str, kind: Any, *operands: Any) -> Any:
-    """A call of llvm.x86.avx512.mask.`name`, every lane of it."""
+    """Emit a call of llvm.x86.avx512.mask.`name` on all lanes."""
     given = [*operands, ir.IntType(max(kind.count, 8))(-1)]
     if _bits(kind) == 8 * BYTES:
         given.append(CURRENT_ROUNDING)
@@ -71,12 +72,12 @@ def _limited(builder: Any, x: Any, bound: float) -> Any:
 
 
 def limited(bound: float) -> "Instruction":
-    """A number, or the bound with its sign."""
+    """Return the instruction of `Arithmetic.limited`."""
     return Instruction(lambda builder, x: _limited(builder, x, bound))
 
 
 def rest(period: tuple[float, float], bound: float) -> "Instruction":
-    """A number less so many periods, limited."""
+    """Return the instructions of `Arithmetic.rest`, which also clip to the bound."""
 
     def emission(builder: Any, x: Any, whole: Any) -> Any:
         for part in period:
@@ -87,7 +88,7 @@ def rest(period: tuple[float, float], bound: float) -> "Instruction":
 
 
 def reduced(bits: int) -> "Instruction":
-    """A number less the nearest multiple of 2**-bits."""
+    """Return the instruction of `Arithmetic.reduced`."""
 
     def emission(builder: Any, x: Any) -> Any:
         return _instruction(builder, "reduce", x.type, x, INT(bits << 4), _undefined(x.type))
@@ -96,12 +97,12 @@ def reduced(bits: int) -> "Instruction":
 
 
 def _integers(kind: Any) -> Any:
-    """The type of as many integers of the same length."""
+    """The type of a vector of integers with the lanes and the width of `kind`."""
     return ir.VectorType(ir.IntType(_bits(kind) // kind.count), kind.count)
 
 
 def _odd_sign(builder: Any, x: Any) -> Any:
-    """Numbers beyond integers become the smallest one, which is even."""
+    """Emit `Arithmetic.odd_sign`; numbers out of range become the smallest integer, an even one."""
     kind = _integers(x.type)
     if _bits(x.type) < 8 * BYTES:
         whole = call_as(builder, "llvm.x86.avx.cvt.ps2dq.256", kind, [x])
@@ -114,7 +115,7 @@ def _odd_sign(builder: Any, x: Any) -> Any:
 
 
 def _fixed(answers: int) -> Callable[..., Any]:
-    """A result, or what vfixupimm puts in its place for x."""
+    """Return the emission of vfixupimm, which replaces the result for some classes of x."""
 
     def emit(builder: Any, x: Any, result: Any) -> Any:
         table = ir.Constant(_integers(x.type), answers)
@@ -127,14 +128,14 @@ class Instruction(NamedTuple):
     """The vector instruction that computes a step."""
 
     emission: Callable[..., Any]
-    """From a builder and vectors that are no longer than `size`."""
+    """Emits it, from a builder and vectors of at most `size` bytes."""
     size: int = BYTES
-    """Bytes of the longest vectors; elementary functions must be computed in as long ones."""
+    """Bytes of the longest vectors; targets with shorter ones use basic operations."""
 
 
 SCALED = Instruction(_scaled)
 UNCHANGED = Instruction(lambda builder, x: x)
-"""The instruction for a step that leaves vectors unchanged."""
+"""The instruction of a step that leaves vectors unchanged."""
 INSTRUCTIONS: dict[str, Instruction] = {
     "significand": Instruction(_significand),
     "binade": Instruction(_binade),
@@ -151,7 +152,7 @@ def _halves(builder: Any, value: Any) -> list[Any]:
 
 
 def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
-    """A step of vectors, in as many instructions as they are long."""
+    """Emit a step on vectors; vectors longer than the instruction's are split into halves."""
     kind = operands[0].type
     if _bits(kind) <= 8 * instruction.size:
         return instruction.emission(builder, *operands)
@@ -169,15 +170,15 @@ def step(
     arity: int,
     basic: Callable[..., Any],
 ) -> Any:
-    """The function of single numbers for a step, whose forms for vectors are its instructions.
+    """Return the scalar function of a step; its vector forms are the step's instruction.
 
     Args:
-        module: where it is, or becomes, a function.
+        module: where the function is defined at first use.
         name: of the step.
-        instruction: what does it to vectors.
+        instruction: computes the step on vectors.
         kind: the type of a number.
-        arity: count of operands.
-        basic: emission of the step in basic operations, from a builder and the operands.
+        arity: number of operands.
+        basic: emits the step in basic operations, from a builder and the operands.
     """
 
     def body(builder: Any, form: Any) -> Any:
@@ -198,15 +199,15 @@ def with_forms(
     lengths: Sequence[int],
     body: Callable[[Any, Any], Any],
 ) -> dict[int, Any]:
-    """A function of single numbers and, by their lengths, its forms for vectors, part of loops.
+    """Return a scalar function (key 1) and its vector forms by length, which loops inline.
 
     Args:
-        module: where it is, or becomes, a function.
+        module: where the functions are defined at first use.
         name: without PREFIX.
         kind: the type of a number.
-        arity: count of operands.
+        arity: number of operands.
         lengths: of the vectors.
-        body: emission of every form: the result, from a builder and the function.
+        body: emits the result of every form, from a builder and the function.
     """
     full = PREFIX + name
     vectors = {lanes: f"{full}_x{lanes}" for lanes in lengths}

@@ -1,22 +1,22 @@
-"""Functions by polynomials of pieces, whose coefficients are looked up in registers.
+"""Functions by piecewise polynomials, whose coefficients are looked up in registers.
 
-For an odd function f that is near x for small x and ends at 1: f(x) = v + v p(t), v being x limited
-to a bound where two pieces meet. The product is small beside v, which has no error; so the sum has
-but one rounding. The piece of x is what the last bits of u = factor * |x| + start say, rounded to
-the spacing of numbers there, and t is |x| less what u stands for.
+An odd function f that is near x for small x, and 1 for large x: f(x) = v + v p(t), where v is x
+clipped to a bound between two pieces. v is exact and the product is small beside it, so only the
+rounding of the sum matters. The last bits of u = factor * |x| + start, which is rounded to the
+spacing of floats there, are the index of the piece; t is |x| minus the number that u stands for.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 
 COUNT = 32
-"""The number of pieces: entries of float32 that one instruction of AVX-512 looks up."""
+"""The number of pieces: as many float32 as one AVX-512 instruction looks up."""
 
 
 class Pieces(NamedTuple):
-    """How sizes are divided, of float32."""
+    """How the sizes of float32 numbers are divided into pieces."""
 
     name: str
     factor: float
@@ -26,7 +26,7 @@ class Pieces(NamedTuple):
     """Beyond this f is 1."""
     degree: int
     bits: int | None = None
-    """Pieces are 2**-bits wide, where all are alike."""
+    """Pieces are 2**-bits wide, if all have one width."""
 
 
 TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
@@ -34,8 +34,8 @@ TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
 ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
 
 
-def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Value) -> Value:
-    """f(x); the table has COUNT coefficients of each power."""
+def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Numeric) -> Numeric:
+    """Return f(x); the table has COUNT coefficients for each power."""
     size = m.select(abs(x) > pieces.last, pieces.last, abs(x))
     place = m.fma(size, pieces.factor, pieces.start)
     if pieces.bits is None:
@@ -43,7 +43,7 @@ def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Value) -
     else:
         t = m.reduced(size, pieces.bits)
 
-    def entry(row: int) -> Value:
+    def entry(row: int) -> Numeric:
         part = tuple(table[COUNT * row : COUNT * (row + 1)])
         return m.lookup(f"{pieces.name}_{row}", part, m.bits(place))
 

@@ -1,4 +1,4 @@
-"""The elementary functions of generated source in plain Python."""
+"""The elementary functions that generated source calls, in plain Python."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -15,7 +15,7 @@ _EXACT = {code: Exact(code) for code in ("f4", "f8")}
 
 @lru_cache(maxsize=4096)
 def _of_complex(name: str, data: bytes) -> Any:
-    """A complex function of the number with these bytes; slow, and numbers come again."""
+    """A complex function of the number with these bytes; cached, since it is slow."""
     z = np.frombuffer(data, f"c{len(data)}")
     exact = _EXACT[f"f{len(data) // 2}"]
 
@@ -28,7 +28,7 @@ def _of_complex(name: str, data: bytes) -> Any:
 
 
 def _twin(name: str, recipe: Recipe) -> Callable[..., Any]:
-    """The function of NumPy scalars of one dtype; of complex ones by recipe, or NumPy's."""
+    """Return the function of NumPy scalars; of complex ones by a recipe, or else NumPy's."""
 
     def twin(*operands: Any) -> Any:
         exact = _EXACT.get(operands[0].dtype.str[1:])

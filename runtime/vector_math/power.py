@@ -1,11 +1,11 @@
-"""Roots and powers: x**y = 2**(y log2 |x|), the logarithm being a sum of two numbers.
+"""Roots and powers: x**y = 2**(y log2 |x|), with the logarithm as a sum of two floats.
 
-An entry of a table brings the mantissa near 1, without error for powers (P. T. P. Tang,
+A factor from a table brings the mantissa near 1; for powers this product is exact (P. T. P. Tang,
 "Table-lookup algorithms for elementary functions and their error analysis", 1991).
 """
 
 from axiomjit.runtime.vector_math import entries
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.coefficients import CBRT, EXP2, POWER
 from axiomjit.runtime.vector_math.constants import LOG2_OF_E, NAN
 from axiomjit.runtime.vector_math.exponential import REACH2
@@ -13,11 +13,11 @@ from axiomjit.runtime.vector_math.exponential import REACH2
 LARGEST = {"f4": 3.4028234663852886e38, "f8": 1.7976931348623157e308}
 """The largest finite number."""
 QUARTERS = 2
-"""Bits of the mantissa that choose the entry of a cube root."""
+"""The number of mantissa bits in the index of a cube root's table."""
 
 
-def cbrt(m: Arithmetic, x: Value) -> Value:
-    """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d), c and its root by table."""
+def cbrt(m: Arithmetic, x: Numeric) -> Numeric:
+    """The cube root: x = 8**k y, 1/2 <= y < 4, y = c (1 + d); tables give 1 / c and c's root."""
     size = abs(x)
     exponent = m.binade(size)
     third = m.nearest_whole(exponent, 1.0 / 3.0)[0]
@@ -30,11 +30,11 @@ def cbrt(m: Arithmetic, x: Value) -> Value:
     return m.ends_kept(x, m.copysign(m.scaled(root, third), x))
 
 
-def _log2(m: Arithmetic, size: Value) -> tuple[Value, Value]:
-    """log2 as a sum of two, right to about 2**-64 (float32: 2**-34) of it.
+def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
+    """log2 as a sum of two floats, with a relative error of about 2**-64 (float32: 2**-34).
 
-    m = c (1 + d), log(1 + d) = d - d**2 / 2 + d**3 q(d); d and the first two terms, as a sum of
-    two, are exact. Of 0 and infinity the first number is infinite.
+    m = c (1 + d), log(1 + d) = d - d**2 / 2 + d**3 q(d); d is exact, and so are the first two
+    terms, as a sum of two floats. For 0 and infinity the first float is infinite.
     """
     mantissa = m.significand(size)
     whole = m.binade(size) + m.looked_up("power_log2", entries.POWER_LOG2[m.code], mantissa)
@@ -53,8 +53,8 @@ def _log2(m: Arithmetic, size: Value) -> tuple[Value, Value]:
     return total, (whole - total) + near + near_low
 
 
-def _size(m: Arithmetic, size: Value, y: Value) -> Value:
-    """size**y for numbers other than 1 that are not negative, and y other than 0."""
+def _size(m: Arithmetic, size: Numeric, y: Numeric) -> Numeric:
+    """size**y for size >= 0 other than 1, and y other than 0."""
     high, low = _log2(m, size)
     product = y * high
     limited = m.bounded(product, *REACH2[m.code])
@@ -64,7 +64,7 @@ def _size(m: Arithmetic, size: Value, y: Value) -> Value:
     return m.scaled(m.fma(r, m.polynomial(r, EXP2[m.code]), 1.0), whole)
 
 
-def power(m: Arithmetic, x: Value, y: Value) -> Value:
+def power(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
     """x**y with the limits of C's pow."""
     size = abs(x)
     result = m.select((y != 0.0) & (size != 1.0), _size(m, size, y), 1.0)

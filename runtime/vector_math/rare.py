@@ -1,8 +1,8 @@
 """Calls of a slow function for the few numbers that a recipe's vector code does not cover.
 
-The recipe calls one function of the number and of its usual result. That function's forms for
-vectors, which become part of loops, look whether any lane needs more; if so they call a function of
-the library, which does the lanes one by one. So a loop stays vector code, and pays for a test.
+The recipe calls a function of the number and its usual result. The vector forms of this function,
+which loops inline, test whether any lane needs the slow function, and then call a function of the
+library that computes the lanes one by one. So a loop stays vector code, and pays for the test only.
 """
 
 from collections.abc import Callable
@@ -16,21 +16,21 @@ from axiomjit.runtime.vector_math.native import with_forms
 
 INDEX = ir.IntType(32)
 SELDOM = 2000
-"""How often numbers are usual ones, for LLVM's choice of registers."""
+"""How many usual numbers LLVM expects for each slow one, when it assigns registers."""
 
 
 def beyond(
     module: Any, name: str, kind: Any, lanes: int, bound: float, slow: Callable[..., Any]
 ) -> Any:
-    """The function f(x, usual) of numbers or vectors: `slow` of x where |x| > bound, else `usual`.
+    """Return the function f(x, usual), scalar or vector: slow(x) where |x| > bound, else `usual`.
 
     Args:
         module: where it is to be called.
-        name: that of the function of numbers.
+        name: of the scalar function.
         kind: the type of a number.
-        lanes: length of the vectors; 1 for numbers.
-        bound: of the numbers whose results are the usual ones.
-        slow: emission of the result of one number, from a builder and the number.
+        lanes: length of the vectors; 1: scalars.
+        bound: the largest size of numbers that keep their usual result.
+        slow: emits the result of one number, from a builder and the number.
     """
 
     def every_lane(builder: Any, form: Any) -> Any:
@@ -50,7 +50,7 @@ def beyond(
 
 
 def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
-    """The results of the function of single numbers for each lane of a form's operands."""
+    """Emit a loop that calls the scalar function for each lane of a form's operands."""
     x, usual = form.args
     before, step, done = builder.block, *(form.append_basic_block(n) for n in ("lane", "done"))
     builder.branch(step)
@@ -68,7 +68,10 @@ def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
 
 
 def _test(function: Any, builder: Any, bound: float) -> None:
-    """A function's start: it returns its second argument; the builder is where one is beyond."""
+    """Emit the test: return the second operand, unless |x| > bound in a lane.
+
+    The builder is left in the block for such lanes.
+    """
     x, usual = function.args
     size = call("llvm.fabs", builder, [x])
     needed = builder.fcmp_ordered(">", size, ir.Constant(x.type, bound))
@@ -83,7 +86,7 @@ def _test(function: Any, builder: Any, bound: float) -> None:
 
 
 def table(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
-    """A constant array of numbers."""
+    """Return a constant array of the module, defined at first use."""
     found = module.globals.get(name)
     if found is None:
         found = ir.GlobalVariable(module, ir.ArrayType(kind, len(values)), name)
@@ -93,5 +96,5 @@ def table(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
 
 
 def element(builder: Any, table: Any, index: Any) -> Any:
-    """The number at an index of a constant array."""
+    """Emit a load of the number at an index of a constant array."""
     return builder.load(builder.gep(table, [index.type(0), index]))

@@ -1,4 +1,4 @@
-"""Tables in registers: AVX-512 and AVX2 look into short ones for all lanes of a vector at once."""
+"""Lookups in short tables that AVX-512 and AVX2 hold in registers, for all lanes at once."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,10 @@ PAIRS = ir.VectorType(ir.FloatType(), 8)
 
 
 def lookup(table: Sequence[float], size: int) -> Instruction:
-    """The instruction that looks at the lowest bits of its operand, for vectors of `size` bytes."""
+    """Return the instruction that looks up the index in the lowest bits of its operand.
+
+    `size` is the length of the vectors in bytes.
+    """
 
     def emission(builder: Any, x: Any) -> Any:
         return _looked_up(builder, tuple(table), x, size)
@@ -23,7 +26,7 @@ def lookup(table: Sequence[float], size: int) -> Instruction:
 
 
 def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
-    """Look up both halves of a longer table, and choose one by a bit of the index."""
+    """Emit the lookup; for a long table look up both halves and select by a bit of the index."""
     width = 32 if isinstance(x.type.element, ir.FloatType) else 64
     full = 8 * size // width
     if x.type.count < full:
@@ -40,7 +43,7 @@ def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
 
 
 def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: int) -> Any:
-    """Look up for a short vector, by the instruction for a full one."""
+    """Emit the lookup of a short vector, by the instruction for a full one."""
     lanes = x.type.count
     repeated = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
     wide = _looked_up(builder, table, builder.shuffle_vector(x, x, repeated), size)
@@ -49,7 +52,7 @@ def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: 
 
 
 def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
-    """vpermps and vpermi2ps, or those of float64."""
+    """Emit vpermps or vpermi2ps, or their forms for float64."""
     kind = parts[0].type
     single = isinstance(kind.element, ir.FloatType)
     if len(parts) == 1:
@@ -60,7 +63,7 @@ def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
 
 
 def _in_short(builder: Any, parts: Sequence[Any], index: Any) -> Any:
-    """vpermps of AVX2; of float64 both halves."""
+    """Emit AVX2's vpermps; a float64 is looked up as two halves."""
     (part,) = parts
     if index.type.element == LONG:
         within = builder.and_(index, ir.Constant(index.type, 3))

@@ -1,13 +1,13 @@
-"""Large numbers in quarter turns: x * 2 / pi modulo 4, as M. Payne and R. Hanek do it.
+"""Reduction of large numbers to quarter turns: x * 2 / pi modulo 4, after M. Payne and R. Hanek.
 
-"Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983. x is a whole number
-times 2**s; a table has 2**s * 2 / pi modulo 4 for every 16th s, as a sum of four numbers.
+"Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983. x is an integer times
+2**s; a table has 2**s * 2 / pi modulo 4 for every 16th s, as a sum of four floats.
 """
 
 from collections.abc import Callable
 from functools import cache
 
-from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Value
+from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.constants import HALF_PI
 
 TWO_OVER_PI = int(
@@ -19,13 +19,13 @@ TWO_OVER_PI = int(
 )
 """2 / pi times 2**1216."""
 SCALE, STEP, FIRST = 1216, 16, 44
-"""Bits of the constant; exponents per row; the smallest exponent."""
+"""Fraction bits of TWO_OVER_PI; exponents per row of the table; the smallest exponent."""
 PARTS = 4
 LAST = (1024 - FIRST) // STEP
 
 
 def _row(power: int) -> list[float]:
-    """2**power * 2 / pi modulo 4, from 4 to 8, as a sum of PARTS numbers."""
+    """2**power * 2 / pi modulo 4, plus 4, as a sum of PARTS floats."""
     one = 1 << SCALE + 8
     rest = (TWO_OVER_PI << power + 8) % (4 * one) + 4 * one
     parts = []
@@ -38,23 +38,23 @@ def _row(power: int) -> list[float]:
 
 @cache
 def table() -> tuple[float, ...]:
-    """All rows, one after the other."""
+    """All rows, concatenated."""
     return tuple(part for row in range(LAST + 1) for part in _row(row * STEP + FIRST - 52))
 
 
-def two_sum(a: Value, b: Value) -> tuple[Value, Value]:
-    """The sum rounded, and what it lacks (Knuth)."""
+def two_sum(a: Numeric, b: Numeric) -> tuple[Numeric, Numeric]:
+    """Return the rounded sum and its rounding error (Knuth)."""
     total = a + b
     shadow = total - a
     return total, (a - (total - shadow)) + (b - shadow)
 
 
 def quarter_turns(
-    m: Arithmetic, x: Value, nearest: Callable[[Value], Value]
-) -> tuple[Value, Value, Value]:
-    """Whole quarter turns modulo 4, and the angle that is left, as a sum; float64 from 2**FIRST on.
+    m: Arithmetic, x: Numeric, nearest: Callable[[Numeric], Numeric]
+) -> tuple[Numeric, Numeric, Numeric]:
+    """Return the number of quarter turns modulo 4, and the remaining angle as a sum of two floats.
 
-    `nearest` chooses the whole number of turns near a number from -6 to 6.
+    x is a float64 of at least 2**FIRST. `nearest` rounds a number from -6 to 6 to an integer.
     """
     row = ((m.bits(abs(x)) >> m.mantissa) - (m.bias + FIRST)) >> 4
     number = x * m.power_of_two(-(row << 4) - (FIRST - m.mantissa))
@@ -64,7 +64,7 @@ def quarter_turns(
         high = number * factor
         products += [high, m.fma(number, factor, -high)]
     first, second, third = (p - m.rint(p * 0.25) * 4.0 for p in products[:3])
-    # The first two are multiples of 2**-50; what follows the third is below 2**-34.
+    # The first two are multiples of 2**-50; the terms after the third are below 2**-34.
     turns, off = two_sum(first + second, third)
     whole = nearest(turns)
     more, lost = two_sum(products[3], products[4])

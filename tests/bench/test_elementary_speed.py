@@ -8,7 +8,7 @@ import pytest
 from axiomjit.bench.elementary import speed
 from axiomjit.bench.elementary.compile import FUNCTIONS, PLAIN, compile_ms, measure
 from axiomjit.bench.elementary.speed import NAMES, compare, main
-from axiomjit.bench.suite.rounds import LEAST, in_turns, upper
+from axiomjit.bench.suite.rounds import LEAST, interleaved, upper
 
 
 def test_turns_change_their_order_and_ratios_are_of_one_round():
@@ -22,7 +22,7 @@ def test_turns_change_their_order_and_ratios_are_of_one_round():
 
         return run
 
-    found = in_turns(runner("a"), runner("b"), 4, clock=lambda: now[0])
+    found = interleaved(runner("a"), runner("b"), 4, clock=lambda: now[0])
     assert "".join(calls) == "ab" + "ba" + "ab" + "ba" + "ab"
     assert found.seconds == 3.5
     assert found.ratio == pytest.approx((3 / 4 + 4 / 5) / 2)
@@ -31,7 +31,7 @@ def test_turns_change_their_order_and_ratios_are_of_one_round():
 
 def test_rounds_end_when_time_is_spent():
     calls = []
-    in_turns(lambda: calls.append(1), lambda: None, 10**6, spend_s=0.0)
+    interleaved(lambda: calls.append(1), lambda: None, 10**6, spend_s=0.0)
     assert len(calls) == LEAST + 1
 
 

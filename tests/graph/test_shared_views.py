@@ -12,7 +12,7 @@ from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Graph, Scalar
 from axiomjit.graph.padding import REPEATS, between, padded
 from axiomjit.graph.slicing import flip, sliced
-from axiomjit.graph.sliding import Window, slide
+from axiomjit.graph.sliding import SlidingWindow, slide
 
 
 def values(node):
@@ -65,7 +65,7 @@ def test_padding_is_numpys(mode, axis, widths):
 @pytest.mark.parametrize("dilation", [1, 2])
 @pytest.mark.parametrize("padding", [(0, 0), (2, 1)])
 def test_windows_slide_as_numpys_do(stride, dilation, padding):
-    window = Window(dim(4), dim(2), dim(stride), dilation, padding)
+    window = SlidingWindow(dim(4), dim(2), dim(stride), dilation, padding)
     zero = Scalar(X.dtype, X.dtype.type(0), False)
     found = values(slide(as_node(X, "slide"), [1], [window], zero))
     whole = np.pad(X, [(0, 0), padding])
