@@ -54,7 +54,7 @@ def test_chunks_shrink(grid, count):
     edges = chunk_edges(grid, count)
     sizes = [hi - lo for lo, hi in itertools.pairwise(edges)]
     assert (edges[0], edges[-1]) == (0, grid)
-    assert all(0 < size for size in sizes)
+    assert all(size > 0 for size in sizes)
     assert sizes == sorted(sizes, reverse=True)
     if count == 1:
         assert len(sizes) == min(grid, 1)
