@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,6 +18,7 @@ from weakref import WeakValueDictionary
 
 from axiomjit.algebra.number_kinds import LENGTH, Kind, Limits, decided
 from axiomjit.base.errors import TraceError
+from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record
 
 Monomial = tuple["Atom", ...]
@@ -188,7 +188,7 @@ class Dim:
         return polynomial, (dict(self.terms),)
 
 
-_lock: Final = threading.RLock()
+_lock: Final = new_lock()
 _interned: Final[WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dim]] = WeakValueDictionary()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import threading
 from collections.abc import Iterable
 from typing import Final, SupportsIndex
 from weakref import WeakValueDictionary
@@ -18,11 +17,12 @@ from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, named_length, prod
 from axiomjit.algebra.number_kinds import ANY
 from axiomjit.axis.tags import AxisClass, AxisRole, checked_class, checked_roles
 from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 
 _numbers: Final = itertools.count()
-_lock: Final = threading.RLock()
+_lock: Final = new_lock()
 """Held while the axis of an offset, or a merged axis, is looked up or made."""
 
 

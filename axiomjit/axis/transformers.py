@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
@@ -18,6 +17,7 @@ from axiomjit.axis.late_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, shown, used_axes
 from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.effects import storage_root, with_versions
@@ -73,7 +73,7 @@ class VariableValues:
 
     def __init__(self) -> None:
         """Start empty."""
-        self.lock: Final = threading.RLock()
+        self.lock: Final = new_lock()
         self._arrays: Final[WeakKeyDictionary[Input, np.ndarray]] = WeakKeyDictionary()
 
     def clear(self) -> None:

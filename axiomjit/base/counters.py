@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from typing import Final
+
+from axiomjit.base.locks import new_lock
 
 _NAMES: Final = (
     "compiles",
@@ -18,7 +19,7 @@ _NAMES: Final = (
 )
 _counts: Final = {name: itertools.count() for name in _NAMES}
 _asked: Final = itertools.count()
-_lock: Final = threading.Lock()
+_lock: Final = new_lock()
 
 
 def counter(name: str) -> Callable[[], object]:

@@ -14,10 +14,10 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Mapping
-from threading import Lock
 from typing import Any, Final
 
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.locks import FORKS_WAIT, new_lock
 from axiomjit.base.records import Record
 
 NATIVE: Final = "native"
@@ -81,11 +81,11 @@ class ChosenTarget:
     The lookup imports LLVM, which a program that is lowered and not compiled can do without.
     """
 
-    __slots__ = ("_found", "_lock", "name")
+    __slots__ = ("_found", "name")
 
     def __init__(self, name: str, found: Target | None = None) -> None:
         """Take a name that is known, and the record where it has been looked up."""
-        self.name, self._found, self._lock = name, found, Lock()
+        self.name, self._found = name, found
 
     @property
     def is_found(self) -> bool:
@@ -100,7 +100,7 @@ class ChosenTarget:
             GraphValueError: this CPU cannot run its code; what numba's variables name is no CPU.
         """
         if self._found is None:
-            with self._lock:
+            with FORKS_WAIT:  # LLVM is asked
                 if self._found is None:
                     self._found = find_target(self.name)
         return self._found
@@ -110,7 +110,7 @@ class _Process:
     """The target that is chosen for this process."""
 
     chosen = ChosenTarget(NATIVE)
-    lock = Lock()
+    lock = new_lock()
 
 
 def chosen_target() -> ChosenTarget:

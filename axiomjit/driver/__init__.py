@@ -37,7 +37,7 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/driver/printed.py` `_kept`: what a thread prints while it follows, by thread
 - `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
-- `runtime/launching/schedule.py` `_POOL`: the worker threads; a forked child has none
+- `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it
 
 Installs, where a layer calls what stands in a later one.
 

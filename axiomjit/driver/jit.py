@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
@@ -25,6 +24,7 @@ from axiomjit.base.errors import (
     TraceError,
     UnsupportedError,
 )
+from axiomjit.base.locks import new_lock, why_not_compile
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, unflatten_tree
 from axiomjit.driver.arguments import (
@@ -114,7 +114,7 @@ class Jitted(Generic[P, R]):
         self._strict = strict
         self._exact: Table[Ready] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
-        self._following = threading.RLock()
+        self._following = new_lock()
         self._in_numpy = False
         self._hits = self._bound = self._traced = 0
 
@@ -164,6 +164,8 @@ class Jitted(Generic[P, R]):
         if ready is not None and (ready.watch is None or ready.watch.holds()):
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
+        elif not named and why_not_compile() is not None:
+            return self._function(*args, **kwargs)
         else:
             try:
                 ready, arguments = (self._bind_named if named else self._bind)(call)

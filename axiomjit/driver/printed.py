@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_lock = threading.Lock()
+from axiomjit.base.locks import after_fork, new_lock
+
+_lock = new_lock()
 _kept: dict[int, list[str]] = {}
 
 
@@ -49,5 +51,21 @@ def kept_back() -> Iterator[list[str]]:
                 del _kept[me]
             else:
                 _kept[me] = outer
-            if not _kept and isinstance(sys.stdout, StandIn):
-                sys.stdout = sys.stdout.real
+            _stand_back()
+
+
+def _stand_back() -> None:
+    """Give standard output back when no thread keeps anything."""
+    if not _kept and isinstance(sys.stdout, StandIn):
+        sys.stdout = sys.stdout.real
+
+
+def _forget_others() -> None:
+    """Forget what threads of the parent print, whose numbers new threads may get."""
+    for thread in list(_kept):
+        if thread != threading.get_ident():
+            del _kept[thread]
+    _stand_back()
+
+
+after_fork(_forget_others)

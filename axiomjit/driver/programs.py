@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +16,7 @@ from axiomjit.algebra.ranges import settled
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.locks import new_lock
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import (
     ArgumentClass,
@@ -31,6 +31,7 @@ from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.pipeline import Stages, run_pipeline
+from axiomjit.runtime.compiling.kernel_cache import NotNowError
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.show.live import watcher
 from axiomjit.show.lowered import Lowered
@@ -56,13 +57,15 @@ class LoweredProgram:
         """Whether it fits no call any more."""
         return False
 
-    def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated:
+    def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated | Postponed:
         """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
         if not config.disable and not user_traps_errors():
             try:
                 return BoundPlan(self.stages.plan, lengths)
             except ImportError as error:
                 _notice(str(error))
+            except NotNowError:
+                return Postponed(self.stages, lengths)
         return Evaluated(self.stages.graph, lengths)
 
 
@@ -80,6 +83,26 @@ class Evaluated:
         return run_in_numpy(self._graph, arguments, self._lengths, given)
 
 
+class Postponed:
+    """Runs a program in NumPy as long as it cannot be compiled; see `why_not_compile`."""
+
+    def __init__(self, stages: Stages, lengths: Mapping[Symbol, int]) -> None:
+        """Keep the program and the lengths."""
+        self._stages, self._lengths = stages, dict(lengths)
+        self._plan: BoundPlan | None = None
+
+    def run(
+        self, arguments: Sequence[object], given: Sequence[object] | None = None
+    ) -> list[Array]:
+        """The results for these arguments; as `BoundPlan.run`."""
+        if self._plan is None:
+            try:
+                self._plan = BoundPlan(self._stages.plan, self._lengths)
+            except NotNowError:
+                return run_in_numpy(self._stages.graph, arguments, self._lengths, given)
+        return self._plan.run(arguments, given)
+
+
 @lru_cache(maxsize=1)
 def _notice(reason: str) -> None:
     """Say once that nothing is compiled, and why."""
@@ -93,7 +116,7 @@ def _notice(reason: str) -> None:
 
 _programs: Final = ProgramTable(CLASSES)
 _plans: Final[WeakKeyDictionary[Graph, Table[Ready]]] = WeakKeyDictionary()
-_plans_lock: Final = threading.Lock()
+_plans_lock: Final = new_lock()
 
 
 def run_graph(

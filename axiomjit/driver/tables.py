@@ -7,14 +7,15 @@ same limits, and what was prepared for an object that has died is dropped in the
 from __future__ import annotations
 
 import sys
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol
+from axiomjit.base.locks import is_held_here, new_lock
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, Structure
 from axiomjit.driver.arguments import plain_arguments
@@ -65,7 +66,7 @@ class Table(OrderedDict[object, Entry]):
         """Start empty."""
         super().__init__()
         self._limit = limit
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._died = False
 
     def keep(self, key: object, entry: Entry) -> None:
@@ -89,12 +90,12 @@ class Table(OrderedDict[object, Entry]):
         that is kept does it. When Python `ends`, what is needed here may be gone before.
         """
         self._died = True
-        if ends():
+        if ends() or is_held_here(self._lock):
             return
         if self._lock.acquire(blocking=False):
             try:
-                for key in [key for key in self if mentions_dead(key)]:
-                    del self[key]
+                for key in [key for key in list(self) if mentions_dead(key)]:
+                    self.pop(key, None)
                 self._died = False
             finally:
                 self._lock.release()
@@ -130,7 +131,8 @@ class ProgramTable(Table[list[Any]]):
         """
         with self._lock:
             known: list[AnyProgram] = self.setdefault(key, [])
-            self.move_to_end(key)
+            with suppress(KeyError):  # a signal handler may have filled the table meanwhile
+                self.move_to_end(key)
         self._tidy()
         for program in tuple(known):
             if program.is_stale():

@@ -13,7 +13,6 @@ accumulator along iterators), kernel (one compiled loop nest), plan (steps in or
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 from weakref import WeakValueDictionary
@@ -23,6 +22,7 @@ import numpy as np
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
+from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record, RecordType
 from axiomjit.graph.primitives import IMAG, REAL, FoldRule, Primitive
 
@@ -72,7 +72,7 @@ class Node(Record, metaclass=NodeType):
         return tuple(getattr(self, field) for field in type(self)._fields)
 
 
-_lock: Final = threading.RLock()
+_lock: Final = new_lock()
 _interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDictionary()
 
 

@@ -7,16 +7,16 @@ Nodes never point back at storages: they carry at most the token of one.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Final
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, compose, identity
+from axiomjit.base.locks import new_lock
 from axiomjit.graph.nodes import Node, Op, Update, base_of, views_on
 from axiomjit.graph.primitives import UPDATE, VIEW
 
-_lock: Final = threading.RLock()
+_lock: Final = new_lock()
 """Held while a storage gets its next version: writes of several threads are all kept."""
 
 

@@ -27,6 +27,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
+from axiomjit.runtime.launching.workers import Pace
 from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.runtime.pool import memory
 
@@ -36,8 +37,8 @@ Action = Callable[[Arrays, Sequence[object]], None]
 
 SERIAL_WORK: Final = 6_000_000
 """Additions below which one thread is faster: about 0.2 ms."""
-CHUNK_WORK: Final = 600_000_000
-"""Additions in one uninterrupted call at most: about 20 ms, so that Ctrl-C is heard."""
+FIRST_WORK: Final = 40_000_000
+"""Additions in the first uninterrupted call: about 1 ms; `Pace` finds how many are 10 to 40 ms."""
 LARGEST: Final = 2**63 - 1
 _count_run: Final = counter("kernels_run")
 _count_call: Final = counter("library_calls")
@@ -173,7 +174,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     template += [0] * (2 * len(names) if kernel.checked else 0)
     words_type, prepared = ctypes.c_int64 * len(template), array("q", template).tobytes()
     combines = step.kernel.combines
-    most = max(1, grid * CHUNK_WORK // max(work, 1))
+    pace = Pace(grid * FIRST_WORK // max(work, 1))
 
     def launch(arrays: Arrays, arguments: Sequence[object]) -> None:
         words = memory.block(words_type, prepared)
@@ -187,10 +188,10 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
         address = ctypes.addressof(words) + before
         _count_run()
         threads = 1 if work < SERIAL_WORK else available_threads()
-        if threads == 1 and grid <= most:
+        if threads == 1 and grid <= pace.most:
             _check(entry(address, 0, grid) if grid else 0)
         else:
-            run_chunks(partial(entry, address), chunk_edges(grid, most, threads), threads)
+            run_chunks(partial(entry, address), chunk_edges(grid, threads), threads, pace)
         if combines:
             _check(entry(address, 0, 0))
         if kernel.checked:

@@ -1,4 +1,4 @@
-"""Chunks of a grid on several threads.
+"""Chunks of a grid on several threads, and how many threads there may be.
 
 A kernel releases the GIL, so the standard library's threads are enough. The caller always works
 itself and waits only for chunks that somebody is running, never for a thread to wake up; so nested
@@ -7,236 +7,98 @@ and concurrent calls cannot block each other: they merely find fewer idle worker
 
 import itertools
 import math
+import operator
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-Chunk = Callable[[int, int], int]
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.locks import after_fork
+from axiomjit.runtime.launching.workers import Chunk, Job, Pace, pool
+
 SMALLEST: Final = 16
 """The smallest chunk is such a part of what each thread gets."""
-
-
-class _Job:
-    """One parallel call: the chunks not yet taken, and who is at work on it."""
-
-    __slots__ = (
-        "active",
-        "call",
-        "closed",
-        "done",
-        "edges",
-        "failure",
-        "numbers",
-        "wanted",
-    )
-
-    def __init__(self, call: Chunk, edges: Sequence[int], wanted: int) -> None:
-        self.call, self.edges = call, edges
-        self.numbers = itertools.count()  # `next` on it is atomic
-        self.wanted = wanted  # workers that may still join
-        self.active = 0  # workers that joined and have not left
-        self.closed = False  # no further chunk may start
-        self.failure: BaseException | None = None
-        self.done = threading.Lock()
-        self.done.acquire()  # released by the last worker to leave a closed job
-
-    def work(self) -> None:
-        """Run chunks until none is left or the job is closed."""
-        while not self.closed:
-            number = next(self.numbers)
-            if number >= len(self.edges) - 1:
-                return
-            _run(self.call, self.edges[number], self.edges[number + 1])
-
-
-class _Worker(threading.Thread):
-    """A thread that helps with open jobs; a daemon, so that Python exits while it sleeps."""
-
-    def __init__(self, pool: "_Pool") -> None:
-        super().__init__(name="axiomjit", daemon=True)
-        self.pool = pool
-        self.wake = threading.Lock()
-        self.wake.acquire()
-
-    def run(self) -> None:
-        """Help with one job after another; sleep while there is none."""
-        while True:
-            job = self.pool.join_job(self)
-            if job is None:
-                self.wake.acquire()
-                continue
-            try:
-                job.work()
-            except BaseException as error:  # handed to the caller, whatever it is
-                job.failure = job.failure or error
-                job.closed = True
-            self.pool.leave(job)
-            del job  # keep no buffers alive while asleep
-
-
-class _Pool:
-    """The workers and open jobs of this process; it grows to the most workers ever wanted.
-
-    A worker looks for a job once it is awake: one still waking up for a call that has ended
-    meanwhile serves the next call.
-    """
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()  # guards all below, and `wanted` and `active` of the jobs
-        self.size = 0
-        self.idle: list[_Worker] = []
-        self.jobs: list[_Job] = []
-
-    def open(self, job: _Job) -> None:
-        """Offer `job` to idle and new workers; busy ones may join when they are done."""
-        with self.lock:
-            self.jobs.append(job)
-            for _ in range(min(job.wanted, len(self.idle))):
-                self.idle.pop().wake.release()
-            born = max(0, job.wanted - self.size)
-            self.size += born
-        for number in range(born):
-            try:
-                _Worker(self).start()
-            except RuntimeError:  # no more threads, or the interpreter is ending
-                self.size -= born - number
-                return
-
-    def join_job(self, worker: _Worker) -> _Job | None:
-        """The oldest job that wants a worker, joined; without one the worker becomes idle."""
-        with self.lock:
-            for job in self.jobs:
-                if job.wanted and not job.closed:
-                    job.wanted -= 1
-                    job.active += 1
-                    return job
-            self.idle.append(worker)
-            return None
-
-    def leave(self, job: _Job) -> None:
-        """Tell that a worker has no more to do for `job`."""
-        with self.lock:
-            job.active -= 1
-            if job.closed and not job.active:
-                job.done.release()
-
-    def close(self, job: _Job) -> None:
-        """Let nobody join `job` and wait for its workers, through interrupts; raise those then."""
-        interrupt: KeyboardInterrupt | None = None
-        while True:
-            try:
-                with self.lock:
-                    job.closed = True
-                    if job in self.jobs:
-                        self.jobs.remove(job)
-                    busy = job.active > 0
-                if not busy:
-                    break
-                job.done.acquire()
-            except KeyboardInterrupt as error:  # buffers are still being written: do not leave
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
-
-
-_POOL = _Pool()
-
-
-def _reset_pool() -> None:
-    """Forget the parent's threads, which a forked child does not have, and how many it might."""
-    global _POOL
-    _POOL = _Pool()
-    granted.cache_clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset_pool)
-
-
-def _run(call: Chunk, lo: int, hi: int) -> None:
-    """Run one chunk and refuse a status other than 0."""
-    status = call(lo, hi)
-    if status:
-        raise RuntimeError(f"kernel returned status {status} for units {lo} to {hi}")
+VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
+EVERYTHING: Final = 2**62
+"""The pace of calls that are short anyway, in units."""
 
 
 @lru_cache(maxsize=256)
-def chunk_edges(grid: int, most: int, threads: int) -> tuple[int, ...]:
+def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
     """Where the chunks of a grid begin, and its end.
 
     Chunks shrink, so that a thread that wakes up late or is slow ends with the others: each has
     half of what every thread would get of the rest (C. Polychronopoulos and D. Kuck, "Guided
-    self-scheduling", 1987), but no more than `most` units and no less than a part of SMALLEST.
+    self-scheduling", 1987), but no less than a part of SMALLEST.
     """
     edges, least = [0], -(-grid // (SMALLEST * threads))
     while edges[-1] < grid:
         rest = grid - edges[-1]
         share = max(-(-rest // (2 * threads)), least) if threads > 1 else rest
-        edges.append(edges[-1] + min(share, rest, most))
+        edges.append(edges[-1] + min(share, rest))
     return tuple(edges)
 
 
-def run_chunks(call: Chunk, edges: Sequence[int], threads: int) -> None:
-    """Run `call(lo, hi)` for each pair of neighbours among the edges.
+def run_chunks(call: Chunk, edges: Sequence[int], threads: int, pace: Pace | None = None) -> None:
+    """Run `call(lo, hi)` for each pair of neighbours among the edges, in one or several calls.
 
     Args:
         call: runs units lo to hi and returns a status, 0 for success; it should release the GIL.
         edges: ascending numbers of units (see `chunk_edges`).
         threads: how many threads may work at once, the caller being one. With 1, or one chunk,
-            everything runs in the caller in order.
+            everything runs in the caller in order. Calls that run at the same time share them.
+        pace: how many units one call runs; it learns. Without it, chunks are not divided.
 
     Raises:
         RuntimeError: a call returned another status; no further chunk was started.
         BaseException: what a call raised, KeyboardInterrupt in the caller included, after the
             chunks that were running have ended.
     """
-    chunks = len(edges) - 1
-    if threads <= 1 or chunks <= 1:
-        for lo, hi in itertools.pairwise(edges):
-            _run(call, lo, hi)
-        return
-    pool = _POOL
-    job = _Job(call, edges, min(threads, chunks) - 1)
-    try:
-        pool.open(job)
+    chunks = [*itertools.pairwise(edges)]
+    chunks.reverse()
+    workers = pool()
+    helpers = max(0, min(threads, len(chunks)) - 1 - workers.busy())
+    job = Job(call, chunks, helpers, pace or Pace(EVERYTHING))
+    if helpers:
+        workers.run(job)
+    else:
         job.work()
-    finally:
-        pool.close(job)
-    if job.failure is not None:
-        raise job.failure
 
 
-# --- how many threads -----------------------------------------------------------------------
-
-
-class _Limit(threading.local):
-    """The calling thread's own limit."""
-
-    count: int | None = None
-
-
-_LIMIT = _Limit()
+_LIMIT: Final[ContextVar[int | None]] = ContextVar("axiomjit_threads", default=None)
 
 
 @contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Use at most `n` threads for what the calling thread starts inside the block.
+    """Use at most `n` threads for what is started inside the block, in this thread or task.
+
+    In a block inside another one the smaller number holds. The libraries that compute matrix
+    products are limited too where `threadpoolctl` can be imported.
 
     Raises:
-        ValueError: n is less than 1.
+        GraphValueError: n is less than 1.
+
+    Examples:
+        >>> @aj.jit
+        ... def total(x):
+        ...     return (x * 2).sum()
+        >>> with aj.threads(1):
+        ...     float(total(np.ones(1000)))
+        2000.0
     """
-    if n < 1:
-        raise ValueError(f"threads({n}): at least one thread has to work")
-    outer = _LIMIT.count
-    _LIMIT.count = n if outer is None else min(n, outer)
+    count = operator.index(n)
+    if count < 1:
+        raise GraphValueError(f"threads({n})", "less than one", "let at least one thread work")
+    outer = _LIMIT.get()
+    token = _LIMIT.set(count if outer is None else min(count, outer))
     try:
         yield
     finally:
-        _LIMIT.count = outer
+        _LIMIT.reset(token)
 
 
 def available_threads() -> int:
@@ -244,7 +106,7 @@ def available_threads() -> int:
     most = granted()
     if most == 1:
         return 1
-    own = _LIMIT.count
+    own = _LIMIT.get()
     return most if own is None else min(own, most)
 
 
@@ -252,15 +114,20 @@ def available_threads() -> int:
 def granted() -> int:
     """What CPUs, control group and environment let this process have.
 
-    They are looked at once, by the first call that could use threads, and again after a fork.
+    They are looked at once, by the first call that could use threads, and again after a fork. Of
+    the variables the first that names a number counts.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
     limits = [cpus, read_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
-    for variable in ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS"):
-        first = os.environ.get(variable, "").split(",")[0].strip()
-        limits.append(int(first) if first.isdecimal() and int(first) else None)
+    limits += [asked for asked in map(_asked, VARIABLES) if asked is not None][:1]
     return min(limit for limit in limits if limit is not None)
+
+
+def _asked(variable: str) -> int | None:
+    """The number of threads that a variable names first, None where it names none."""
+    first = os.environ.get(variable, "").split(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) else None
 
 
 def read_quota(table: Path, mount: Path) -> int | None:
@@ -299,3 +166,6 @@ def _read(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+after_fork(granted.cache_clear)

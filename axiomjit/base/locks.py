@@ -1,0 +1,130 @@
+"""Locks, all made here: none stays locked in a forked child, and a signal handler may take them.
+
+A child has one thread, the one that forked; a lock that another thread held would stay locked for
+ever. So every lock is listed and, in the child, free again unless that one thread holds it. What
+it guards must therefore be right between any two steps. Where it is not (imports, Numba, LLVM),
+work is done under `FORKS_WAIT`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+from weakref import WeakSet
+
+PATIENCE_S: Final = 10.0
+"""How long a fork waits for the compilations of other threads."""
+_FOREIGN: Final = (
+    ("numba.core.compiler_lock", ("global_compiler_lock", "_lock")),
+    ("llvmlite.binding.ffi", ("lib", "_lock", "_lock")),
+)
+"""Locks of libraries that compile: modules, and where the lock is in them."""
+
+
+class Lock(Protocol):
+    """A lock that its holder may take again."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it; False where that is not possible (in time)."""
+
+    def release(self) -> None:
+        """Give it back."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+def new_lock() -> Lock:
+    """A lock that its holder may take again, as a signal handler or a finalizer does."""
+    lock: Any = threading.RLock()
+    _locks.add(lock)
+    made: Lock = lock
+    return made
+
+
+def new_gate() -> threading.Lock:
+    """A lock that one thread takes and another waits for; it stays as it is in a forked child."""
+    return threading.Lock()
+
+
+def is_held_here(lock: Any) -> bool:
+    """Whether this thread holds the lock."""
+    return bool(lock._is_owned())
+
+
+def after_fork(action: Callable[[], object]) -> None:
+    """Run `action` in each forked child, when its locks are free."""
+    _actions.append(action)
+
+
+class _Fork:
+    """What the last fork has done."""
+
+    taken: tuple[Any, ...] = ()
+    """Locks that it has taken, in this order."""
+    torn = False
+    """Whether this process was forked in the middle of what another thread compiled."""
+
+
+def why_not_compile() -> str | None:
+    """Why this thread must not compile now: it would go on from half a compilation; else None."""
+    if _Fork.torn:
+        return "the process was forked while its parent compiled in another thread"
+    if is_held_here(FORKS_WAIT):
+        return "a signal handler or finalizer has interrupted a compilation"
+    return None
+
+
+def _foreign_locks() -> list[Any]:
+    """The locks of those libraries that are imported."""
+    found = []
+    for module, path in _FOREIGN:
+        lock: Any = sys.modules.get(module)
+        for name in path:
+            lock = getattr(lock, name, None)
+        if lock is not None:
+            found.append(lock)
+    return found
+
+
+def _before_fork() -> None:
+    """Wait until no other thread compiles."""
+    _Fork.taken = ()
+    deadline = time.monotonic() + PATIENCE_S
+    for lock in (FORKS_WAIT, *_foreign_locks()):
+        if lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            _Fork.taken = (*_Fork.taken, lock)
+
+
+def _release_taken() -> None:
+    for lock in reversed(_Fork.taken):
+        lock.release()
+    _Fork.taken = ()
+
+
+def _free_locks() -> None:
+    """Free every lock whose holder is not in this child."""
+    wanted = [FORKS_WAIT, *_foreign_locks()]
+    if len(_Fork.taken) < len(wanted):
+        _Fork.torn = True
+    _release_taken()
+    for lock in (*wanted, *_locks):
+        if not is_held_here(lock):
+            lock._at_fork_reinit()
+    for action in _actions:
+        action()
+
+
+_locks: Final[WeakSet[Any]] = WeakSet()
+_actions: Final[list[Callable[[], object]]] = []
+FORKS_WAIT: Final = new_lock()
+"""Held for work that a fork must not cut in two: forks of other threads wait for it."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_release_taken, after_in_child=_free_locks
+    )
