@@ -10,10 +10,10 @@
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
 | target | AXIOMJIT_TARGET | native | the CPU to compile for: this one ("native"), a level \
 ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4") or a CPU as LLVM names it; not after a compile |
-| cache_dir | AXIOMJIT_CACHE_DIR | None | folder of compiled kernels; None is the user's folder for \
-caches, "" is none: kernels stay in memory |
+| cache_dir | AXIOMJIT_CACHE_DIR | None | folder of compiled kernels; None is a folder in the \
+user's caches, "" is none: kernels stay in memory |
 | cache_shared | AXIOMJIT_CACHE_SHARED | nothing | a second folder of kernels, only read |
-| cache_mb | AXIOMJIT_CACHE_MB | 256 | megabytes of kernels kept on disk; 0: neither read nor written |
+| cache_mb | AXIOMJIT_CACHE_MB | 256 | megabytes of kernels on disk; 0: neither read nor written |
 | cache_tag | AXIOMJIT_CACHE_TAG | nothing | kernels kept under another tag are not found |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
@@ -21,7 +21,7 @@ caches, "" is none: kernels stay in memory |
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -57,7 +57,8 @@ class Config:
         self.cache_dir = os.environ.get("AXIOMJIT_CACHE_DIR")
         self.cache_shared = os.environ.get("AXIOMJIT_CACHE_SHARED", "")
         self.cache_tag = os.environ.get("AXIOMJIT_CACHE_TAG", "")
-        self.cache_mb = _megabytes(os.environ.get("AXIOMJIT_CACHE_MB", "256"))
+        megabytes: Any = os.environ.get("AXIOMJIT_CACHE_MB", "256")
+        self.cache_mb = int(megabytes) if megabytes.isdecimal() else megabytes
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
         name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
@@ -123,11 +124,6 @@ class Config:
         if self._generator is None:
             self._generator = np.random.default_rng(self._seed)
         return self._generator
-
-
-def _megabytes(text: str) -> int | str:
-    """What a variable of the environment says; its text where that is no number."""
-    return int(text) if text.strip().isdecimal() else text
 
 
 def _checked(setting: str, policy: str) -> str:

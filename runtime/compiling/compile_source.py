@@ -101,7 +101,10 @@ class CompiledKernel:
     def objects(self) -> tuple[bytes, ...]:
         """The object file, and those of the functions that it calls."""
         with global_compiler_lock:
-            return (self.object_code, *called_objects(self._library.codegen.target, self.object_code))
+            return (
+                self.object_code,
+                *called_objects(self._library.codegen.target, self.object_code),
+            )
 
     def packed_instructions(self) -> int:
         """How many x86 instructions of the kernel work on several elements at once."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import time
 from collections.abc import Iterator
@@ -21,9 +20,10 @@ from axiomjit.base.records import Record
 from axiomjit.runtime.objects.entry import LARGEST
 
 SUFFIX: Final = ".kernel"
-_TEMPORARY: Final = ".new"
-_NAME: Final = re.compile(r"[0-9a-f]{64}\.kernel")
-_LEFT_BEHIND: Final = re.compile(r"[0-9a-f]{16}\.new")
+TEMPORARY: Final = ".new"
+KEY_DIGITS: Final = 64
+"""Digits of a key in hexadecimal."""
+TEMPORARY_DIGITS: Final = 16
 STALE_SECONDS: Final = 3600
 """A temporary file of this age is nobody's; a use is noted that much later than the last one."""
 COUNTED: Final = 32
@@ -113,7 +113,7 @@ class Directory:
                 found = [
                     Found(name.removesuffix(SUFFIX), status.st_size, status.st_mtime)
                     for name, status in _listed(folder)
-                    if _NAME.fullmatch(name)
+                    if _is_named(name, KEY_DIGITS, SUFFIX)
                 ]
         except OSError:
             return []
@@ -166,7 +166,7 @@ class Directory:
     def _put(self, name: str, data: bytes) -> None:
         """Write a file under another name, then give it this one."""
         with self._opened() as folder:
-            temporary = os.urandom(8).hex() + _TEMPORARY
+            temporary = os.urandom(TEMPORARY_DIGITS // 2).hex() + TEMPORARY
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
             file = os.open(temporary, flags, 0o600, dir_fd=folder)
             try:
@@ -190,9 +190,11 @@ class Directory:
         with self._opened() as folder:
             now, found = time.time(), []
             for name, status in _listed(folder):
-                if _NAME.fullmatch(name):
+                if _is_named(name, KEY_DIGITS, SUFFIX):
                     found.append((status.st_mtime, status.st_size, name))
-                elif _LEFT_BEHIND.fullmatch(name) and now - status.st_mtime > STALE_SECONDS:
+                    continue
+                stale = now - status.st_mtime > STALE_SECONDS
+                if stale and _is_named(name, TEMPORARY_DIGITS, TEMPORARY):
                     _dropped(folder, name)
             total = sum(size for _, size, _ in found)
             if total > bound_bytes:
@@ -201,6 +203,12 @@ class Directory:
                         break
                     total -= size * _dropped(folder, name)
             return total
+
+
+def _is_named(name: str, digits: int, suffix: str) -> bool:
+    """Whether a file's name is so many hexadecimal digits and the suffix."""
+    stem = name.removesuffix(suffix)
+    return stem != name and len(stem) == digits and set(stem) <= set("0123456789abcdef")
 
 
 def _listed(folder: int) -> Iterator[tuple[str, os.stat_result]]:

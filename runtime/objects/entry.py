@@ -42,7 +42,9 @@ class Entry(Record):
     compile_ms: float
 
 
-def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> Entry | None:
+def make_entry(
+    key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float
+) -> Entry | None:
     """The entry of these object files; None if they need what no other process may have.
 
     Raises:

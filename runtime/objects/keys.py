@@ -29,7 +29,9 @@ def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | N
     if maker is None:
         return None
     fields = [getattr(target, field) for field in type(target)._fields]
-    parts = (maker, kernel.key, kernel.traits, fields, checked, numba_settings(), tag)
+    words = [(word.kind, word.dtype) for word in kernel.parameters]
+    text = kernel.key, kernel.source, words, kernel.traits
+    parts = (maker, text, fields, checked, numba_settings(), tag)
     return hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
 
 

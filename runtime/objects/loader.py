@@ -90,7 +90,7 @@ class _Forking:
 def _before_fork() -> None:
     _LOCK.acquire()
     ffi = sys.modules.get("llvmlite.binding.ffi")
-    lock = getattr(getattr(ffi, "lib", None), "_lock", None)
+    lock: Any = getattr(getattr(ffi, "lib", None), "_lock", None)
     if hasattr(lock, "__enter__") and hasattr(lock, "__exit__"):
         lock.__enter__()
         _Forking.held = lock
