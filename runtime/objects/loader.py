@@ -1,7 +1,8 @@
 """Object files to a function at an address, by LLVM's linker for code in memory.
 
-Each kernel is a library of its own: equal names in two of them do not meet, and it can call only
-what is handed to it. A name that is nowhere is an error of the linker, never a call of address 0.
+Each kernel is a library of its own, so that equal names in two of them do not meet. A name that is
+nowhere is an error of the linker, never a call of address 0; that an entry calls no other function
+of the process than it may was seen when it was read (`entry`).
 """
 
 from __future__ import annotations
