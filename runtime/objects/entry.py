@@ -15,12 +15,8 @@ import struct
 from typing import Any, Final
 
 from axiomjit.base.records import Record
-from axiomjit.runtime.llvm.object_symbols import (
-    PROVIDED,
-    defined_symbols,
-    is_for_this_cpu,
-    undefined_symbols,
-)
+from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
+from axiomjit.runtime.llvm.object_symbols import PROVIDED
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 LARGEST: Final = 16 * 2**20
@@ -50,8 +46,9 @@ def make_entry(
     Raises:
         ValueError: an object file is damaged.
     """
-    calls = _calls(objects)
-    if not all(map(is_for_this_cpu, objects)) or not calls <= PROVIDED:
+    files = [read_object(code) for code in objects]
+    calls = _calls(files)
+    if not all(file.is_for_this_cpu for file in files) or not calls <= PROVIDED:
         return None
     return Entry(key, symbol, tuple(sorted(calls)), objects, compile_ms)
 
@@ -80,8 +77,9 @@ def unpack(key: str, data: bytes) -> Entry | None:
             return None
         end = _START + length
         entry = _read(json.loads(data[_START:end]), data[end:])
-        whole = entry.key == key and all(map(is_for_this_cpu, entry.objects))
-        known = set(entry.calls) == _calls(entry.objects) and PROVIDED.issuperset(entry.calls)
+        files = [read_object(code) for code in entry.objects]
+        whole = entry.key == key and all(file.is_for_this_cpu for file in files)
+        known = set(entry.calls) == _calls(files) and PROVIDED.issuperset(entry.calls)
     except (ValueError, TypeError, LookupError, struct.error, RecursionError):
         return None
     return entry if whole and known else None
@@ -104,11 +102,8 @@ def _read(metadata: Any, code: bytes) -> Entry:
     return Entry(texts[0], texts[1], tuple(texts[2:]), tuple(objects), compile_ms)
 
 
-def _calls(objects: tuple[bytes, ...]) -> set[str]:
-    """What the objects need from outside.
-
-    Raises:
-        ValueError: one is damaged.
-    """
-    needed = set[str]().union(*map(undefined_symbols, objects))
-    return needed.difference(*map(defined_symbols, objects))
+def _calls(files: list[ObjectFile]) -> set[str]:
+    """What the objects need from outside."""
+    symbols = [symbol for file in files for symbol in file.symbols if symbol.name]
+    defined = {symbol.name for symbol in symbols if symbol.section}
+    return {symbol.name for symbol in symbols} - defined
