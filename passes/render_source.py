@@ -6,7 +6,6 @@ iterators and values are numbered by first use, so equal nests give equal text a
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -102,7 +101,9 @@ class _Writer:
         header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
         source = "\n".join(header + lines) + "\n"
         types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
-        key = hashlib.sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()
+        from hashlib import sha256  # here, since it takes long to import
+
+        key = sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()
         return Rendered(
             Kernel(source, parameters, key, bool(nest.combine), target, traits),
             tuple(self.buffers),

@@ -1,9 +1,12 @@
 """Verifiers run after every pass and fresh memory is poisoned, in every test; kernels are compiled
-as users run them or, under AXIOMJIT_CHECK=1, with bounds checks. The `golden` fixture compares
-texts kept under tests/golden.
+as users run them or, under AXIOMJIT_CHECK=1, with bounds checks. All processes of a session, and
+those that tests start, share the kernels that one of them has compiled. The `golden` fixture
+compares texts kept under tests/golden.
 """
 
+import os
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,16 +107,31 @@ def whole_session(config: pytest.Config) -> bool:
 
 FILES = pytest.StashKey[GoldenFiles]()
 TURNS = pytest.StashKey[Turns]()
+KERNEL_FOLDER = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the files of `golden`")
 
 
+def share_kernels(stash: pytest.Stash) -> None:
+    """Keep the kernels of this session in a folder of its own; workers find it in the variable."""
+    folder = tempfile.TemporaryDirectory(prefix="axiomjit-kernels-", ignore_cleanup_errors=True)
+    stash[KERNEL_FOLDER] = folder
+    config.cache_dir = os.environ["AXIOMJIT_CACHE_DIR"] = folder.name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if folder := config.stash.get(KERNEL_FOLDER, None):
+        folder.cleanup()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[FILES] = GoldenFiles(config.getoption("update_golden"))
     # The folder for temporary files of a process of a spread session lies in that of the session.
     worker = hasattr(config, "workerinput")
+    if not worker:
+        share_kernels(config.stash)
     config.stash[TURNS] = Turns(Path(config.option.basetemp).parent if worker else None)
     config.addinivalue_line("markers", "alone: measures time; nothing else runs beside it")
 
@@ -135,6 +153,13 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels as users run them: for what looks at machine code, at time or at memory."""
     monkeypatch.setattr(config, "bounds", False)
     monkeypatch.delenv("AXIOMJIT_CHECK", raising=False)
+
+
+@pytest.fixture
+def memory_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are neither read from disk nor written there: for what counts compilations."""
+    monkeypatch.setattr(config, "cache_mb", 0)
+    monkeypatch.setenv("AXIOMJIT_CACHE_MB", "0")
 
 
 @pytest.fixture

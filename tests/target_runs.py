@@ -81,7 +81,7 @@ def run(seed, programs):
         if found:
             failures += 1
             print(f"FAILED {written(seed, k, program, found, [check.compile_all])}", flush=True)
-    kernels = stats()["compiles"]
+    kernels = stats()["compiles"] + stats()["disk_hits"]
     print(f"{programs} programs, {kernels} kernels, {failures} failures")
     return failures
 

@@ -10,13 +10,18 @@
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
 | target | AXIOMJIT_TARGET | native | the CPU to compile for: this one ("native"), a level \
 ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4") or a CPU as LLVM names it; not after a compile |
+| cache_dir | AXIOMJIT_CACHE_DIR | None | folder of compiled kernels; None is a folder in the \
+user's caches, "" is none: kernels stay in memory |
+| cache_shared | AXIOMJIT_CACHE_SHARED | nothing | a second folder of kernels, only read |
+| cache_mb | AXIOMJIT_CACHE_MB | 256 | megabytes of kernels on disk; 0: neither read nor written |
+| cache_tag | AXIOMJIT_CACHE_TAG | nothing | kernels kept under another tag are not found |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,9 +34,15 @@ POLICIES: Final = ("error", "warn", "allow")
 class Config:
     """The settings of axiomjit; assigning an unknown name or value raises."""
 
-    __slots__ = ("_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable", "show")
+    __slots__ = (
+        *("_cache_mb", "_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable"),
+        *("cache_dir", "cache_shared", "cache_tag", "show"),
+    )
 
     bounds: bool
+    cache_dir: str | None
+    cache_shared: str
+    cache_tag: str
     check: bool
     disable: bool
     show: tuple[str, ...]
@@ -43,6 +54,11 @@ class Config:
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
+        self.cache_dir = os.environ.get("AXIOMJIT_CACHE_DIR")
+        self.cache_shared = os.environ.get("AXIOMJIT_CACHE_SHARED", "")
+        self.cache_tag = os.environ.get("AXIOMJIT_CACHE_TAG", "")
+        megabytes: Any = os.environ.get("AXIOMJIT_CACHE_MB", "256")
+        self.cache_mb = int(megabytes) if megabytes.isdecimal() else megabytes
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
         name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
@@ -68,6 +84,18 @@ class Config:
     @outer.setter
     def outer(self, policy: str) -> None:
         self._outer = _checked("outer", policy)
+
+    @property
+    def cache_mb(self) -> int:
+        """How many megabytes of compiled kernels are kept on disk; 0 leaves the disk alone."""
+        return self._cache_mb
+
+    @cache_mb.setter
+    def cache_mb(self, bound: int) -> None:
+        if not isinstance(bound, int) or bound < 0:
+            remedy = "a whole number of megabytes, 0 to keep kernels in memory only"
+            raise GraphValueError(f"config.cache_mb = {bound!r}", "no such bound", remedy)
+        self._cache_mb = bound
 
     @property
     def target(self) -> str:

@@ -11,6 +11,8 @@ from axiomjit.base.locks import new_lock
 _NAMES: Final = (
     "compiles",
     "cache_hits",
+    "disk_hits",
+    "disk_misses",
     "kernels_run",
     "library_calls",
     "fallbacks",
@@ -30,9 +32,9 @@ def counter(name: str) -> Callable[[], object]:
 def stats() -> dict[str, int]:
     """What axiomjit has done in this process.
 
-    Counts of compiled kernels, kernels found compiled, kernels run, library calls, functions
-    that ran in NumPy instead, rewritten loops that LLVM refused, and bytes in the pool of
-    recycled buffers.
+    Counts of compiled kernels, kernels found compiled in memory, loaded from disk and looked for
+    there in vain, kernels run, library calls, functions that ran in NumPy instead, rewritten
+    loops that LLVM refused, and bytes in the pool of recycled buffers.
     """
     with _lock:  # to ask a counter adds one to it
         asked = next(_asked)

@@ -71,6 +71,10 @@ class _Fork:
     """Whether this process was forked in the middle of what another thread compiled."""
 
 
+class NotNowError(Exception):
+    """This thread must not compile now, as `why_not_compile` says; NumPy answers the call."""
+
+
 def why_not_compile() -> str | None:
     """Why this thread must not compile now: it would go on from half a compilation; else None."""
     if _Fork.torn:

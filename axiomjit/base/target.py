@@ -9,7 +9,6 @@ it keeps that target.
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
 import re
@@ -204,6 +203,8 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
 
 def _known(name: str) -> str:
     levels = ", ".join(map(repr, LEVELS))
+    import difflib  # here, since only errors need it
+
     close = difflib.get_close_matches(str(name), (*LEVELS, *sorted(CPUS)), 1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     return f"{NATIVE!r}, {levels}, or a CPU as LLVM names it, such as 'znver4'{meant}"

@@ -1,4 +1,4 @@
-"""The command line: `axiomjit demo | info | explain | bench`."""
+"""The command line: `axiomjit demo | info | explain | cache | bench`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from axiomjit.base.commands import SPEC, load_function, package_version, run_com
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import target
+from axiomjit.cli.cache import add_cache_command, cache_summary
 from axiomjit.cli.datafile import read_data
 from axiomjit.cli.demo import SOURCE, evaluator_reason, parameters, run_demo
 from axiomjit.driver.jit import Jitted, jit
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         help="shape of a float64 argument, once per argument; () for a number",
     )
     explain.set_defaults(run=_explain)
+    add_cache_command(commands)
     commands.add_parser("bench", help="measure against NumPy and other libraries", add_help=False)
     return parser
 
@@ -130,7 +132,7 @@ def _info(arguments: argparse.Namespace) -> None:
         ("runs", f"evaluator ({reason})" if reason else "compiled"),
         ("fallback", config.fallback),
         ("checks", "on (AXIOMJIT_CHECK)" if config.bounds else "off"),
-        ("cache", "memory only"),
+        ("cache", cache_summary()),
     ]
     for label, text in rows:
         print(f"{label:10}{text}")

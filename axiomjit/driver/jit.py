@@ -7,7 +7,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
@@ -46,9 +46,11 @@ from axiomjit.driver.named_calls import (
 )
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
-from axiomjit.show.explain import Explanation
-from axiomjit.show.lowered import Lowered
 from axiomjit.tracing.holders import traced_among
+
+if TYPE_CHECKING:
+    from axiomjit.show.explain import Explanation
+    from axiomjit.show.lowered import Lowered
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,12 +93,12 @@ class BoundMethod(functools.partial[Any]):
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """As `Jitted.lower`."""
         jitted: Any = self.func
-        return cast(Lowered, jitted.lower(*self.args, *args, **kwargs))
+        return cast("Lowered", jitted.lower(*self.args, *args, **kwargs))
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """As `Jitted.explain`."""
         jitted: Any = self.func
-        return cast(Explanation, jitted.explain(*self.args, *args, **kwargs))
+        return cast("Explanation", jitted.explain(*self.args, *args, **kwargs))
 
 
 class Jitted(Generic[P, R]):
@@ -197,6 +199,8 @@ class Jitted(Generic[P, R]):
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """
+        from axiomjit.show.lowered import Lowered
+
         call = take_apart(self._signature, self._static, args, kwargs)
         if _has_axes(call.dynamic):
             return self._named_program(call).lower(call)
@@ -207,6 +211,8 @@ class Jitted(Generic[P, R]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
+        from axiomjit.show.explain import Explanation
+
         return Explanation(self._name, self.lower(*args, **kwargs))
 
     def cache_info(self) -> CacheInfo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
 from axiomjit.driver.static_keys import Forget, structure_key
 from axiomjit.driver.tables import Ready
-from axiomjit.show.lowered import Lowered
+
+if TYPE_CHECKING:
+    from axiomjit.show.lowered import Lowered
 
 
 def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:

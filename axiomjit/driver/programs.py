@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,7 +16,7 @@ from axiomjit.algebra.ranges import settled
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.base.locks import new_lock
+from axiomjit.base.locks import NotNowError, new_lock
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import (
     ArgumentClass,
@@ -29,12 +29,11 @@ from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
-from axiomjit.passes.ir.context import Context
-from axiomjit.passes.pipeline import Stages, run_pipeline
-from axiomjit.runtime.compiling.kernel_cache import NotNowError
-from axiomjit.runtime.launching.execute import BoundPlan
-from axiomjit.show.live import watcher
-from axiomjit.show.lowered import Lowered
+
+if TYPE_CHECKING:  # what lowers and runs is imported by the first call
+    from axiomjit.passes.pipeline import Stages
+    from axiomjit.runtime.launching.execute import BoundPlan
+    from axiomjit.show.lowered import Lowered
 
 Array = np.ndarray
 
@@ -44,6 +43,10 @@ class LoweredProgram:
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; guards of their decisions join those already in the scope."""
+        from axiomjit.passes.ir.context import Context
+        from axiomjit.passes.pipeline import run_pipeline
+        from axiomjit.show.live import watcher
+
         context = Context(layouts, scope, chosen_target())
         with bound(None):  # a call may be made while another function is followed
             self.stages: Stages = run_pipeline(graph, context, watcher())
@@ -60,6 +63,8 @@ class LoweredProgram:
     def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated | Postponed:
         """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
         if not config.disable and not user_traps_errors():
+            from axiomjit.runtime.launching.execute import BoundPlan
+
             try:
                 return BoundPlan(self.stages.plan, lengths)
             except ImportError as error:
@@ -166,6 +171,8 @@ def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
+    from axiomjit.show.lowered import Lowered
+
     program, values, arrays = lowered_for(graph, plain_arguments(arguments), lengths)
     return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from axiomjit.show.lowered import Lowered
 
 
@@ -42,6 +40,8 @@ class Explanation:
 
     def html(self) -> str:
         """A self-contained page with one section per stage; nothing is loaded from elsewhere."""
+        from html import escape  # here, since it takes long to import
+
         sections = "".join(
             f"<h2>{escape(title)}</h2><pre>{escape(text)}</pre>" for title, text in self._sections()
         )

@@ -8,12 +8,10 @@ Numba's own pipeline is used as it is. Leaving out the passes that find nothing 
 gave identical code and saved 2 to 3 ms of about 50; LLVM's function passes (6 ms) change the code.
 """
 
-import ctypes
-import functools
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from numba.core import compiler, types
@@ -23,6 +21,7 @@ from numba.core.registry import cpu_target
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
+from axiomjit.runtime.compiling.kernel_entry import KernelEntry, make_entry
 from axiomjit.runtime.compiling.kernel_library import new_library
 from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, value_intrinsics
 from axiomjit.runtime.emission.kernel_types import WordsType
@@ -30,6 +29,7 @@ from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.names import memory_intrinsics, tree_intrinsics
 from axiomjit.runtime.names.plain import KernelWord
 from axiomjit.runtime.vector_math import intrinsics as elementary
+from axiomjit.runtime.vector_math.library import called_objects
 
 NAMES: dict[str, Any] = {
     "inf": math.inf,
@@ -47,18 +47,6 @@ CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_intrinsics.CHECKED_NAMES}
 
 TRAITS: Final = Traits()
 """The traits of a kernel without elementary functions, strips or rows."""
-_ENTRY = ctypes.CFUNCTYPE(
-    ctypes.c_int32,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_int64,
-    ctypes.c_int64,
-)
-# Stands in for Numba's result and exception slots; a kernel without a result stores one null there,
-# so sharing it between threads is harmless.
-_SCRATCH = ctypes.create_string_buffer(64)
-
 # Packed work on x86: anything but a move in a wide register, or arithmetic in a 128-bit one (scalar
 # code also uses packed logic and moves there).
 _WIDE = re.compile(r"^\s+(?!\w*mov)v\w+\s.*%[yz]mm", re.MULTILINE)
@@ -74,7 +62,7 @@ class CompiledKernel:
 
     __slots__ = ("_library", "checked", "compile_ms", "entry", "symbol")
 
-    entry: Callable[[int, int, int], int]
+    entry: KernelEntry
     """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
     symbol: str
     """Name of the kernel in `object_code`."""
@@ -87,10 +75,7 @@ class CompiledKernel:
         self, library: Any, symbol: str, address: int, compile_ms: float, checked: bool
     ) -> None:
         """Wrap the function `symbol` at `address`, owned by Numba's code library."""
-        function = _ENTRY(address)
-        function.library = library  # type: ignore[attr-defined]
-        scratch = ctypes.addressof(_SCRATCH)
-        self.entry = functools.partial(function, scratch, scratch)
+        self.entry = make_entry(address, library)
         self.symbol, self.compile_ms, self._library = symbol, compile_ms, library
         self.checked = checked
 
@@ -111,6 +96,15 @@ class CompiledKernel:
         """Relocatable object file, as the disk cache keeps it."""
         with global_compiler_lock:
             return bytes(self._library.object_code)
+
+    @property
+    def objects(self) -> tuple[bytes, ...]:
+        """The object file, and those of the functions that it calls."""
+        with global_compiler_lock:
+            return (
+                self.object_code,
+                *called_objects(self._library.codegen.target, self.object_code),
+            )
 
     def packed_instructions(self) -> int:
         """How many x86 instructions of the kernel work on several elements at once."""

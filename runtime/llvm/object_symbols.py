@@ -1,31 +1,39 @@
-"""An object file -> the names that it needs from elsewhere. Read from ELF's symbol table."""
+"""An object file -> the names that it needs and has, and those that it may need."""
 
 from __future__ import annotations
 
-import struct
 from typing import Final
 
-MAGIC: Final = b"\x7fELF\x02\x01"
-"""64 bits, the lowest byte first."""
-SYMBOLS: Final = 2
-"""The type of the section that has the symbol table."""
+from axiomjit.runtime.llvm.object_file import Symbol, read_object
+
+ELF: Final = b"\x7fELF"
+
+_REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
+_COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
+PROVIDED: Final = frozenset(
+    ("memcpy", "memmove", "memset")
+    + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
+)
+"""What machine code may call outside itself: functions of the C library."""
 
 
 def undefined_symbols(code: bytes) -> set[str]:
-    """What an object file names and does not define; nothing of one that is not 64-bit ELF."""
-    if not code.startswith(MAGIC):
-        return set()
-    (sections,) = struct.unpack_from("<Q", code, 0x28)
-    size, count = struct.unpack_from("<HH", code, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQIIQQ", code, sections + k * size) for k in range(count)]
-    found = set()
-    for header in headers:
-        if header[1] != SYMBOLS:
-            continue
-        names = headers[header[6]][4]
-        table = code[header[4] : header[4] + header[5]]
-        for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table):
-            if name and not section:
-                start = names + name
-                found.add(code[start : code.index(b"\0", start)].decode())
-    return found
+    """What an object file names and does not define; nothing of one that is not ELF.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    return {name for name, section in _symbols(code) if name and not section}
+
+
+def defined_symbols(code: bytes) -> set[str]:
+    """What an object file defines; nothing of one that is not ELF.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    return {name for name, section in _symbols(code) if name and section}
+
+
+def _symbols(code: bytes) -> tuple[Symbol, ...]:
+    return read_object(code).symbols if code.startswith(ELF) else ()

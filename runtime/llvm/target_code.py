@@ -7,7 +7,7 @@ a call of it would go to address 0. So machine code is looked through before it 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
@@ -17,15 +17,7 @@ from numba.core.runtime import rtsys
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
-from axiomjit.runtime.llvm.object_symbols import undefined_symbols
-
-_REAL: Final = "atan2 ceil floor fma fmod hypot log rint trunc"
-_COMPLEX: Final = "cacos cacosh casin casinh catan catanh cpow csqrt ctan ctanh"
-PROVIDED: Final = frozenset(
-    ("memcpy", "memmove", "memset")
-    + tuple(name + suffix for name in (_REAL + " " + _COMPLEX).split() for suffix in ("", "f"))
-)
-"""Functions of the C library, which machine code may call."""
+from axiomjit.runtime.llvm.object_symbols import PROVIDED, undefined_symbols
 
 
 class TargetLibrary(JITCodeLibrary):

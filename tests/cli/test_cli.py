@@ -85,7 +85,7 @@ def test_module_runs():
     done = run("-m", "axiomjit", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: axiomjit [-h] [--version] COMMAND ...")
-    for command in ("demo", "info", "explain"):
+    for command in ("demo", "info", "explain", "cache"):
         assert re.search(rf"^    {command} +\w", done.stdout, re.MULTILINE)
 
 
@@ -103,7 +103,8 @@ def test_info(capsys):
     assert lines["runs"] == "compiled"
     assert lines["target"].startswith(config.target)
     assert f", vectors of {target().vector_bytes} bytes, float16 by " in lines["target"]
-    assert lines["cache"] == "memory only"
+    assert lines["cache"].startswith(f"{config.cache_dir}, ")
+    assert re.search(r", \d+ kernels? of [\d,]+ bytes, of at most 256 MB$", lines["cache"])
     assert re.fullmatch(r"[\d.]+\S*, LLVM [\d.]+", lines["llvmlite"])
     assert re.fullmatch(r".+, \d+ cores, \d+ usable", lines["cpu"])
 

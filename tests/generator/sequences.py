@@ -17,7 +17,7 @@ import numpy as np
 import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.driver import programs
+from axiomjit.runtime.launching import execute
 from tests.generator.check import difference
 from tests.generator.draws import Draws
 from tests.generator.strided import LONG, Laid, drawn
@@ -177,7 +177,7 @@ def way(name):
     with ExitStack() as stack:
         stack.enter_context(patch.object(config, "disable", name == "evaluated"))
         if name == "interpreted":
-            stack.enter_context(patch.object(programs, "BoundPlan", Interpreted))
+            stack.enter_context(patch.object(execute, "BoundPlan", Interpreted))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("error", FallbackWarning)
         stack.enter_context(quiet())

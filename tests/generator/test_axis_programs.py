@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.driver import programs
+from axiomjit.runtime.launching import execute
 from tests.generator.axis_programs import draw
 from tests.graphs import quiet, run_plan_plain
 from tests.runtime.kernels import near
@@ -44,7 +44,7 @@ def wrong(index):
 def test_axis_programs_mean_what_numpy_does(way, request):
     if way == "evaluator":
         request.getfixturevalue("evaluator")
-    with patch.object(programs, "BoundPlan", Interpreted):
+    with patch.object(execute, "BoundPlan", Interpreted):
         found = [text for index in range(COUNT) if (text := wrong(index))]
     assert not found, "\n\n".join(found[:3])
 

@@ -153,7 +153,7 @@ def test_settings_are_checked():
         axiomjit.jit(lambda x: x, static_argnames=["z"])
 
 
-def test_compile_failure_shows_no_traceback_of_numba(monkeypatch):
+def test_compile_failure_shows_no_traceback_of_numba(monkeypatch, memory_only):
     def explode(*args, **options):
         raise RuntimeError("LLVM ERROR: out of registers")
 

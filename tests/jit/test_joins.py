@@ -104,7 +104,7 @@ def test_operands_are_read_where_they_lie():
     assert total.cost.bytes_read == x.nbytes
 
 
-def test_second_shape_compiles_nothing():
+def test_second_shape_compiles_nothing(memory_only):
     x = np.ones((60, 70))
     function = axiomjit.jit(around)
     function(x)

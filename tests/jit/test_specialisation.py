@@ -7,6 +7,8 @@ import pytest
 
 import axiomjit
 
+pytestmark = pytest.mark.usefixtures("memory_only")
+
 
 def compiles(call):
     before = axiomjit.stats()["compiles"]

@@ -130,7 +130,7 @@ def test_memory_is_left_alone_unchecked(monkeypatch):
     assert BoundPlan(plan, {}).run([X])[0][8] == 0
 
 
-def test_a_kernel_and_its_checked_form_are_two(monkeypatch):
+def test_a_kernel_and_its_checked_form_are_two(monkeypatch, memory_only):
     kernel = Kernel(
         "def kernel(w, lo, hi):\n    pass\n", (), "planted: nothing", False, chosen_target()
     )
@@ -143,7 +143,7 @@ def test_a_kernel_and_its_checked_form_are_two(monkeypatch):
     assert KERNELS.get(kernel) is plain
 
 
-def test_setting_holds_for_the_next_call(monkeypatch):
+def test_setting_holds_for_the_next_call(monkeypatch, memory_only):
     f = axiomjit.jit(lambda x: x * 4.0 - 1.0)
     f(X)
     before = stats()["compiles"]

@@ -12,8 +12,8 @@ from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
 from axiomjit.runtime.emission import half_casts
 from axiomjit.runtime.emission.emitters import call_library
-from axiomjit.runtime.llvm.object_symbols import undefined_symbols
-from axiomjit.runtime.llvm.target_code import PROVIDED, target_context
+from axiomjit.runtime.llvm.object_symbols import PROVIDED, undefined_symbols
+from axiomjit.runtime.llvm.target_code import target_context
 
 MODULE = """
 @where = external global i64

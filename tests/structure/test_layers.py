@@ -17,7 +17,7 @@ ORDER = (
     *("axis", "frontends", "frontends.neon", "tracing"),
     *("accumulate", "notation", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes"),
-    *("runtime.pool", "runtime.llvm", "runtime.emission", "runtime.vector_math"),
+    *("runtime.pool", "runtime.llvm", "runtime.objects", "runtime.emission", "runtime.vector_math"),
     *("runtime.names", "runtime.compiling", "runtime.launching", "runtime"),
     *("show", "driver", "bench.suite", "bench.report", "bench.elementary", "bench", "cli"),
 )

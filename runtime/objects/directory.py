@@ -1,0 +1,232 @@
+"""A folder of files that only its owner can write, each written whole; the oldest are dropped.
+
+Nothing is read from a folder or file that is a symbolic link, belongs to another user, or that
+other users can write: its content could be anybody's. A folder is opened and looked at for each
+use, and files are reached through it, so that it cannot be exchanged in between.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from axiomjit.base.records import Record
+from axiomjit.runtime.objects.entry import LARGEST
+
+SUFFIX: Final = ".kernel"
+TEMPORARY: Final = ".new"
+KEY_DIGITS: Final = 64
+"""Digits of a key in hexadecimal."""
+TEMPORARY_DIGITS: Final = 16
+STALE_SECONDS: Final = 3600
+"""A temporary file of this age is nobody's; a use is noted that much later than the last one."""
+COUNTED: Final = 32
+"""One process in so many adds up the sizes of all files when it writes one."""
+KEPT: Final = 0.8
+"""The part of the bound that is left when files are dropped."""
+ROOT: Final = 0
+SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
+"""Whether this system opens files relative to a folder, and has owners."""
+
+
+class Unusable(Exception):
+    """A folder that is not used; its text says why."""
+
+
+class Found(Record):
+    """A file of the folder: its key, size in bytes, and when it was last used."""
+
+    key: str
+    size: int
+    used: float
+
+
+class Directory:
+    """The files of a folder by key; `read_only` folders may also be root's and are never made."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Name a folder; it is made by the first file that is written."""
+        self.path, self.read_only = path, read_only
+        self._known_bytes: int | None = None
+
+    def refusal(self) -> str | None:
+        """Why the folder is not used; None if it is, or would be made."""
+        try:
+            with self._opened():
+                return None
+        except FileNotFoundError:
+            return None
+        except (OSError, Unusable) as error:
+            return str(error)
+
+    def read(self, key: str) -> bytes | None:
+        """The content of a file; None if there is none, or it is not to be trusted."""
+        try:
+            with self._opened() as folder:
+                return self._content(folder, key + SUFFIX)
+        except (OSError, Unusable):
+            return None
+
+    def write(self, key: str, data: bytes, bound_bytes: int) -> None:
+        """Put a file in place of the one with this key, and drop the oldest beyond the bound.
+
+        Raises:
+            OSError, Unusable: the folder cannot be used, or has no room.
+        """
+        try:
+            self._put(key + SUFFIX, data)
+        except FileNotFoundError:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                self.path.mkdir(mode=0o700)
+            self._put(key + SUFFIX, data)
+        if self._known_bytes is None:  # whose turn it is to count is left to chance
+            counts = int.from_bytes(os.urandom(1)) < 256 // COUNTED
+        else:
+            self._known_bytes += len(data)
+            counts = self._known_bytes > bound_bytes
+        if counts:
+            self._known_bytes = self._trim(bound_bytes)
+
+    def remove(self, key: str) -> bool:
+        """Drop the file of a key; whether there is none now."""
+        try:
+            with self._opened() as folder:
+                return _dropped(folder, key + SUFFIX)
+        except (OSError, Unusable):
+            return False
+
+    def files(self) -> list[Found]:
+        """The files at hand, those used last first.
+
+        Raises:
+            Unusable: the folder is not used.
+        """
+        try:
+            with self._opened() as folder:
+                found = [
+                    Found(name.removesuffix(SUFFIX), status.st_size, status.st_mtime)
+                    for name, status in _listed(folder)
+                    if _is_named(name, KEY_DIGITS, SUFFIX)
+                ]
+        except OSError:
+            return []
+        return sorted(found, key=lambda file: (-file.used, file.key))
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """A descriptor of the folder, looked at.
+
+        Raises:
+            OSError: there is none, or it is none.
+            Unusable: others can write what is in it.
+        """
+        if not SUPPORTED:
+            raise Unusable("this system tells no owners of folders")
+        try:
+            folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise Unusable(f"{self.path} is no folder, or a link") from None
+            raise
+        try:
+            status = os.fstat(folder)
+            if not self._is_ours(status):
+                raise Unusable(f"{self.path} belongs to another user, or others can write it")
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _is_ours(self, status: os.stat_result) -> bool:
+        owners = {os.geteuid(), ROOT} if self.read_only else {os.geteuid()}
+        return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+    def _content(self, folder: int, name: str) -> bytes | None:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.open(name, flags, dir_fd=folder)
+        try:
+            status = os.fstat(file)
+            fits = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST
+            if not fits or not self._is_ours(status):
+                return None
+            if not self.read_only and time.time() - status.st_mtime > STALE_SECONDS:
+                with suppress(OSError):
+                    os.utime(file)
+            with open(file, "rb", closefd=False) as content:
+                return content.read(LARGEST)
+        finally:
+            os.close(file)
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Write a file under another name, then give it this one."""
+        with self._opened() as folder:
+            temporary = os.urandom(TEMPORARY_DIGITS // 2).hex() + TEMPORARY
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            file = os.open(temporary, flags, 0o600, dir_fd=folder)
+            try:
+                with open(file, "wb") as content:
+                    content.write(data)
+                try:
+                    os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                except (IsADirectoryError, NotADirectoryError):
+                    os.rmdir(name, dir_fd=folder)
+                    os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+
+    def _trim(self, bound_bytes: int) -> int:
+        """Drop temporary files that nobody writes, and the oldest beyond the bound; what is left.
+
+        Other processes may do the same at the same time.
+        """
+        with self._opened() as folder:
+            now, found = time.time(), []
+            for name, status in _listed(folder):
+                if _is_named(name, KEY_DIGITS, SUFFIX):
+                    found.append((status.st_mtime, status.st_size, name))
+                    continue
+                stale = now - status.st_mtime > STALE_SECONDS
+                if stale and _is_named(name, TEMPORARY_DIGITS, TEMPORARY):
+                    _dropped(folder, name)
+            total = sum(size for _, size, _ in found)
+            if total > bound_bytes:
+                for _, size, name in sorted(found):
+                    if total <= KEPT * bound_bytes:
+                        break
+                    total -= size * _dropped(folder, name)
+            return total
+
+
+def _is_named(name: str, digits: int, suffix: str) -> bool:
+    """Whether a file's name is so many hexadecimal digits and the suffix."""
+    stem = name.removesuffix(suffix)
+    return stem != name and len(stem) == digits and set(stem) <= set("0123456789abcdef")
+
+
+def _listed(folder: int) -> Iterator[tuple[str, os.stat_result]]:
+    """What lies in a folder, links as such."""
+    for name in os.listdir(folder):
+        with suppress(FileNotFoundError):
+            yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+
+def _dropped(folder: int, name: str) -> bool:
+    """Remove what has this name, an empty folder too; whether there is nothing now."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        try:
+            os.rmdir(name, dir_fd=folder)
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,109 @@
+"""An entry of the cache as bytes and back.
+
+    axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
+
+The metadata are one line of JSON; the object files follow without a gap. What is not exactly of
+this form, was made for another key or calls what a kernel may not call is no entry: the kernel is
+compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from typing import Any, Final
+
+from axiomjit.base.records import Record
+from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
+from axiomjit.runtime.llvm.object_symbols import PROVIDED
+
+MAGIC: Final = b"axiomjit kernel 1\n"
+LARGEST: Final = 16 * 2**20
+"""A larger file is none of ours."""
+_HEAD: Final = struct.Struct("<32sI")
+_START: Final = len(MAGIC) + _HEAD.size
+
+
+class Entry(Record):
+    """The machine code of one kernel: object files, and the function in them to call.
+
+    `calls` are the functions of the C library that it needs; `compile_ms` is what compiling took.
+    """
+
+    key: str
+    symbol: str
+    calls: tuple[str, ...]
+    objects: tuple[bytes, ...]
+    compile_ms: float
+
+
+def make_entry(
+    key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float
+) -> Entry | None:
+    """The entry of these object files; None if they need what no other process may have.
+
+    Raises:
+        ValueError: an object file is damaged.
+    """
+    files = [read_object(code) for code in objects]
+    calls = _calls(files)
+    if not all(file.is_for_this_cpu for file in files) or not calls <= PROVIDED:
+        return None
+    return Entry(key, symbol, tuple(sorted(calls)), objects, compile_ms)
+
+
+def pack(entry: Entry) -> bytes:
+    """The bytes of an entry."""
+    metadata = {
+        "key": entry.key,
+        "symbol": entry.symbol,
+        "calls": list(entry.calls),
+        "sizes": [len(code) for code in entry.objects],
+        "compile_ms": round(entry.compile_ms, 3),
+    }
+    line = json.dumps(metadata).encode()
+    rest = struct.pack("<I", len(line)) + line + b"".join(entry.objects)
+    return MAGIC + hashlib.sha256(rest).digest() + rest
+
+
+def unpack(key: str, data: bytes) -> Entry | None:
+    """The entry of a key; None if the bytes are not exactly that."""
+    try:
+        if not data.startswith(MAGIC):
+            return None
+        digest, length = _HEAD.unpack_from(data, len(MAGIC))
+        if hashlib.sha256(data[len(MAGIC) + len(digest) :]).digest() != digest:
+            return None
+        end = _START + length
+        entry = _read(json.loads(data[_START:end]), data[end:])
+        files = [read_object(code) for code in entry.objects]
+        whole = entry.key == key and all(file.is_for_this_cpu for file in files)
+        known = set(entry.calls) == _calls(files) and PROVIDED.issuperset(entry.calls)
+    except (ValueError, TypeError, LookupError, struct.error, RecursionError):
+        return None
+    return entry if whole and known else None
+
+
+def _read(metadata: Any, code: bytes) -> Entry:
+    """The entry that the metadata describe.
+
+    Raises:
+        ValueError: they do not describe what follows them.
+    """
+    objects, start = [], 0
+    for size in metadata["sizes"]:
+        objects.append(code[start : start + size])
+        start += size
+    texts = [metadata["key"], metadata["symbol"], *metadata["calls"]]
+    if start != len(code) or not objects or not all(isinstance(text, str) for text in texts):
+        raise ValueError("metadata of other code")
+    compile_ms = float(metadata["compile_ms"])
+    return Entry(texts[0], texts[1], tuple(texts[2:]), tuple(objects), compile_ms)
+
+
+def _calls(files: list[ObjectFile]) -> set[str]:
+    """What the objects need from outside."""
+    symbols = [symbol for file in files for symbol in file.symbols if symbol.name]
+    defined = {symbol.name for symbol in symbols if symbol.section}
+    return {symbol.name for symbol in symbols} - defined

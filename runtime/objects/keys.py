@@ -1,0 +1,77 @@
+"""The key of a kernel on disk: a digest of everything that decides its machine code.
+
+That is the kernel's own key (its source and words), its traits, the target with all that it can do,
+the versions of Numba and LLVM, Numba's settings, and the code of axiomjit that makes machine code
+of a source. So a change of any of them finds no entry, and nothing is ever out of date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from axiomjit.base.target import Target
+from axiomjit.passes.ir.kernel_ir import Kernel
+
+ROOMS: Final = ("compiling", "emission", "llvm", "names", "vector_math")
+"""The packages of the runtime whose code decides machine code."""
+FILES: Final = ("base/target.py", "base/dtypes.py", "passes/ir/kernel_ir.py")
+"""What it takes from elsewhere."""
+
+
+def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | None:
+    """The key of a kernel for a target; None where what decides cannot be known."""
+    maker = maker_digest()
+    if maker is None:
+        return None
+    fields = [getattr(target, field) for field in type(target)._fields]
+    words = [(word.kind, word.dtype) for word in kernel.parameters]
+    text = kernel.key, kernel.source, words, kernel.traits
+    parts = (maker, text, fields, checked, numba_settings(), tag)
+    return hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+def numba_settings() -> list[tuple[str, str]]:
+    """Numba's environment variables, any of which may change what it makes."""
+    return sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+
+
+@cache
+def maker_digest() -> str | None:
+    """A digest of the code that makes machine code: ours, and Numba's and LLVM's versions.
+
+    None if our code cannot be read, as in an archive, or one of them is not installed.
+    """
+    try:
+        import llvmlite
+        from llvmlite import binding
+
+        found = find_spec("numba")
+        if found is None or found.origin is None:
+            return None
+        numba_version = Path(found.origin).with_name("_version.py").read_bytes()
+        llvm = (llvmlite.__version__, binding.llvm_version_info, binding.get_process_triple())
+        digest = hashlib.sha256(repr(llvm).encode() + numba_version)
+        for path in maker_files():
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+    except (ImportError, OSError, ValueError):
+        return None
+
+
+def maker_files() -> list[Path]:
+    """Our code that makes machine code, in order.
+
+    Raises:
+        OSError: a folder cannot be listed.
+    """
+    package = Path(__file__).parents[2]
+    files = [package / name for name in FILES]
+    for room in ROOMS:
+        folder = package / "runtime" / room
+        files += sorted(folder / name for name in os.listdir(folder) if name.endswith(".py"))
+    return files

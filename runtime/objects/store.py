@@ -1,0 +1,99 @@
+"""The folders where this process finds and keeps machine code, asked in order.
+
+The user's own folder comes first, then one that others filled and this process only reads. What
+is damaged or foreign is dropped and compiled again, without a word; what cannot be written is
+kept in memory only.
+"""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Final
+
+from axiomjit.base.config import config
+from axiomjit.base.counters import counter
+from axiomjit.runtime.objects.directory import Directory, Unusable
+from axiomjit.runtime.objects.entry import Entry, make_entry, pack, unpack
+from axiomjit.runtime.objects.loader import LoadedCode, load
+
+MEGABYTE: Final = 2**20
+_LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+_count_hit: Final = counter("disk_hits")
+_count_miss: Final = counter("disk_misses")
+
+
+class ObjectStore:
+    """Machine code by key, in the folders that the settings name now."""
+
+    def __init__(self) -> None:
+        """Open nothing yet."""
+        self._settings: tuple[object, ...] | None = None
+        self._own: Directory | None = None
+        self._shared: Directory | None = None
+        self.trouble: str | None = None
+        """Why nothing is written any more."""
+
+    def folders(self) -> list[Directory]:
+        """The user's own folder, if any, and the shared one, if any."""
+        settings = config.cache_dir, config.cache_shared, config.cache_mb
+        if settings != self._settings:
+            path = own_path() if config.cache_mb > 0 else None
+            self._own = Directory(path) if path else None
+            shared = config.cache_shared if config.cache_mb > 0 else ""
+            self._shared = Directory(Path(shared).absolute(), read_only=True) if shared else None
+            self.trouble = None
+            self._settings = settings
+        return [folder for folder in (self._own, self._shared) if folder]
+
+    def find(self, key: str) -> tuple[Entry, LoadedCode] | None:
+        """The entry of a key and its code, loaded; None if there is none that can be loaded."""
+        for folder in self.folders():
+            data = folder.read(key)
+            if data is None:
+                continue
+            entry = unpack(key, data)
+            code = None if entry is None else load(entry)
+            if entry is not None and code is not None:
+                _count_hit()
+                return entry, code
+            if not folder.read_only:
+                folder.remove(key)
+        _count_miss()
+        return None
+
+    def keep(self, key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> None:
+        """Write an entry, unless other processes could not load it or there is no place for it."""
+        self.folders()
+        if self._own is None or self.trouble is not None:
+            return
+        try:
+            entry = make_entry(key, symbol, objects, compile_ms)
+            if entry is not None:
+                self._own.write(key, pack(entry), config.cache_mb * MEGABYTE)
+        except Unusable as error:
+            self.trouble = str(error)
+        except OSError as error:
+            if error.errno in _LASTING:
+                self.trouble = str(error)
+        except ValueError:  # an object file that is not understood
+            pass
+
+
+def own_path() -> Path | None:
+    """The user's folder: the one that is set, else in the folder for caches; None if there is none.
+
+    The path is absolute; a user without a home has none.
+    """
+    if config.cache_dir is not None:
+        return Path(config.cache_dir).absolute() if config.cache_dir else None
+    try:
+        from platformdirs import user_cache_path
+
+        path = user_cache_path("axiomjit", appauthor=False) / "kernels"
+    except (ImportError, OSError, RuntimeError):
+        return None
+    return path if path.is_absolute() else None
+
+
+OBJECTS: Final = ObjectStore()

@@ -1,0 +1,93 @@
+"""What a process imports, starts and waits for before its first result."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.structure.sources import ROOT
+
+PROGRAM = """
+import sys, threading, time
+import numpy as np
+start = time.process_time()
+import axiomjit
+{after}
+x = np.arange(600.0).reshape(20, 30)
+f = axiomjit.jit(lambda x: ((x - 0.5) ** 2).sum(axis=1) * {factor})
+assert np.allclose(f(x), ((x - 0.5) ** 2).sum(axis=1) * {factor})
+print(time.process_time() - start)
+print("numba" in sys.modules, threading.active_count(), axiomjit.stats())
+"""
+IMPORT = """
+import sys, threading, time
+start = time.process_time()
+import numpy
+import llvmlite.binding
+middle = time.process_time()
+before = set(sys.modules)
+import axiomjit
+end = time.process_time()
+new = {m.partition(".")[0] for m in set(sys.modules) - before}
+ours = {m for m in sys.modules if m.startswith("axiomjit.")}
+print((end - middle) / (middle - start))
+print(sorted(new), len(ours), threading.active_count(), axiomjit.stats()["compiles"])
+print(sorted({m.split(".")[1] for m in ours}))
+"""
+MODULES = 130
+"""More modules of ours than this take longer than the import may take."""
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Lines that a program prints in a new process, which finds byte code and kernels on disk."""
+
+    def run(script):
+        kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path / "code")}
+        kept |= {"AXIOMJIT_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, cwd=ROOT, env=os.environ | kept, capture_output=True, text=True, timeout=120
+        )
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    return run
+
+
+def test_import_loads_little_and_starts_nothing(python):
+    new, ours = python(IMPORT)[1:]
+    names = new.partition("]")[0]
+    assert "numba" not in names
+    for heavy in ("platformdirs", "hashlib", "json", "html", "importlib.metadata", "difflib"):
+        assert f"'{heavy}'" not in names
+    count, threads, compiles = map(int, new.partition("] ")[2].split())
+    assert count <= MODULES
+    assert (threads, compiles) == (1, 0)
+    assert not {"'runtime'", "'passes'", "'bench'", "'cli'", "'show'"} & set(
+        ours.strip("[]").split(", ")
+    )
+
+
+@pytest.mark.alone
+def test_import_takes_a_part_of_numpys_and_llvmlites(python):
+    """30 ms beside their 90 or more, with room for a busy machine."""
+    assert min(float(python(IMPORT)[0]) for _ in range(6)) < 0.5
+
+
+def test_a_warm_first_call_imports_no_numba_and_starts_no_thread(python):
+    program = PROGRAM.format(after="", factor=1.25)
+    assert "'compiles': 1," in python(program)[1]
+    warm = python(program)[1]
+    assert warm.startswith("False 1 {'compiles': 0, 'cache_hits': 0, 'disk_hits': 1,")
+
+
+def test_checked_and_plain_kernels_are_kept_apart(python):
+    """A kernel that checks its accesses is not loaded where none was asked for; nor is another."""
+    program = PROGRAM.format(after="axiomjit.config.bounds = True", factor=2.25)
+    other = PROGRAM.format(after="axiomjit.config.bounds = False", factor=2.25)
+    assert "'compiles': 1," in python(program)[1]
+    assert "'compiles': 1," in python(other)[1]
+    assert "'compiles': 0," in python(program)[1]
+    assert "'compiles': 0," in python(other)[1]
