@@ -12,8 +12,7 @@ from typing import Any, Final
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
+from numba.core.cpu import CPUContext
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
@@ -76,12 +75,27 @@ class TargetCodegen(JITCPUCodegen):
         return self.target.features
 
 
+class TargetContext(CPUContext):
+    """Numba's context for code of a target: how types are represented, and an engine of its own.
+
+    A kernel calls nothing of what Numba's registries hold, so none is filled: that is half of what
+    the first compilation of a process would take. A user's own Numba has another context.
+    """
+
+    def __init__(self, target: Target) -> None:
+        """Start an engine."""
+        self._internal_codegen = TargetCodegen(target)
+        super().__init__(None)
+
+    def init(self) -> None:
+        """Nothing is left to be done."""
+
+
 @global_compiler_lock
 @cache
 def target_context(target: Target) -> Any:
-    """Numba's context for code of a target, with an engine of its own."""
-    rtsys.initialize(cpu_target.target_context)  # numba starts its runtime in the first that asks
-    return cpu_target.target_context.subtarget(_internal_codegen=TargetCodegen(target))
+    """Numba's context for code of a target."""
+    return TargetContext(target)
 
 
 def target_of(module: Any) -> Target:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from axiomjit.runtime.emission.complex_rules import COMPLEX
 from axiomjit.runtime.emission.emitters import Emitter, Rules, method
+from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, Typed
 from axiomjit.runtime.names.checked_access import within
 
@@ -142,7 +142,7 @@ def _call(
 
 def _make_push(kind: Kind) -> Any:
     @intrinsic
-    def push(typingctx: Any, t: Any, q: Any, s: Any) -> Typed:
+    def push(t: Any, q: Any, s: Any) -> Typed:
         """Add the sum s of the next block to the tree of q blocks, giving the new q."""
         if not isinstance(t, BufferType) or s != t.dtype:
             return None
@@ -161,7 +161,7 @@ def _make_push(kind: Kind) -> Any:
 
 def _make_drain(kind: Kind) -> Any:
     @intrinsic
-    def drain(typingctx: Any, t: Any, q: Any) -> Typed:
+    def drain(t: Any, q: Any) -> Typed:
         """The sum of all q blocks of a tree."""
         if not isinstance(t, BufferType):
             return None
@@ -179,7 +179,7 @@ def _make_drain(kind: Kind) -> Any:
 
 def _make_push_lanes(kind: Kind) -> Any:
     @intrinsic
-    def push_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+    def push_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`push` for each of the first cells of a tile, giving the new count."""
         if not isinstance(t, BufferType) or s != t:
             return None
@@ -195,7 +195,7 @@ def _make_push_lanes(kind: Kind) -> Any:
 
 def _make_drain_lanes(kind: Kind) -> Any:
     @intrinsic
-    def drain_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+    def drain_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`drain` into each of the first cells of a tile."""
         if not isinstance(t, BufferType) or s != t:
             return None
