@@ -110,36 +110,54 @@ class _Writer:
         """Write a loop; its condition stands before it and at its end, as LLVM wants it."""
         builder = self.builder
         start, stop = self.bounds(stmt, scope)
-        before = builder.block
+        carried = _carried(stmt.body, scope)
+        first, before = self.parts(carried, scope), builder.block
         body, after = (builder.append_basic_block(name + part) for part in ("", ".done"))
         builder.cbranch(builder.icmp_signed("<", start, stop), body, after)
         builder.position_at_end(body)
-        index = self.phi(WORD, start, before)
-        carried = _carried(stmt.body, scope)
-        inside = dict(scope)
-        phis = {}
-        for key in carried:
-            phis[key] = self.phi(scope[key].llvm.type, scope[key].llvm, before)
-            inside[key] = Value(scope[key].type, phis[key])
-        inside[name] = Value(types.int64, index)
+        (index,) = self.phis([start], before)
+        phis = self.phis(first, before)
+        inside = scope | {name: Value(types.int64, index)}
+        self.join(phis, carried, inside)
         self.block(stmt.body, inside)
-        last = builder.block
         following = builder.add(index, WORD(1), flags=("nsw",))
-        index.add_incoming(following, last)
+        end, last = self.parts(carried, inside), builder.block
         builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+        _enter([index, *phis], [following, *end], last)
         builder.position_at_end(after)
-        for key, phi in phis.items():
-            end = inside[key].llvm
-            phi.add_incoming(end, last)
-            result = self.phi(phi.type, scope[key].llvm, before)
-            result.add_incoming(end, last)
-            scope[key] = Value(scope[key].type, result)
+        results = self.phis(first, before)
+        _enter(results, end, last)
+        self.join(results, carried, scope)
 
-    def phi(self, kind: Any, value: Any, block: Any) -> Any:
-        """A phi with one of its values."""
-        phi = self.builder.phi(kind)
-        phi.add_incoming(value, block)
-        return phi
+    def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
+        """What names stand for, complex numbers as two: LLVM does not take a phi apart."""
+        values = (scope[name].llvm for name in names)
+        return [part for value in values for part in self.split(value)]
+
+    def split(self, value: Any) -> list[Any]:
+        """A value, or the members of a structure."""
+        if not isinstance(value.type, ir.LiteralStructType):
+            return [value]
+        return [self.builder.extract_value(value, k) for k in range(len(value.type))]
+
+    def phis(self, values: Sequence[Any], block: Any) -> list[Any]:
+        """Phis with their values from one block."""
+        phis = [self.builder.phi(value.type) for value in values]
+        _enter(phis, values, block)
+        return phis
+
+    def join(self, parts: Sequence[Any], names: Sequence[str], scope: Scope) -> None:
+        """Let names stand for what was taken apart."""
+        left = iter(parts)
+        for name in names:
+            kind = scope[name].llvm.type
+            if isinstance(kind, ir.LiteralStructType):
+                whole = ir.Constant(kind, ir.Undefined)
+                for k in range(len(kind)):
+                    whole = self.builder.insert_value(whole, next(left), k)
+            else:
+                whole = next(left)
+            scope[name] = Value(scope[name].type, whole)
 
     def bounds(self, stmt: ast.For, scope: Scope) -> tuple[Any, Any]:
         """The first step of a loop and the end of its last one."""
@@ -163,6 +181,7 @@ class _Writer:
         condition = self.value(stmt.test, scope)
         if condition.type != types.boolean:
             raise _refused(stmt.test, f"is {condition.type}, not a truth")
+        carried = _carried([*stmt.body, *stmt.orelse], scope)
         starts = [builder.append_basic_block(name) for name in ("then", "else")]
         after = builder.append_basic_block("after")
         builder.cbranch(condition.llvm, *starts)
@@ -171,14 +190,12 @@ class _Writer:
             builder.position_at_end(start)
             inside = dict(scope)
             self.block(body, inside)
-            ends.append((inside, builder.block))
+            ends.append((self.parts(carried, inside), builder.block))
             builder.branch(after)
         builder.position_at_end(after)
-        for key in _carried([*stmt.body, *stmt.orelse], scope):
-            phi = builder.phi(scope[key].llvm.type)
-            for inside, end in ends:
-                phi.add_incoming(inside[key].llvm, end)
-            scope[key] = Value(scope[key].type, phi)
+        phis = self.phis(*ends[0])
+        _enter(phis, *ends[1])
+        self.join(phis, carried, scope)
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
         """Write an expression."""
@@ -257,6 +274,12 @@ class _Writer:
         signature, emit = typed
         given = [value.llvm for value in values]
         return Value(signature.return_type, emit(self.context, self.builder, signature, given))
+
+
+def _enter(phis: Sequence[Any], values: Sequence[Any], block: Any) -> None:
+    """Add the values that phis take where their block is entered from another one."""
+    for phi, value in zip(phis, values, strict=True):
+        phi.add_incoming(value, block)
 
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
