@@ -33,6 +33,17 @@ class TargetLibrary(JITCodeLibrary):
     _codegen: Any
     _final_module: Any
 
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave functions to the passes over the whole module.
+
+        Numba runs these passes three times, to bring together what counts references.
+        """
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        passes = self._codegen._pass_builder()
+        passes.getModulePassManager().run(self._final_module, passes)
+
     def _finalize_final_module(self) -> None:
         code = self._codegen._tm.emit_object(self._final_module)
         missing = sorted(name for name in undefined_symbols(code) if not self._has(name))

@@ -43,24 +43,35 @@ SUM = Kind("", {"f": method("fadd"), "iu": method("add"), "c": COMPLEX["add"]}, 
 PRODUCT = Kind("_mul", {"f": method("fmul"), "iu": method("mul"), "c": COMPLEX["multiply"]}, 1)
 
 
-def _called(module: Any, name: str, element: Any, body: Body, joint: Joint) -> Any:
-    """The module's function `name(tree, count, state, width)`, written at its first use."""
+def _called(module: Any, name: str, element: Any, body: Body, joint: Joint, lanes: bool) -> Any:
+    """The module's function `name(tree, count, state)`, written at its first use.
+
+    With lanes it takes their count, too. Without, its loops take a few steps: LLVM shall not spend
+    time on making them long.
+    """
     if name in module.globals:
         return module.globals[name]
     cells = element.as_pointer()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [cells, WORD, cells, WORD]), name)
+    kinds = [cells, WORD, cells, *([WORD] if lanes else [])]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
-    tree, count, state, width = function.args
+    if not lanes:
+        function.attributes.add("minsize")
+    tree, count, state, *width = function.args
     for cell in (tree, state):
         cell.add_attribute("noalias")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    body(builder, tree, count, state, width, joint)
+    body(builder, tree, count, state, width[0] if lanes else None, joint)
     builder.ret_void()
     return function
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
+    """Visit every lane; without lanes there is one cell."""
+    if width is None:
+        visit(WORD(0))
+        return
     with cgutils.for_range(builder, width, intp=WORD) as loop:
         visit(loop.index)
 
@@ -78,6 +89,8 @@ def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Jo
 
 
 def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
+    if width is None:
+        return builder.gep(tree, [level])
     return builder.gep(tree, [builder.add(builder.mul(level, width), lane)])
 
 
@@ -116,9 +129,10 @@ def _call(
 
     A checked tree and its cells have room for what the function touches, or it is not called.
     """
-    tree, count, state, width = arguments
+    tree, count, state, *lanes = arguments
+    width = lanes[0] if lanes else WORD(1)
     code = CODES[t.dtype]
-    name = f"axiomjit{body.__name__}{kind.suffix}_{code}"
+    name = f"axiomjit{body.__name__}{'_lanes' if lanes else ''}{kind.suffix}_{code}"
     join = next(rule for kinds, rule in kind.rules.items() if code[0] in kinds)
 
     def levels() -> tuple[Any, Any]:
@@ -129,11 +143,12 @@ def _call(
         return WORD(0), builder.sub(width, WORD(1))
 
     def on_tree(cells: Any) -> None:
-        def on_state(lanes: Any) -> None:
+        def on_state(own: Any) -> None:
             element = cells.type.pointee
             neutral = ir.Constant(element, [kind.neutral, 0.0] if code in PARTS else kind.neutral)
-            function = _called(builder.module, name, element, body, Joint(join, neutral))
-            builder.call(function, [cells, count, lanes, width])
+            joint = Joint(join, neutral)
+            function = _called(builder.module, name, element, body, joint, bool(lanes))
+            builder.call(function, [cells, count, own, *lanes])
 
         within(builder, s, state, one_row, on_state, stores=True)
 
@@ -151,7 +166,7 @@ def _make_push(kind: Kind) -> Any:
             tree, count, value = args
             state = cgutils.alloca_once(builder, value.type)
             builder.store(value, state)
-            _call(builder, t, None, _push, [tree, count, state, WORD(1)], kind)
+            _call(builder, t, None, _push, [tree, count, state], kind)
             return builder.add(count, WORD(1))
 
         return types.int64(t, types.int64, s), emit
@@ -169,7 +184,7 @@ def _make_drain(kind: Kind) -> Any:
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             tree, count = args
             state = cgutils.alloca_once(builder, context.get_data_type(t.dtype))
-            _call(builder, t, None, _drain, [tree, count, state, WORD(1)], kind)
+            _call(builder, t, None, _drain, [tree, count, state], kind)
             return builder.load(state)
 
         return t.dtype(t, types.int64), emit
