@@ -23,6 +23,7 @@ from axiomjit.runtime.emission.operators import BINARY, COMPARISONS, UNARY
 _POINTER: Final = ir.IntType(8).as_pointer()
 _STATUS: Final = ir.IntType(32)
 _DONE: Final = _STATUS(0)
+_KEPT: Final = ir.FunctionType(WORD, [WORD])
 _EXTREMES: Final = {"min": "<=", "max": ">="}
 _LITERALS: Final = {bool: types.boolean, int: types.int64, float: types.float64}
 
@@ -82,6 +83,7 @@ class _Writer:
 
     def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
         self.builder, self.names, self.context = builder, names, context
+        self.nested = 0
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
         """Write statements, and keep in `scope` what the names mean after them."""
@@ -110,6 +112,8 @@ class _Writer:
         """Write a loop; its condition stands before it and at its end, as LLVM wants it."""
         builder = self.builder
         start, stop = self.bounds(stmt, scope)
+        if self.nested and not isinstance(start, ir.Constant):
+            start, stop = self.unrelated(start), self.unrelated(stop)
         carried = _carried(stmt.body, scope)
         first, before = self.parts(carried, scope), builder.block
         body, after = (builder.append_basic_block(name + part) for part in ("", ".done"))
@@ -119,7 +123,9 @@ class _Writer:
         phis = self.phis(first, before)
         inside = scope | {name: Value(types.int64, index)}
         self.join(phis, carried, inside)
+        self.nested += 1
         self.block(stmt.body, inside)
+        self.nested -= 1
         following = builder.add(index, WORD(1), flags=("nsw",))
         end, last = self.parts(carried, inside), builder.block
         builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
@@ -128,6 +134,14 @@ class _Writer:
         results = self.phis(first, before)
         _enter(results, end, last)
         self.join(results, carried, scope)
+
+    def unrelated(self, number: Any) -> Any:
+        """The same number, of which LLVM does not know where it comes from.
+
+        The ends of a loop over a block are formulas of the loops around it. LLVM would write all
+        addresses and counts as such formulas: that takes longer, and the code is no better.
+        """
+        return self.builder.asm(_KEPT, "", "=r,0", [number], side_effect=False)
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
         """What names stand for, complex numbers as two: LLVM does not take a phi apart."""
