@@ -4,8 +4,8 @@ Where bit k of the count is set, level k of the tree holds the sum of 2**k block
 results are added in pairs whatever their number. A level is one cell, or one cell
 per lane of a tile. Names that end in `_mul` multiply. `axiomjit.runtime.names.plain` has the twins.
 
-Each becomes one function of the kernel's module that is called, not inlined: LLVM would otherwise
-spend as long on these few additions as on the loop they serve.
+Each is a function that kernels call, compiled once per process: LLVM would otherwise spend as long
+on these few additions as on the loop they serve.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,8 @@ from axiomjit.runtime.emission.emitters import Emitter, Rules, method
 from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, Typed
 from axiomjit.runtime.names.checked_access import within
+from axiomjit.runtime.vector_math import library
+from axiomjit.runtime.vector_math.definitions import add_attributes
 
 BIT = ir.IntType(1)
 Body = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
@@ -44,27 +46,31 @@ PRODUCT = Kind("_mul", {"f": method("fmul"), "iu": method("mul"), "c": COMPLEX["
 
 
 def _called(module: Any, name: str, element: Any, body: Body, joint: Joint, lanes: bool) -> Any:
-    """The module's function `name(tree, count, state)`, written at its first use.
+    """The function `name(tree, count, state)` for calls in a module.
 
     With lanes it takes their count, too. Without, its loops take a few steps: LLVM shall not spend
     time on making them long.
     """
-    if name in module.globals:
-        return module.globals[name]
     cells = element.as_pointer()
     kinds = [cells, WORD, cells, *([WORD] if lanes else [])]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    if not lanes:
-        function.attributes.add("minsize")
-    tree, count, state, *width = function.args
-    for cell in (tree, state):
-        cell.add_attribute("noalias")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    body(builder, tree, count, state, width[0] if lanes else None, joint)
-    builder.ret_void()
-    return function
+
+    def declare(own: Any) -> Any:
+        function = ir.Function(own, ir.FunctionType(ir.VoidType(), kinds), name)
+        add_attributes(function, "nounwind", "willreturn", "memory(argmem: readwrite)")
+        if not lanes:
+            function.attributes.add("minsize")
+        for cell in (function.args[0], function.args[2]):
+            cell.add_attribute("noalias")
+            cell.add_attribute("captures(none)")
+        return function
+
+    def write(function: Any) -> None:
+        tree, count, state, *width = function.args
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        body(builder, tree, count, state, width[0] if lanes else None, joint)
+        builder.ret_void()
+
+    return library.shared(module, name, declare, write)
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:

@@ -1,7 +1,7 @@
-"""Functions that kernels call, compiled once per target: the elementary ones and their parts.
+"""Functions that kernels call, compiled once per target: elementary ones, their parts, and others.
 
-A kernel's module declares the function of single numbers, which names, by LLVM's vector function
-ABI, the functions of vectors that loops are to call for it.
+Of an elementary function, a kernel's module declares the form for single numbers, which names, by
+LLVM's vector function ABI, the forms for vectors that loops are to call for it.
 """
 
 from collections.abc import Callable
@@ -53,6 +53,26 @@ def function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Bo
     return module.globals[form_name(name, lanes)]
 
 
+def shared(
+    module: Any, name: str, declare: Callable[[Any], Any], write: Callable[[Any], None]
+) -> Any:
+    """A function of any type for calls in a module; compiled if it never was for its target.
+
+    Args:
+        module: where it is to be called.
+        name: of the function.
+        declare: adds the function to a module, by this name.
+        write: gives it its body.
+    """
+    target = target_of(module)
+    if (target, name) not in _LIBRARIES:
+        library = target_context(target).codegen().create_library(name)
+        own = library.create_ir_module(name)
+        write(declare(own))
+        _LIBRARIES[target, name] = _finished(library, own)
+    return module.globals.get(name) or declare(module)
+
+
 def _declare(module: Any, name: str, kind: Any, arity: int) -> None:
     lengths = lanes_of(module, kind)
     forms = [declare(module, form_name(name, n), ir.VectorType(kind, n), arity) for n in lengths]
@@ -70,6 +90,11 @@ def _compile(target: Target, name: str, kind: Any, arity: int, body: Body) -> An
         form = module.globals[form_name(name, lanes)]
         builder = ir.IRBuilder(form.append_basic_block("entry"))
         builder.ret(body(builder, form))
+    return _finished(library, module)
+
+
+def _finished(library: Any, module: Any) -> Any:
+    """A library with the code of one module."""
     library.add_ir_module(module)
     library.finalize()
     return library
