@@ -83,7 +83,7 @@ class _Writer:
 
     def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
         self.builder, self.names, self.context = builder, names, context
-        self.nested = 0
+        self.nested = self.rare = 0
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
         """Write statements, and keep in `scope` what the names mean after them."""
@@ -128,7 +128,9 @@ class _Writer:
         self.nested -= 1
         following = builder.add(index, WORD(1), flags=("nsw",))
         end, last = self.parts(carried, inside), builder.block
-        builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+        again = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+        if self.rare:
+            again.set_metadata("llvm.loop", _kept_plain(builder.module))
         _enter([index, *phis], [following, *end], last)
         builder.position_at_end(after)
         results = self.phis(first, before)
@@ -190,7 +192,11 @@ class _Writer:
         return value.llvm
 
     def choice(self, stmt: ast.If, scope: Scope) -> None:
-        """Write both branches of a condition, and a phi for what either assigns."""
+        """Write both branches of a condition, and a phi for what either assigns.
+
+        Branches are for what is done once, as to combine the results of groups: their loops are
+        short, and what LLVM does to make loops fast would take longer than they run.
+        """
         builder = self.builder
         condition = self.value(stmt.test, scope)
         if condition.type != types.boolean:
@@ -203,7 +209,9 @@ class _Writer:
         for start, body in zip(starts, (stmt.body, stmt.orelse), strict=True):
             builder.position_at_end(start)
             inside = dict(scope)
+            self.rare += 1
             self.block(body, inside)
+            self.rare -= 1
             ends.append((self.parts(carried, inside), builder.block))
             builder.branch(after)
         builder.position_at_end(after)
@@ -294,6 +302,16 @@ def _enter(phis: Sequence[Any], values: Sequence[Any], block: Any) -> None:
     """Add the values that phis take where their block is entered from another one."""
     for phi, value in zip(phis, values, strict=True):
         phi.add_incoming(value, block)
+
+
+def _kept_plain(module: Any) -> Any:
+    """The mark of a loop that LLVM leaves as it is; its first operand is itself."""
+    vectorize = [ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.IntType(1)(0)]
+    unroll = [ir.MetaDataString(module, "llvm.loop.unroll.disable")]
+    marks = [module.add_metadata(mark) for mark in (vectorize, unroll)]
+    node = module.add_metadata([*marks, ir.IntType(32)(len(module.metadata))])
+    node.operands = (node, *marks)
+    return node
 
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
