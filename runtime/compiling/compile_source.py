@@ -8,21 +8,22 @@ Numba's own pipeline is used as it is. Leaving out the passes that find nothing 
 gave identical code and saved 2 to 3 ms of about 50; LLVM's function passes (6 ms) change the code.
 """
 
+import hashlib
+import itertools
 import math
 import re
 import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from numba.core import compiler, types
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
 
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.kernel_entry import KernelEntry, make_entry
 from axiomjit.runtime.compiling.kernel_library import new_library
+from axiomjit.runtime.compiling.lower_source import lower_source
 from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, value_intrinsics
 from axiomjit.runtime.emission.kernel_types import WordsType
 from axiomjit.runtime.llvm.target_code import target_context
@@ -113,14 +114,6 @@ class CompiledKernel:
         return len(_WIDE.findall(text)) + len(_NARROW.findall(text))
 
 
-def _flags() -> Any:
-    """The flags with which Numba compiles every kernel."""
-    flags = compiler.Flags()
-    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_rewrites = True
-    flags.nrt, flags.error_model = False, "numpy"
-    return flags
-
-
 def _remedy(source: str) -> str:
     """The remedy of a message about generated source that does not compile."""
     return "report this source, and meanwhile run without compilation:\n" + source
@@ -131,6 +124,14 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
     names = (CHECKED_NAMES if checked else NAMES) | elementary.names(traits.functions)
     prefetches = traits.functions and not checked
     return names | memory_intrinsics.PREFETCHING_NAMES if prefetches else names
+
+
+def _unused_symbol(library: Any, source: str) -> str:
+    """A name for the function that no code in the engine has yet; the same in every process."""
+    name = "kernel_" + hashlib.sha256(source.encode()).hexdigest()[:16]
+    defined = library.codegen._engine.is_symbol_defined
+    symbols = (f"{name}_{k}" for k in itertools.count())
+    return next(symbol for symbol in symbols if not defined(symbol))
 
 
 def compile_source(
@@ -156,30 +157,21 @@ def compile_source(
     Raises:
         CompileError: Numba or LLVM refused the source, or what it calls is nowhere.
     """
-    words = WordsType([(p.kind, p.dtype) for p in parameters])
-    signature = (words, types.int64, types.int64)
-    context = target_context(target)
     try:
-        namespace = _namespace(traits, checked)
-        exec(compile(source, "<kernel>", "exec"), namespace)
         with global_compiler_lock:
             started = time.perf_counter()
-            result = compiler.compile_extra(
-                cpu_target.typing_context,
-                context,
-                namespace["kernel"],
-                signature,
-                types.void,
-                _flags(),
-                {},
-                library=new_library("kernel", traits, target),
-            )
-            symbol = str(result.fndesc.llvm_func_name)
-            address = int(result.library.get_pointer_to_function(symbol))
+            library = new_library("kernel", traits, target)
+            symbol = _unused_symbol(library, source)
+            module = library.create_ir_module(symbol)
+            words = WordsType([(p.kind, p.dtype) for p in parameters])
+            names = _namespace(traits, checked)
+            lower_source(source, words, names, target_context(target), module, symbol)
+            library.add_ir_module(module)
+            address = int(library.get_pointer_to_function(symbol))
             took_ms = (time.perf_counter() - started) * 1e3
     except AxiomError:
         raise
     except Exception as error:  # whatever Numba or LLVM throws; their traceback helps no user
         asked = f"compile a kernel of {len(parameters)} parameters"
         raise CompileError(asked, f"{type(error).__name__}: {error}", _remedy(source)) from None
-    return CompiledKernel(result.library, symbol, address, took_ms, checked)
+    return CompiledKernel(library, symbol, address, took_ms, checked)

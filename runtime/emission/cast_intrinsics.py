@@ -7,12 +7,12 @@ Each gives what NumPy's `astype` gives on x86-64, for values that do not fit as 
 from typing import Any
 
 from llvmlite import ir
-from numba.extending import intrinsic
 
 from axiomjit.base.dtypes import cast_name, float_route
 from axiomjit.runtime.emission import half_casts
 from axiomjit.runtime.emission.complex_rules import complex_value, parts_of
 from axiomjit.runtime.emission.emitters import Real
+from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 
 
@@ -135,7 +135,7 @@ def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) ->
 def _make_cast(code: str) -> Any:
     """The cast intrinsic of one dtype."""
 
-    def cast(typingctx: Any, v: Any) -> Typed:
+    def cast(v: Any) -> Typed:
         if v not in CODES:
             return None
 

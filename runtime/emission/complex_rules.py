@@ -193,6 +193,8 @@ def _log1p(x: RealPair) -> RealPair:
 ARCS = ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
 COMPLEX: dict[str, Emitter] = {
     "add": _each(lambda a, b: a + b),
+    "subtract": _each(lambda a, b: a - b),
+    "negative": _each(lambda a: -a),
     "add_reassoc": _each(_reassociated),
     "multiply": _to_number(_product),
     "divide": _to_number(_quotient),

@@ -9,10 +9,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from axiomjit.runtime.emission.complex_rules import COMPLEX, complex_value, select_complex
 from axiomjit.runtime.emission.emitters import Emitter, Real, Rules, call_declared, method
+from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 
 ResultCode = Callable[[str], str]
@@ -51,7 +51,7 @@ def make_unary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any
     """The intrinsic `name(v)`."""
     rules = _with_complex(name, rules)
 
-    def unary(typingctx: Any, v: Any) -> Typed:
+    def unary(v: Any) -> Typed:
         return overload((v,), rules, result)
 
     unary.__name__ = name
@@ -62,7 +62,7 @@ def make_binary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> An
     """The intrinsic `name(a, b)`."""
     rules = _with_complex(name, rules)
 
-    def binary(typingctx: Any, a: Any, b: Any) -> Typed:
+    def binary(a: Any, b: Any) -> Typed:
         return overload((a, b), rules, result)
 
     binary.__name__ = name
@@ -156,7 +156,7 @@ def _constant(value: bool) -> Emitter:
 def make_comparison(name: str, sign: str) -> Any:
     """The intrinsic `name(a, b)` of complex numbers, or a signed and an unsigned integer."""
 
-    def comparison(typingctx: Any, a: Any, b: Any) -> Typed:
+    def comparison(a: Any, b: Any) -> Typed:
         if a == b:
             return overload((a, b), {"c": COMPLEX[name]}, _truth)
         if {a, b} != {types.uint64, types.int64}:
@@ -206,7 +206,7 @@ def _reordered(instruction: str, integers: str) -> Rules:
 
 
 @intrinsic
-def select(typingctx: Any, c: Any, a: Any, b: Any) -> Typed:
+def select(c: Any, a: Any, b: Any) -> Typed:
     """`select(c, a, b)`: a where c else b, both evaluated, without a branch."""
     if c != types.boolean or a != b or a not in CODES:
         return None
@@ -215,13 +215,13 @@ def select(typingctx: Any, c: Any, a: Any, b: Any) -> Typed:
 
 
 @intrinsic
-def clip(typingctx: Any, v: Any, low: Any, high: Any) -> Typed:
+def clip(v: Any, low: Any, high: Any) -> Typed:
     """`clip(v, low, high)` of complex numbers."""
     return overload((v, low, high), {"c": COMPLEX["clip"]}, _same_dtype)
 
 
 @intrinsic
-def complex_of(typingctx: Any, re: Any, im: Any) -> Typed:
+def complex_of(re: Any, im: Any) -> Typed:
     """`complex_of(re, im)`: the complex number with these parts."""
     code = next((code for code, part in PARTS.items() if NUMBA_TYPES[part] == re == im), None)
     if code is None:

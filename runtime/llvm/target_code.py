@@ -12,8 +12,7 @@ from typing import Any
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
+from numba.core.cpu import CPUContext
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
@@ -25,6 +24,17 @@ class TargetLibrary(JITCodeLibrary):
 
     _codegen: Any
     _final_module: Any
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave functions to the passes over the whole module.
+
+        Numba runs these passes three times, to bring together what counts references.
+        """
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        passes = self._codegen._pass_builder()
+        passes.getModulePassManager().run(self._final_module, passes)
 
     def _finalize_final_module(self) -> None:
         code = self._codegen._tm.emit_object(self._final_module)
@@ -68,12 +78,27 @@ class TargetCodegen(JITCPUCodegen):
         return self.target.features
 
 
+class TargetContext(CPUContext):
+    """Numba's context for code of a target: how types are represented, and an engine of its own.
+
+    A kernel calls nothing of what Numba's registries hold, so none is filled: that is half of what
+    the first compilation of a process would take. A user's own Numba has another context.
+    """
+
+    def __init__(self, target: Target) -> None:
+        """Start an engine."""
+        self._internal_codegen = TargetCodegen(target)
+        super().__init__(None)
+
+    def init(self) -> None:
+        """Nothing is left to be done."""
+
+
 @global_compiler_lock
 @cache
 def target_context(target: Target) -> Any:
-    """Numba's context for code of a target, with an engine of its own."""
-    rtsys.initialize(cpu_target.target_context)  # numba starts its runtime in the first that asks
-    return cpu_target.target_context.subtarget(_internal_codegen=TargetCodegen(target))
+    """Numba's context for code of a target."""
+    return TargetContext(target)
 
 
 def target_of(module: Any) -> Target:

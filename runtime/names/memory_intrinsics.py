@@ -11,9 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from axiomjit.runtime.emission.cast_intrinsics import CASTS
+from axiomjit.runtime.emission.intrinsic import Intrinsic, intrinsic
 from axiomjit.runtime.emission.kernel_types import (
     BYTE,
     CODES,
@@ -45,8 +45,8 @@ def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
     return word
 
 
-@intrinsic(prefer_literal=True)
-def buffer(typingctx: Any, w: Any, k: Any) -> Typed:
+@Intrinsic.of_literals
+def buffer(w: Any, k: Any) -> Typed:
     """`buffer(w, k)`: word `k` as a typed pointer."""
     index = _word_index(w, k, "buffer")
     if index is None:
@@ -60,8 +60,8 @@ def buffer(typingctx: Any, w: Any, k: Any) -> Typed:
     return result(w, k), emit
 
 
-@intrinsic(prefer_literal=True)
-def checked_buffer(typingctx: Any, w: Any, k: Any) -> Typed:
+@Intrinsic.of_literals
+def checked_buffer(w: Any, k: Any) -> Typed:
     """`buffer(w, k)` of a checked kernel: its bounds follow all words, in order of buffers."""
     index = _word_index(w, k, "buffer")
     if index is None:
@@ -79,8 +79,8 @@ def checked_buffer(typingctx: Any, w: Any, k: Any) -> Typed:
     return result(w, k), emit
 
 
-@intrinsic(prefer_literal=True)
-def scalar(typingctx: Any, w: Any, k: Any) -> Typed:
+@Intrinsic.of_literals
+def scalar(w: Any, k: Any) -> Typed:
     """`scalar(w, k)`: the value at the start of its words."""
     index = _word_index(w, k, "scalar")
     if index is None:
@@ -94,8 +94,8 @@ def scalar(typingctx: Any, w: Any, k: Any) -> Typed:
     return NUMBA_TYPES[code](w, k), emit
 
 
-@intrinsic(prefer_literal=True)
-def length(typingctx: Any, w: Any, k: Any) -> Typed:
+@Intrinsic.of_literals
+def length(w: Any, k: Any) -> Typed:
     """`length(w, k)`: word `k` as an int64."""
     index = _word_index(w, k, "length")
     if index is None:
@@ -124,7 +124,7 @@ def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
 def _make_load(prefetching: bool) -> Any:
     """The intrinsic `load`, or one which asks for floats further on where it loads vectors."""
 
-    def load(typingctx: Any, a: Any, i: Any) -> Typed:
+    def load(a: Any, i: Any) -> Typed:
         """`load(a, i)`: the element `i` items away from where `a` points."""
         if not isinstance(a, BufferType) or not isinstance(i, types.Integer):
             return None
@@ -149,7 +149,7 @@ load = _make_load(prefetching=False)
 
 
 @intrinsic
-def store(typingctx: Any, a: Any, i: Any, v: Any) -> Typed:
+def store(a: Any, i: Any, v: Any) -> Typed:
     """`store(a, i, v)`: write the element `i` items away; `v` must have the buffer's dtype."""
     if not isinstance(a, BufferType) or not isinstance(i, types.Integer) or v != a.dtype:
         return None
@@ -167,9 +167,9 @@ def store(typingctx: Any, a: Any, i: Any, v: Any) -> Typed:
     return types.void(a, types.int64, a.dtype), emit
 
 
-def _cells_of(typingctx: Any, n: Any, dtype: Any) -> tuple[int, types.Type] | None:
+def _cells_of(n: Any, dtype: Any) -> tuple[int, types.Type] | None:
     """How many cells `tile(n, dtype)` has, and of which type."""
-    code = next((c for c, f in CASTS.items() if typingctx.resolve_value_type(f) == dtype), None)
+    code = next((c for c, f in CASTS.items() if f is dtype), None)
     if code is None or not isinstance(n, types.IntegerLiteral):
         return None
     return int(n.literal_value), NUMBA_TYPES[code]
@@ -183,10 +183,10 @@ def _stack_array(builder: Any, element: Any, cells: int) -> Any:
     return builder.bitcast(array, element.as_pointer())
 
 
-@intrinsic(prefer_literal=True)
-def tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
+@Intrinsic.of_literals
+def tile(n: Any, dtype: Any) -> Typed:
     """`tile(n, f8)`: uninitialised array of `n` cells on the stack, `n` a literal."""
-    found = _cells_of(typingctx, n, dtype)
+    found = _cells_of(n, dtype)
     if found is None:
         return None
     cells, result = found[0], BufferType(found[1], 0, 0)
@@ -194,13 +194,13 @@ def tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _stack_array(builder, context.get_data_type(result.dtype), cells)
 
-    return result(n, dtype), emit
+    return result(n), emit
 
 
-@intrinsic(prefer_literal=True)
-def checked_tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
+@Intrinsic.of_literals
+def checked_tile(n: Any, dtype: Any) -> Typed:
     """`tile(n, f8)` of a checked kernel, poisoned."""
-    found = _cells_of(typingctx, n, dtype)
+    found = _cells_of(n, dtype)
     if found is None:
         return None
     cells, result = found[0], CheckedBufferType(found[1], 0, 0)
@@ -212,7 +212,7 @@ def checked_tile(typingctx: Any, n: Any, dtype: Any) -> Typed:
             builder.store(poison_cell(result, element), builder.gep(pointer, [loop.index]))
         return cgutils.pack_struct(builder, [pointer, WORD(0), WORD(cells)])
 
-    return result(n, dtype), emit
+    return result(n), emit
 
 
 _INTRINSICS = (buffer, scalar, length, load, store, tile)

@@ -4,8 +4,8 @@ Where bit k of the count is set, level k of the tree holds the sum of 2**k block
 results are added in pairs whatever their number. A level is one cell, or one cell
 per lane of a tile. Names that end in `_mul` multiply. `axiomjit.runtime.names.plain` has the twins.
 
-Each becomes one function of the kernel's module that is called, not inlined: LLVM would otherwise
-spend as long on these few additions as on the loop they serve.
+Each is a function that kernels call, compiled once per process: LLVM would otherwise spend as long
+on these few additions as on the loop they serve.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from axiomjit.runtime.emission.complex_rules import COMPLEX
 from axiomjit.runtime.emission.emitters import Emitter, Rules, method
+from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, PARTS, WORD, BufferType, Typed
 from axiomjit.runtime.names.checked_access import within
+from axiomjit.runtime.vector_math import library
+from axiomjit.runtime.vector_math.definitions import add_attributes
 
 BIT = ir.IntType(1)
 TreeBody = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
@@ -45,24 +47,39 @@ PRODUCT = TreeCombine(
 )
 
 
-def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint) -> Any:
-    """The module's function `name(tree, count, state, width)`, written at its first use."""
-    if name in module.globals:
-        return module.globals[name]
+def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, lanes: bool) -> Any:
+    """The function `name(tree, count, state)` for calls in a module.
+
+    With lanes it takes their count, too. Without, its loops take a few steps: LLVM shall not spend
+    time on making them long.
+    """
     cells = element.as_pointer()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [cells, WORD, cells, WORD]), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    tree, count, state, width = function.args
-    for cell in (tree, state):
-        cell.add_attribute("noalias")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    body(builder, tree, count, state, width, joint)
-    builder.ret_void()
-    return function
+    kinds = [cells, WORD, cells, *([WORD] if lanes else [])]
+
+    def declare(own: Any) -> Any:
+        function = ir.Function(own, ir.FunctionType(ir.VoidType(), kinds), name)
+        add_attributes(function, "nounwind", "willreturn", "memory(argmem: readwrite)")
+        if not lanes:
+            function.attributes.add("minsize")
+        for cell in (function.args[0], function.args[2]):
+            cell.add_attribute("noalias")
+            cell.add_attribute("captures(none)")
+        return function
+
+    def write(function: Any) -> None:
+        tree, count, state, *width = function.args
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        body(builder, tree, count, state, width[0] if lanes else None, joint)
+        builder.ret_void()
+
+    return library.shared(module, name, declare, write)
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
+    """Visit every lane; without lanes there is one cell."""
+    if width is None:
+        visit(WORD(0))
+        return
     with cgutils.for_range(builder, width, intp=WORD) as loop:
         visit(loop.index)
 
@@ -80,6 +97,8 @@ def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Jo
 
 
 def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
+    if width is None:
+        return builder.gep(tree, [level])
     return builder.gep(tree, [builder.add(builder.mul(level, width), lane)])
 
 
@@ -123,9 +142,10 @@ def _call(
 
     A checked tree and its cells have room for what the function touches, or it is not called.
     """
-    tree, count, state, width = arguments
+    tree, count, state, *lanes = arguments
+    width = lanes[0] if lanes else WORD(1)
     code = CODES[t.dtype]
-    name = f"axiomjit{body.__name__}{kind.suffix}_{code}"
+    name = f"axiomjit{body.__name__}{'_lanes' if lanes else ''}{kind.suffix}_{code}"
     join = next(rule for kinds, rule in kind.rules.items() if code[0] in kinds)
 
     def levels() -> tuple[Any, Any]:
@@ -136,11 +156,12 @@ def _call(
         return WORD(0), builder.sub(width, WORD(1))
 
     def on_tree(cells: Any) -> None:
-        def on_state(lanes: Any) -> None:
+        def on_state(own: Any) -> None:
             element = cells.type.pointee
             neutral = ir.Constant(element, [kind.neutral, 0.0] if code in PARTS else kind.neutral)
-            function = _called(builder.module, name, element, body, Joint(join, neutral))
-            builder.call(function, [cells, count, lanes, width])
+            joint = Joint(join, neutral)
+            function = _called(builder.module, name, element, body, joint, bool(lanes))
+            builder.call(function, [cells, count, own, *lanes])
 
         within(builder, s, state, one_row, on_state, stores=True)
 
@@ -149,7 +170,7 @@ def _call(
 
 def _make_push(kind: TreeCombine) -> Any:
     @intrinsic
-    def push(typingctx: Any, t: Any, q: Any, s: Any) -> Typed:
+    def push(t: Any, q: Any, s: Any) -> Typed:
         """Add the sum s of the next block to the tree of q blocks, giving the new q."""
         if not isinstance(t, BufferType) or s != t.dtype:
             return None
@@ -158,7 +179,7 @@ def _make_push(kind: TreeCombine) -> Any:
             tree, count, value = args
             state = cgutils.alloca_once(builder, value.type)
             builder.store(value, state)
-            _call(builder, t, None, _push, [tree, count, state, WORD(1)], kind)
+            _call(builder, t, None, _push, [tree, count, state], kind)
             return builder.add(count, WORD(1))
 
         return types.int64(t, types.int64, s), emit
@@ -168,7 +189,7 @@ def _make_push(kind: TreeCombine) -> Any:
 
 def _make_drain(kind: TreeCombine) -> Any:
     @intrinsic
-    def drain(typingctx: Any, t: Any, q: Any) -> Typed:
+    def drain(t: Any, q: Any) -> Typed:
         """The sum of all q blocks of a tree."""
         if not isinstance(t, BufferType):
             return None
@@ -176,7 +197,7 @@ def _make_drain(kind: TreeCombine) -> Any:
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             tree, count = args
             state = cgutils.alloca_once(builder, context.get_data_type(t.dtype))
-            _call(builder, t, None, _drain, [tree, count, state, WORD(1)], kind)
+            _call(builder, t, None, _drain, [tree, count, state], kind)
             return builder.load(state)
 
         return t.dtype(t, types.int64), emit
@@ -186,7 +207,7 @@ def _make_drain(kind: TreeCombine) -> Any:
 
 def _make_push_lanes(kind: TreeCombine) -> Any:
     @intrinsic
-    def push_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+    def push_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`push` for each of the first cells of a tile, giving the new count."""
         if not isinstance(t, BufferType) or s != t:
             return None
@@ -202,7 +223,7 @@ def _make_push_lanes(kind: TreeCombine) -> Any:
 
 def _make_drain_lanes(kind: TreeCombine) -> Any:
     @intrinsic
-    def drain_lanes(typingctx: Any, t: Any, q: Any, s: Any, width: Any) -> Typed:
+    def drain_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
         """`drain` into each of the first cells of a tile."""
         if not isinstance(t, BufferType) or s != t:
             return None

@@ -1,7 +1,7 @@
-"""Functions that kernels call, compiled once per target: elementary functions and their rare cases.
+"""Functions that kernels call, compiled once per target: elementary ones, their parts, and others.
 
-A kernel's module declares the scalar function. Its attribute names, by LLVM's vector function ABI,
-the vector functions that loops call instead once they are vectorised.
+Of an elementary function, a kernel's module declares the scalar form. Its attribute names, by
+LLVM's vector function ABI, the vector forms that loops call instead once they are vectorised.
 """
 
 from collections.abc import Callable
@@ -69,6 +69,26 @@ def called_objects(target: Target, code: bytes) -> list[bytes]:
     return list(found.values())
 
 
+def shared(
+    module: Any, name: str, declare: Callable[[Any], Any], write: Callable[[Any], None]
+) -> Any:
+    """A function of any type for calls in a module; compiled if it never was for its target.
+
+    Args:
+        module: where it is to be called.
+        name: of the function.
+        declare: adds the function to a module, by this name.
+        write: gives it its body.
+    """
+    target = target_of(module)
+    if (target, name) not in _LIBRARIES:
+        library = target_context(target).codegen().create_library(name)
+        own = library.create_ir_module(name)
+        write(declare(own))
+        _LIBRARIES[target, name] = _finished(library, own)
+    return module.globals.get(name) or declare(module)
+
+
 def _declare(module: Any, name: str, kind: Any, arity: int) -> None:
     lengths = lanes_of(module, kind)
     forms = [declare(module, form_name(name, n), ir.VectorType(kind, n), arity) for n in lengths]
@@ -86,6 +106,11 @@ def _compile(target: Target, name: str, kind: Any, arity: int, body: Body) -> An
         form = module.globals[form_name(name, lanes)]
         builder = ir.IRBuilder(form.append_basic_block("entry"))
         builder.ret(body(builder, form))
+    return _finished(library, module)
+
+
+def _finished(library: Any, module: Any) -> Any:
+    """A library with the code of one module."""
     library.add_ir_module(module)
     library.finalize()
     return library

@@ -189,14 +189,16 @@ def kernel(w, lo, hi):
     cells = tile(8, f4)
     for i in range(8):
         store(cells, i, f4(i) * s)
-    i = lo
-    while i < hi:
-        if i & 1:
-            store(p, -i, power(t, f8(load(cells, (i >> 1) // 2 + n - n))))
+    last = 0
+    for i in range(lo, hi):
+        j = i
+        if i & 1 == 1:
+            j = max(last, -1)
+            store(p, -i, power(t, f8(load(cells, (i & 6) + n - n))))
         else:
+            last = i
             store(p, -i, select(c, f8(k), t))
-        store(o, i, load(cells, min(i, 7)) + s)
-        i = i + 1
+        store(o, i, load(cells, min(j, 7)) + s)
 """
 SCALAR_PARAMETERS = (
     *buffers("f4", "f8"),

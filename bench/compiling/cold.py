@@ -1,0 +1,162 @@
+"""The time of a first call, in a process that has compiled before, beside that of `jax.jit`.
+
+`python -m bench.compiling.cold` calls ten small functions for the first time, each again and again
+as another function, in turns with JAX. It prints medians in milliseconds: of a first call; of its
+parts, which are what Numba and LLVM take for machine code, and all else (following the function,
+passes, source, launch); of JAX's first call; and the median of the ratios in each round. Below
+stands the geometric mean of these. The last column has the ratio of the processor time of all
+threads, which depends less on what else runs on the machine. Kernels kept on disk are not used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from statistics import geometric_mean, median
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+import axiomjit
+from axiomjit.bench.compiling.functions import FUNCTIONS, Small
+from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.launching import execute
+
+NAN: Final = float("nan")
+Wait = Callable[[Any], object]
+JitFunction = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Cold(NamedTuple):
+    """Milliseconds of a first call."""
+
+    total: float
+    processor: float
+    """Processor time of all threads."""
+    machine: float = 0.0
+    """What making machine code took."""
+
+
+class Row(NamedTuple):
+    """Medians over rounds, in milliseconds; what compares with JAX is NaN without it."""
+
+    name: str
+    total: float
+    machine: float
+    jax: float
+    ratio: float
+    processor_ratio: float
+
+    def figures(self) -> tuple[float, ...]:
+        """The columns of the table."""
+        rest = self.total - self.machine
+        return self.total, self.machine, rest, self.jax, self.ratio, self.processor_ratio
+
+
+class Peer(NamedTuple):
+    """JAX, or nothing."""
+
+    module: Any
+    jit: JitFunction
+    wait: Wait
+
+
+def jax_peer() -> Peer | None:
+    """JAX with doubles, on the CPU; None where it is not installed."""
+    try:
+        import jax
+    except ImportError:
+        return None
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_platforms", "cpu")
+    return Peer(jax.numpy, jax.jit, jax.block_until_ready)
+
+
+def cold_call(small: Small) -> Cold:
+    """Call a function that was never seen, with no kernel in memory."""
+    from axiomjit.runtime.compiling.compile_source import CompiledKernel, compile_source
+
+    made: list[CompiledKernel] = []
+
+    def compiler(kernel: Kernel, checked: bool) -> CompiledKernel:
+        target = kernel.target.record
+        made.append(
+            compile_source(kernel.source, kernel.parameters, target, kernel.traits, checked=checked)
+        )
+        return made[-1]
+
+    operands, launching = small.operands(), vars(execute)
+    before, launching["KERNELS"] = launching["KERNELS"], KernelCache(compiler)
+    try:
+        function = small.over(np)
+        took = timed(lambda: axiomjit.jit(function)(*operands))
+    finally:
+        launching["KERNELS"] = before
+    return took._replace(machine=sum(kernel.compile_ms for kernel in made))
+
+
+def peer_call(peer: Peer, small: Small) -> Cold:
+    """JAX's first call of a function that it never saw."""
+    operands = [peer.module.asarray(x) for x in small.operands()]
+    function = small.over(peer.module)
+    return timed(lambda: peer.wait(peer.jit(function)(*operands)))
+
+
+def timed(call: Callable[[], object]) -> Cold:
+    """The time of a call."""
+    start, processor = time.perf_counter(), time.process_time()
+    call()
+    total = time.perf_counter() - start
+    return Cold(total * 1e3, (time.process_time() - processor) * 1e3)
+
+
+def measure(small: Small, peer: Peer | None, rounds: int) -> Row:
+    """Call a function for the first time in each round, in turns with JAX."""
+    ours: list[Cold] = []
+    theirs: list[Cold] = []
+    for number in range(rounds + 1):  # the first round is for what a process does once
+        if peer is not None and number % 2:
+            theirs.append(peer_call(peer, small))
+        ours.append(cold_call(small))
+        if peer is not None and not number % 2:
+            theirs.append(peer_call(peer, small))
+    del ours[0], theirs[:1]
+    pairs = list(zip(ours, theirs, strict=bool(theirs)))
+    return Row(
+        small.name,
+        median(cold.total for cold in ours),
+        median(cold.machine for cold in ours),
+        median(other.total for other in theirs) if theirs else NAN,
+        median(cold.total / other.total for cold, other in pairs) if pairs else NAN,
+        median(cold.processor / other.processor for cold, other in pairs) if pairs else NAN,
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    rounds = parser.parse_args().rounds
+    peer = jax_peer()
+    rows = []
+    print("| function | first call ms | machine code ms | the rest ms | JAX ms | ratio | CPU |")
+    print("|---|---|---|---|---|---|---|")
+    for small in FUNCTIONS:
+        row = measure(small, peer, rounds)
+        rows.append(row.figures())
+        print(line(row.name, rows[-1]), flush=True)
+    print(line("geometric mean", [geometric_mean(column) for column in zip(*rows, strict=True)]))
+
+
+def line(name: str, figures: Sequence[float]) -> str:
+    """A line of the table: milliseconds, then two ratios."""
+    cells = [f"{figure:.1f}" for figure in figures[:-2]] + [
+        f"{figure:.2f}" for figure in figures[-2:]
+    ]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
