@@ -124,7 +124,7 @@ class _Choice:
         places = {(reader.extents, index) for reader, index in readers}
         if weight * (len(places) - 1) > SHARED:
             return True
-        return weight > SHARED and self._in_several_kernels(readers)
+        return weight > CHEAP and self._in_several_kernels(readers)
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
         """Whether the readers are too many for one kernel, so that each would compute the value."""

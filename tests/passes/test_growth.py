@@ -90,7 +90,7 @@ def sizes(function):
 @pytest.mark.parametrize("make", FAMILIES)
 def test_statements_grow_as_operations_do(make):
     small, large = sizes(make(200)), sizes(make(400))
-    assert sum(large) <= 2.5 * sum(small)
+    assert sum(large) <= 3 * sum(small)  # a value that crosses kernels is stored and loaded
     assert len(large) <= 2.5 * len(small) + 1
     assert max(large) <= LIMIT
 
