@@ -189,15 +189,15 @@ def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
 def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """Join sibling loops of equal extents, level by level, and share equal scalars."""
     result: list[Stmt] = []
+    last = -1  # where the last loop stands
     for stmt in body:
-        earlier = [k for k, s in enumerate(result) if isinstance(s, For)]
-        if not isinstance(stmt, For) or not earlier:
+        if not isinstance(stmt, For):
             result.append(stmt)
             continue
-        host = result[earlier[-1]]
-        assert isinstance(host, For)
-        between = result[earlier[-1] + 1 :]
-        if not _alike(host, stmt) or _depends(stmt, between):
+        host = result[last] if last >= 0 else None
+        between = result[last + 1 :]
+        if not isinstance(host, For) or not _alike(host, stmt) or _depends(stmt, between):
+            last = len(result)
             result.append(stmt)
             continue
         guest = rename_iterators(stmt.body, {stmt.iterator: host.iterator})
@@ -205,7 +205,8 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         joined = host.replace(kind=kind, body=host.body + guest)
         opened: list[Stmt] = [s for s in between if isinstance(s, Alloc)]
         rest = [s for s in between if not isinstance(s, Alloc)]
-        result[earlier[-1] :] = [*opened, joined, *rest]
+        result[last:] = [*opened, joined, *rest]
+        last += len(opened)
     inner = tuple(s.replace(body=_merge(s.body)) if isinstance(s, For) else s for s in result)
     return _share(_share_states(inner))
 
