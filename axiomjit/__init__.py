@@ -78,6 +78,7 @@ from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.driver.jit import jit
+from axiomjit.driver.warm import spec
 from axiomjit.graph.error_functions import erf, erfc
 
 __version__ = "0.1.0"
@@ -148,6 +149,7 @@ __all__ = [
     "sigmoid",
     "slice_along_axis",
     "softmax",
+    "spec",
     "sort",
     "squared_L2",
     "stack",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, compose, iterators_of
@@ -27,8 +30,12 @@ SHARED: Final = 16
 """Additions that may be repeated for readers in other loops or at other places."""
 SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
+PARTS: Final = 8
+"""Parts of a join that one kernel writes: beyond it compile time grows faster than their number."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
+STATEMENTS: Final = 512
+"""The same of statements, when the loops that read joins are split where these go on."""
 STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
 
@@ -115,18 +122,57 @@ class _Choice:
         if weight > CHEAP and any(_repeats(*reader) for reader in readers):
             return True
         places = {(reader.extents, index) for reader, index in readers}
-        return weight * (len(places) - 1) > SHARED
+        if weight * (len(places) - 1) > SHARED:
+            return True
+        return weight > CHEAP and self._in_several_kernels(readers)
+
+    def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
+        """Whether the readers are too many for one kernel, so that each would compute the value."""
+        cones = [self.cones[reader] for reader in dict.fromkeys(reader for reader, _ in readers)]
+        if len(cones) < 2:
+            return False
+        return not all(cones) or len(frozenset().union(*cones)) > LARGEST
 
 
 def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
-    """For each op the ops that are computed with it; empty where they are too many for a kernel."""
+    """For each op the ops that are computed with it; empty where they are too many for a kernel.
+
+    A part of a join is computed in the loops of its region alone, what reads the join in all of
+    the loops that are split where joins go from one part to the next.
+    """
     cones: dict[Op, frozenset[Op]] = {}
+    repeated: dict[Op, frozenset[Op]] = {}
+    cuts: dict[Op, frozenset[tuple[int, Dim]]] = {}
+    parts: dict[Op, int] = {}
+    none: frozenset[Any] = frozenset()
     for op in order:
         apart = [c for c in op.operands if isinstance(c, Op) and c.primitive is not UPDATE]
-        below = [cones[child] for child in apart]
-        cone = frozenset({op}).union(*below)
-        cones[op] = cone if len(cone) <= LARGEST else frozenset()
+        cone = frozenset({op}).union(*(cones[child] for child in apart))
+        within = none.union(*(repeated[child] for child in apart))
+        places = none.union(*(cuts[child] for child in apart))
+        statements = len(cone) + len(within) * (_pieces(places) - 1)
+        joined = len(op.operands if op.regions else (op,))
+        joined += sum(parts[child] - 1 for child in apart)
+        large = len(cone) > LARGEST or statements > STATEMENTS
+        large = large or (bool(op.regions) and joined > PARTS)
+        parts[op] = 1 if large else joined
+        cones[op] = none if large else cone
+        repeated[op] = none if large else frozenset({op}) | (none if op.regions else within)
+        cuts[op] = none if large else places.union(_cuts(op))
     return cones
+
+
+def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
+    """Where a join goes from one part to the next: a dimension and a place in it."""
+    for region in join.regions:
+        for d, ((low, high), extent) in enumerate(zip(region, join.extents, strict=True)):
+            inner = (p for p in (low, high) if p.constant != 0 and p is not extent)
+            yield from ((d, place) for place in inner)
+
+
+def _pieces(cuts: frozenset[tuple[int, Dim]]) -> int:
+    """How many boxes there are between cuts."""
+    return math.prod(1 + n for n in Counter(d for d, _ in cuts).values())
 
 
 def _finishes(reader: Op, index: IndexMap) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from axiomjit.passes.choose_storage import STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -22,6 +25,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
+    bounds_of,
     rename_iterators,
     rewrite_body,
     statements,
@@ -98,11 +102,38 @@ def _join(first: Nest, second: Nest) -> Nest | None:
     mapped = any(loop.kind == "map" for loop in loops)
     if len(loops) > 1 or (mapped and len(body) > 1) or _inner_loops(body) > 1:
         return None
-    if len(list(walk(body))) > LARGEST or _reads_other_place(body):
+    large = len(list(walk(body))) > LARGEST or _split_count(body) > STATEMENTS
+    if large or _reads_other_place(body):
         return None
     if _jumps(body) > _jumps(first.body) + _jumps(second.body):
         return None
     return Nest(body)
+
+
+def _split_count(body: tuple[Stmt, ...]) -> int:
+    """How many statements a body has, at most, once its loops are split where picks change part."""
+    extents = {s.iterator: s.extent for s in walk(body) if isinstance(s, For)}
+    cuts = {
+        (bound.iterator, place)
+        for bound in bounds_of(body)
+        for place in (bound.low, bound.high)
+        if bound.iterator is not None
+        and place.constant != 0
+        and place is not extents.get(bound.iterator)
+    }
+    pieces = math.prod(1 + n for n in Counter(iterator for iterator, _ in cuts).values())
+    total = sum(1 for _ in walk(body))
+    parts = [part for stmt in _outside(body) if isinstance(stmt, Pick) for part in stmt.parts]
+    once = sum(1 for part in parts for _ in walk(part.body))
+    return (total - once) * pieces + once
+
+
+def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement that is not in a part of a pick."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For):
+            yield from _outside(stmt.body)
 
 
 def _jumps(body: tuple[Stmt, ...]) -> float:
@@ -158,15 +189,15 @@ def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
 def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """Join sibling loops of equal extents, level by level, and share equal scalars."""
     result: list[Stmt] = []
+    last = -1  # where the last loop stands
     for stmt in body:
-        earlier = [k for k, s in enumerate(result) if isinstance(s, For)]
-        if not isinstance(stmt, For) or not earlier:
+        if not isinstance(stmt, For):
             result.append(stmt)
             continue
-        host = result[earlier[-1]]
-        assert isinstance(host, For)
-        between = result[earlier[-1] + 1 :]
-        if not _alike(host, stmt) or _depends(stmt, between):
+        host = result[last] if last >= 0 else None
+        between = result[last + 1 :]
+        if not isinstance(host, For) or not _alike(host, stmt) or _depends(stmt, between):
+            last = len(result)
             result.append(stmt)
             continue
         guest = rename_iterators(stmt.body, {stmt.iterator: host.iterator})
@@ -174,7 +205,8 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         joined = host.replace(kind=kind, body=host.body + guest)
         opened: list[Stmt] = [s for s in between if isinstance(s, Alloc)]
         rest = [s for s in between if not isinstance(s, Alloc)]
-        result[earlier[-1] :] = [*opened, joined, *rest]
+        result[last:] = [*opened, joined, *rest]
+        last += len(opened)
     inner = tuple(s.replace(body=_merge(s.body)) if isinstance(s, For) else s for s in result)
     return _share(_share_states(inner))
 

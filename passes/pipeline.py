@@ -13,6 +13,7 @@ from axiomjit.passes.block_folds import block_folds
 from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.compose_views import compose_views
 from axiomjit.passes.costs.estimate_cost import estimate_cost
+from axiomjit.passes.cut_joins import cut_joins
 from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
@@ -41,6 +42,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     simplify_algebra,
     save_versions,
     lower_to_views,
+    cut_joins,
     lower_to_loops,
     fuse_loops,
     order_loops,

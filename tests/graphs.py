@@ -142,6 +142,7 @@ def checked():
 def small_forms():
     """Blocks, groups, tiles and strips so small that a few elements fill several of each.
 
+    Joins of more than two parts are written by several nests.
     Loops with a sum, a product or a cast are split: many more than on any CPU. Differences,
     quotients and the like count as elementary functions, whose chains are cut.
     """
@@ -151,6 +152,8 @@ def small_forms():
     with (
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch("axiomjit.passes.tile_folds.LANES", 4),
+        patch("axiomjit.passes.choose_storage.PARTS", 2),
+        patch("axiomjit.passes.cut_joins.PARTS", 2),
         patch.multiple("axiomjit.passes.strip_mine", **strips),
         patch(
             "axiomjit.passes.strip_mine._is_function", lambda let: let.primitive.name in functions

@@ -53,7 +53,7 @@ Atom = Symbol | Quotient | Extreme
 
 
 def _order(atom: Atom) -> tuple[int, str]:
-    text = str_atom(atom)
+    text = atom.name if isinstance(atom, Symbol) else str_atom(atom)
     return len(text), text
 
 
@@ -83,21 +83,14 @@ class Dim:
     at the value in the ambient scope and leave a guard there.
     """
 
-    __slots__ = ("__weakref__", "terms")
+    __slots__ = ("__weakref__", "constant", "terms")
     terms: tuple[tuple[Monomial, int], ...]
+    constant: int | None
+    """The integer this Dim always is, or None."""
 
     def __init__(self) -> None:
         """Refuse: a Dim is made by `dim`, `symbol` or arithmetic, so that it is interned."""
         raise TypeError("make a Dim with dims.symbol(name) or dims.dim(int)")
-
-    @property
-    def constant(self) -> int | None:
-        """The integer this Dim always is, or None."""
-        if not self.terms:
-            return 0
-        if len(self.terms) == 1 and not self.terms[0][0]:
-            return self.terms[0][1]
-        return None
 
     def __add__(self, other: int | Dim) -> Dim:
         return _combine(self, other, 1) if isinstance(other, int | Dim) else NotImplemented
@@ -116,9 +109,13 @@ class Dim:
     def __mul__(self, other: int | Dim) -> Dim:
         if not isinstance(other, int | Dim):
             return NotImplemented
+        right_hand = dim(other)
+        for factor, rest in ((right_hand.constant, self), (self.constant, right_hand)):
+            if factor is not None:
+                return _ordered(tuple((m, c * factor) for m, c in rest.terms) if factor else ())
         total: dict[Monomial, int] = {}
         for left, a in self.terms:
-            for right, b in dim(other).terms:
+            for right, b in right_hand.terms:
                 key = tuple(sorted(left + right, key=_order))
                 total[key] = total.get(key, 0) + a * b
         return polynomial(total)
@@ -194,27 +191,49 @@ _interned: Final[WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dim]] = W
 
 def polynomial(terms: Mapping[Monomial, int]) -> Dim:
     """The one Dim with these terms."""
-    kept = ((m, c) for m, c in terms.items() if c)
-    key = tuple(sorted(kept, key=lambda t: (-len(t[0]), tuple(_order(a) for a in t[0]))))
+    kept = [(m, c) for m, c in terms.items() if c]
+    return _ordered(tuple(kept if len(kept) < 2 else sorted(kept, key=_place)))
+
+
+def _place(term: tuple[Monomial, int]) -> tuple[int, list[tuple[int, str]]]:
+    """Where a term stands among others: products of many atoms first."""
+    return -len(term[0]), [_order(atom) for atom in term[0]]
+
+
+def _ordered(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
+    """The one Dim with these terms, which are in order and none of which is zero."""
     with _lock:
-        found = _interned.get(key)
+        found = _interned.get(terms)
         if found is None:
             found = object.__new__(Dim)
-            found.terms = key
-            _interned[key] = found
+            found.terms = terms
+            whole = not terms or (len(terms) == 1 and not terms[0][0])
+            found.constant = sum(factor for _, factor in terms) if whole else None
+            _interned[terms] = found
     return found
 
 
 def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
+    right = dim(right)
+    if not right.terms:
+        return left
+    if left.constant is not None and right.constant is not None:
+        return _whole(left.constant + sign * right.constant)
     total = dict(left.terms)
-    for monomial, factor in dim(right).terms:
+    for monomial, factor in right.terms:
         total[monomial] = total.get(monomial, 0) + sign * factor
     return polynomial(total)
 
 
 def dim(value: int | Dim) -> Dim:
     """The Dim of an integer; a Dim as it is."""
-    return value if isinstance(value, Dim) else polynomial({(): operator.index(value)})
+    return value if isinstance(value, Dim) else _whole(operator.index(value))
+
+
+@functools.lru_cache(maxsize=256)
+def _whole(value: int) -> Dim:
+    """The Dim of an integer; those that were asked for last are found without a lock."""
+    return _ordered((((), value),) if value else ())
 
 
 def named_length(name: str, kind: Kind = LENGTH) -> Dim:
@@ -247,25 +266,6 @@ def product(lengths: tuple[Dim, ...]) -> Dim:
 def magnitude(length: Dim) -> int:
     """A size that orders strides without looking at values: more symbols weigh more."""
     return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
-
-
-def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
-    """The Dim with symbols replaced; symbols not in `values` stay."""
-    total = dim(0)
-    for monomial, factor in length.terms:
-        part = dim(factor)
-        for atom in monomial:
-            match atom:
-                case Symbol():
-                    part = part * (dim(values.get(atom, polynomial({(atom,): 1}))))
-                case Quotient(top=top, bottom=bottom):
-                    part = part * (substitute(top, values) // substitute(bottom, values))
-                case Extreme(which=which, left=left, right=right):
-                    part = part * _extreme(
-                        which, substitute(left, values), substitute(right, values)
-                    )
-        total = total + part
-    return total
 
 
 def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
@@ -361,7 +361,7 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     polynomials are; other signs raise.
     """
     right = dim(right)
-    apart = (left - right).constant
+    apart = 0 if left is right else (left - right).constant
     if apart is not None:
         return SIGNS[sign](apart, 0)
     if sign == "==" and _scope.get() is None:

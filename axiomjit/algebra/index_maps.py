@@ -70,6 +70,10 @@ def permutation(order: Sequence[int]) -> IndexMap:
 
 def apply_map(function: Affine, values: Sequence[Affine]) -> Affine:
     """The function with iterator k replaced by `values[k]`."""
+    if len(function.terms) == 1 and not function.offset.terms:
+        ((k, factor),) = function.terms
+        if factor.constant == 1:
+            return values[k]
     offset = function.offset
     terms: dict[int, Dim] = {}
     for k, factor in function.terms:

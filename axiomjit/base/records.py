@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from types import FunctionType
 from typing import Any, dataclass_transform
 
@@ -15,6 +17,8 @@ class RecordType(type):
     _fields: tuple[str, ...]
     _given: tuple[str, ...]
     _defaults: dict[str, object]
+    _setters: tuple[Callable[[object, object], None], ...]
+    _values: Callable[[object], tuple[object, ...]]
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
@@ -33,7 +37,16 @@ class RecordType(type):
         cls._fields = (*inherited, *own)
         cls._defaults = merged | defaults
         cls._given = _given(cls._fields, bases, body.get("__init__"))
+        cls._setters = tuple(getattr(cls, field).__set__ for field in cls._fields)
+        cls._values = staticmethod(_getter(cls._fields))
         return cls
+
+
+def _getter(fields: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """Gives the values of these fields of an object."""
+    if len(fields) > 1:
+        return attrgetter(*fields)
+    return lambda record: tuple(getattr(record, field) for field in fields)
 
 
 def _given(
@@ -54,6 +67,10 @@ class Record(metaclass=RecordType):
     def __init__(self, *values: Any, **named: Any) -> None:
         """Take the fields in order, or by name."""
         fields = type(self)._fields
+        if len(values) == len(fields) and not named:
+            for put, value in zip(type(self)._setters, values, strict=True):
+                put(self, value)
+            return
         if len(values) > len(fields):
             raise TypeError(f"{type(self).__name__} takes {len(fields)} fields, got {len(values)}")
         given = dict(zip(fields, values, strict=False))
@@ -82,10 +99,11 @@ class Record(metaclass=RecordType):
             return True
         if type(self) is not type(other):
             return NotImplemented
-        return all(getattr(self, f) == getattr(other, f) for f in type(self)._fields)
+        values = type(self)._values
+        return values(self) == values(other)
 
     def __hash__(self) -> int:
-        return hash((type(self), *(getattr(self, f) for f in type(self)._fields)))
+        return hash((type(self), *type(self)._values(self)))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{f}={getattr(self, f)!r}" for f in type(self)._fields)
@@ -96,5 +114,6 @@ class Record(metaclass=RecordType):
 
     def replace(self, **changes: Any) -> Any:
         """The same record with some of what its constructor takes changed."""
-        values = {f: changes.pop(f, getattr(self, f)) for f in type(self)._given}
-        return type(self)(**values, **changes)
+        given = type(self)._given
+        values = [changes.pop(f) if f in changes else getattr(self, f) for f in given]
+        return type(self)(*values, **changes)

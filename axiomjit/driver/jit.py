@@ -46,6 +46,7 @@ from axiomjit.driver.named_calls import (
 )
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
+from axiomjit.driver.warm import stood_in
 from axiomjit.tracing.holders import traced_among
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ class BoundMethod(functools.partial[Any]):
         """As `Jitted.explain`."""
         jitted: Any = self.func
         return cast("Explanation", jitted.explain(*self.args, *args, **kwargs))
+
+    def warm(self, *args: Any, **kwargs: Any) -> None:
+        """As `Jitted.warm`."""
+        jitted: Any = self.func
+        jitted.warm(*self.args, *args, **kwargs)
 
 
 class Jitted(Generic[P, R]):
@@ -214,6 +220,35 @@ class Jitted(Generic[P, R]):
         from axiomjit.show.explain import Explanation
 
         return Explanation(self._name, self.lower(*args, **kwargs))
+
+    def warm(self, *args: Any, **kwargs: Any) -> None:
+        """Follow and compile for arguments like these, and run nothing.
+
+        Arrays are described by `axiomjit.spec(shape, dtype, layout)`, or given; their elements
+        are not looked at. Everything else is passed as in a call: numbers, static arguments,
+        containers of them. A later call with such arguments compiles nothing.
+
+        Raises:
+            As a call does: GraphTypeError and GraphValueError where arguments do not fit.
+        """
+        args, kwargs = stood_in((args, kwargs))
+        call = take_apart(self._signature, self._static, args, kwargs)
+        named = _has_axes(call.dynamic)
+        quick = None if kwargs or self._static else exact_layout(args)
+        key = quick or (exact_named_key if named else exact_key)(call, self._forget)
+        known = self._exact.get(key)
+        if self._in_numpy or (known and (known.watch is None or known.watch.holds())):
+            return
+        try:
+            with np.errstate(all="ignore"):  # what traps errors now need not do so in the call
+                ready, _ = (self._bind_named if named else self._bind)(call)
+        except (NeedsValuesError, UnsupportedError) as error:
+            if named or not self._falls_back(error):
+                raise
+            return
+        self._bound += 1
+        if not config.disable:
+            self._exact.keep(key, ready)
 
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far."""

@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound, substitute
+from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound
 from axiomjit.algebra.index_maps import Affine
 from axiomjit.algebra.ranges import settled
+from axiomjit.algebra.substitution import substitute
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
+from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.passes.ir.print_views import print_views
 from axiomjit.passes.ir.view_ir import Definition, Number, Value, View, ViewProgram
 from axiomjit.views.complex_views import partition_fault
+
+NOTHING: Final = dim(0)
 
 
 def verify_views(program: ViewProgram) -> None:
@@ -34,6 +38,7 @@ def _faults(program: ViewProgram) -> Iterator[str]:
             yield f"storage {storage.name} is no l-tensor"
     versions = {s.name: 0 for s in program.storages if s.role in ("argument", "held")}
     known: dict[str, int] = {}
+    pieces: dict[str, Dim] = {}
     cones: dict[str, set[tuple[str, int]]] = {}
     for definition in program.definitions:
         yield from _definition_faults(definition, program, versions, known)
@@ -42,8 +47,12 @@ def _faults(program: ViewProgram) -> Iterator[str]:
         if definition.storage is not None:
             yield from _version_faults(definition.name, read, versions)
             yield from _write_faults(definition, versions)
+            yield from _piece_faults(definition, read, versions, pieces)
             versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
     for view in program.results:
+        left = pieces.get(view.storage.name, NOTHING)
+        if _is_some(left):
+            yield f"result {view.storage.name} has {left} elements that are never written"
         if view.storage.name not in versions:
             yield f"result {view.storage.name} is never computed"
         yield from _version_faults("the result", {(view.storage.name, view.version)}, versions)
@@ -81,6 +90,34 @@ def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[
         if target.storage is not storage or versions.get(storage.name, -1) + 1 != target.version:
             yield f"{definition.name} writes version {target.version} of {target.storage.name}"
         yield from _view_faults(definition.name, target)
+
+
+def _piece_faults(
+    definition: Definition,
+    read: set[tuple[str, int]],
+    versions: Collection[str],
+    pieces: dict[str, Dim],
+) -> Iterator[str]:
+    """A storage that is first written in pieces is read when they have filled it.
+
+    `pieces` are the elements that are still to be written of each.
+    """
+    storage = definition.storage
+    assert storage is not None
+    for name in sorted({name for name, _ in read} & set(pieces)):
+        if _is_some(pieces[name]):
+            yield f"{definition.name} reads {name} before {pieces[name]} elements are written"
+    first = definition.target is not None and storage.name not in versions
+    if first or storage.name in pieces:
+        left = pieces.get(storage.name, product(storage.shape)) - product(definition.extents)
+        pieces[storage.name] = left
+        if left is NOTHING:
+            del pieces[storage.name]
+
+
+def _is_some(count: Dim) -> bool:
+    """Whether a number of elements is more than none in general; no sum of lengths is none."""
+    return bool(count.terms) and all(factor > 0 for _, factor in count.terms)
 
 
 def _definition_faults(

@@ -69,6 +69,7 @@ ILLEGAL = {
     "simplify_algebra": in_ops(lambda op: op.replace(fold=SUM)),
     "save_versions": in_ops(lambda op: op.replace(fold=SUM)),
     "lower_to_views": lambda program: program.replace(definitions=program.definitions[1:]),
+    "cut_joins": lambda program: program.replace(definitions=program.definitions[1:]),
     "lower_to_loops": without(Load),
     "fuse_loops": without(Store),
     "order_loops": in_statements(lambda s: s.body if isinstance(s, For) else (s,)),
@@ -170,6 +171,18 @@ def without_first_range(program):
     return in_statements(rule)(program)
 
 
+def all_pieces_first(program):
+    """Every piece of a join is written where the first one is."""
+
+    def moved(definition):
+        target = definition.target
+        if target is None:
+            return definition
+        return definition.replace(target=target.replace(offset=dim(0)))
+
+    return program.replace(definitions=tuple(map(moved, program.definitions)))
+
+
 def no_last_launch(plan):
     """The plan without its last kernel."""
     last = max(k for k, step in enumerate(plan.steps) if isinstance(step, Launch))
@@ -211,6 +224,11 @@ WRONG = {
     "lower_to_views": (
         lambda program: program.replace(results=program.results[::-1]),
         lambda x: (x + 1.0, x - 1.0),
+        [numbers(9)],
+    ),
+    "cut_joins": (
+        all_pieces_first,
+        lambda x: np.concatenate([x, x * 2.0, x + 1.0, x, x - 1.0]),
         [numbers(9)],
     ),
     "lower_to_loops": (shorter("fold"), rows_and_columns, [numbers(5, 6) + 9]),

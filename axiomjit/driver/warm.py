@@ -1,0 +1,127 @@
+"""Compiling ahead: arguments that are described, not given."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import DTypeLike
+
+from axiomjit.base.dtypes import DType, named
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.base.tree import flatten_tree, unflatten_tree
+
+LARGEST: Final = 2**63 - 1
+LAYOUTS: Final = "give 'C' or 'F', or strides in bytes, for example x.strides"
+Strides = tuple[int, ...]
+
+
+class Spec(Record):
+    """An array argument as it will be passed: its shape, its dtype, and its strides in bytes."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    strides: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"spec({self.shape}, {self.dtype.name!r}, {self.strides})"
+
+    def stand_in(self) -> np.ndarray:
+        """An array that lies like this but has no elements of its own; it is never read."""
+        first = np.zeros((), self.dtype)
+        return as_strided(first, self.shape, self.strides)
+
+
+def spec(
+    shape: int | Iterable[int], dtype: DTypeLike = float, layout: str | Iterable[int] = "C"
+) -> Spec:
+    """Describe an array argument, to compile a function for it before it is there.
+
+    Args:
+        shape: its lengths; one number for one dimension.
+        dtype: its element type.
+        layout: how it lies: "C" or "F" for memory without gaps in this order, or its strides in
+            bytes, as `x.strides` gives them.
+
+    Raises:
+        GraphTypeError: elements of this type cannot be compiled.
+        GraphValueError: a length that is none, another layout, or an array without an address.
+
+    Examples:
+        >>> import axiomjit as aj
+        >>> @aj.jit
+        ... def total(x):
+        ...     return x.sum()
+        >>> total.warm(aj.spec((1000, 30)))
+        >>> before = aj.stats()["compiles"]
+        >>> float(total(np.ones((1000, 30))))
+        30000.0
+        >>> aj.stats()["compiles"] - before
+        0
+    """
+    lengths = _lengths(shape)
+    element = named(dtype, f"spec({lengths}, dtype={dtype!r})", user_location())
+    steps = _strides(lengths, element, layout)
+    reach = sum(abs(step) * (n - 1) for step, n in zip(steps, lengths, strict=True) if n)
+    size = max(reach + element.itemsize, math.prod(lengths) * element.itemsize)
+    if math.prod(lengths) and size > LARGEST:
+        raise _refusal(lengths, f"{size} bytes", "describe a smaller array")
+    return Spec(lengths, element, steps)
+
+
+def _lengths(shape: int | Iterable[int]) -> tuple[int, ...]:
+    try:
+        given = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        lengths = tuple(map(operator.index, given))
+    except TypeError:
+        raise _refusal(shape, f"the shape {shape!r}", "give whole numbers as lengths") from None
+    if any(n < 0 for n in lengths):
+        raise _refusal(lengths, f"the length {min(lengths)}", "give lengths of at least 0")
+    return lengths
+
+
+def _strides(lengths: tuple[int, ...], dtype: DType, layout: str | Iterable[int]) -> Strides:
+    if isinstance(layout, str):
+        if layout not in ("C", "F"):
+            raise _refusal(lengths, f"the layout {layout!r}", LAYOUTS)
+        return _dense(lengths, dtype, layout)
+    try:
+        steps = tuple(map(operator.index, layout))
+    except TypeError:
+        raise _refusal(lengths, f"the layout {layout!r}", LAYOUTS) from None
+    if len(steps) != len(lengths):
+        raise _refusal(lengths, f"the strides {steps}", "give one stride, in bytes, per dimension")
+    if any(step % dtype.itemsize for step in steps):
+        fix = f"give strides in bytes, multiples of {dtype.itemsize} for {dtype.name}"
+        raise _refusal(lengths, f"the strides {steps}", fix)
+    return steps
+
+
+def _refusal(shape: object, seen: str, fix: str) -> GraphValueError:
+    return GraphValueError(f"spec({shape!r}, ...)", seen, fix, user_location())
+
+
+def _dense(lengths: tuple[int, ...], dtype: DType, order: str) -> Strides:
+    """The strides in bytes that NumPy gives a new array in C or Fortran order."""
+    if 0 in lengths:
+        empty: np.ndarray = np.ndarray(lengths, dtype, order="F" if order == "F" else "C")
+        return empty.strides
+    steps: list[int] = []
+    step = dtype.itemsize
+    for n in lengths if order == "F" else reversed(lengths):
+        steps.append(step)
+        step *= n
+    return tuple(steps if order == "F" else reversed(steps))
+
+
+def stood_in(arguments: Any) -> Any:
+    """Arguments, in any containers, with an array for each `spec`."""
+    leaves, structure = flatten_tree(arguments)
+    arrays = (leaf.stand_in() if isinstance(leaf, Spec) else leaf for leaf in leaves)
+    return unflatten_tree(structure, arrays)
