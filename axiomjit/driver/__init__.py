@@ -36,6 +36,8 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/driver/printed.py` `_kept`: what a thread prints while it follows, by thread
+- `runtime/entry/native_calls.py` `_loaded`: the machine code of native entries, made once
+- `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
 - `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
 - `runtime/launching/schedule.py` `_POOL`: the worker threads; a forked child has none
 
@@ -48,5 +50,5 @@ Installs, where a layer calls what stands in a later one.
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `algebra`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `passes.ir`, `passes`,
-`runtime.compiling`, `runtime.launching`, `show`.
+`runtime.compiling`, `runtime.entry`, `runtime.launching`, `show`.
 """

@@ -87,7 +87,7 @@ def _notice(reason: str) -> None:
         f"axiomjit: Numba compiles nothing here, every program runs in NumPy ({reason}); "
         "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset",
         FallbackWarning,
-        stacklevel=7,
+        stacklevel=8,
     )
 
 

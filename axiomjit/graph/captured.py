@@ -208,6 +208,10 @@ class Watch:
     def __bool__(self) -> bool:
         return bool(self._known)
 
+    def known(self) -> Iterator[tuple[Array, bool]]:
+        """The arrays, and whether it matters where they lie."""
+        return ((array, address is not None) for array, *_, address in self._known)
+
     def holds(self) -> bool:
         """Whether they all lie as they did; where matters to the views of an array only."""
         for array, shape, strides, dtype, address in self._known:
