@@ -22,10 +22,10 @@ from axiomjit.runtime.entry.guard_tables import (
     python_table,
     with_table,
 )
-from axiomjit.runtime.entry.layout import SCALARS, TUPLE
+from axiomjit.runtime.entry.layout import MOST_WORDS, SCALARS, TUPLE
 from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
 from axiomjit.runtime.launching.direct_calls import direct_call
-from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.launching.execute import BoundPlan, is_fresh
 from axiomjit.runtime.launching.native_plan import native_call
 
 Runner = Callable[..., Any]
@@ -112,6 +112,50 @@ def guard_call(
     runner = _runner(ready, call, dynamic, len(vector), assemble)
     add_table(function, python_table(runner, guards, len(args), names, hits))
     return True
+
+
+def guard_graph(
+    function: GuardedCall[Any],
+    ready: Ready,
+    arguments: Vector,
+    in_tuple: bool | None,
+    finish: Callable[[Sequence[np.ndarray]], object],
+) -> None:
+    """Guard calls of a computation like the one with these arguments, which `ready` has answered.
+
+    Results share no memory with anything: plans of which that is not known are not guarded.
+    """
+    bound = ready.runnable
+    if not isinstance(bound, BoundPlan) or not is_fresh(*_plan(bound)):
+        return
+    native = None if in_tuple is None else native_call(*_plan(bound))
+    held = dict(enumerate(ready.held, len(arguments)))
+    guards = Guards(native)
+    if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
+        return
+    if native is not None:
+        for array, slot in native.held:
+            guards.hold(array, slot)
+        for position, array in held.items():
+            guards.hold(array, native.slots.get(position, (MOST_WORDS, None))[0])
+        form = TUPLE if in_tuple else 0
+        hits = function.hits_natively
+        add_table(function, native_table(native, guards, len(arguments), (), hits, form))
+        return
+    short = in_tuple is False and not held and bound.plan.results[0].shape
+    direct = direct_call(bound, arguments) if short else None
+    runner = direct or partial(_run_graph, bound, ready.held, finish)
+    hits = function.hits_natively
+    add_table(function, python_table(runner, guards, len(arguments), (), hits))
+
+
+def _run_graph(
+    bound: BoundPlan,
+    held: tuple[np.ndarray, ...],
+    finish: Callable[[Sequence[np.ndarray]], object],
+    *arguments: object,
+) -> object:
+    return finish(bound.run((*arguments, *held)))
 
 
 def _plan(runnable: BoundPlan) -> Any:
