@@ -162,7 +162,8 @@ class Computation(GuardedCall[Any]):
         """Whether arguments are run as they are and none is written, now and in calls like this."""
         plain = not self.graph.writes and all(map(operator.is_, arguments, arrays))
         layouts = (layout_of_storage(storage_root(t.node)) for t in self._placeholders)
-        return plain and self.wants_guard() and all(layout is None for layout in layouts)
+        wanted = plain and self.wants_guard() and self.misses > 1
+        return wanted and all(layout is None for layout in layouts)
 
     def _finished(self, found: Sequence[np.ndarray]) -> Any:
         """What a call returns for the results of the graph."""
