@@ -26,7 +26,6 @@ from axiomjit.base.errors import (
     UnsupportedError,
 )
 from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, unflatten_tree
 from axiomjit.driver.arguments import (
     CallArguments,
@@ -47,6 +46,7 @@ from axiomjit.driver.named_calls import (
     named_key,
 )
 from axiomjit.driver.programs import LoweredProgram
+from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.show.explain import Explanation
 from axiomjit.show.lowered import Lowered
@@ -55,14 +55,6 @@ from axiomjit.tracing.holders import traced_among
 P = ParamSpec("P")
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
-
-
-class CacheInfo(Record):
-    """Calls answered by a ready plan, plans bound anew, and programs traced and lowered."""
-
-    hits: int
-    bound: int
-    traced: int
 
 
 class TracedProgram(LoweredProgram):
@@ -126,6 +118,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._strict = strict
         self._exact: Table[Ready] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
+        self._reasons = Reasons()
         self._following = threading.RLock()
         self._in_numpy = False
         self._hits = self._bound = self._traced = 0
@@ -231,9 +224,9 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         return Explanation(self._name, self.lower(*args, **kwargs))
 
     def cache_info(self) -> CacheInfo:
-        """How calls were answered so far."""
+        """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0]
-        return CacheInfo(hits, self._bound, self._traced)
+        return CacheInfo(hits, self._bound, self._traced, tuple(self._reasons.texts))
 
     def _bind(self, call: CallArguments) -> tuple[Ready, Sequence[object]]:
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
@@ -249,14 +242,19 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     def _named_program(self, call: CallArguments) -> NamedProgram:
         def build() -> NamedProgram:
             self._traced += 1
+            self._reasons.add(named_aspects(call))
             return NamedProgram(self._function, call)
 
         return self._programs.find(named_key(call, self._forget), {}, build)
 
     def _program(self, call: CallArguments, signature: Signature) -> TracedProgram:
+        were = len(self._programs.get(signature.key, ()))
+
         def build() -> TracedProgram:
             scope = Scope(signature.values)
             self._traced += 1
+            known = tuple(self._programs.get(signature.key, ()))
+            self._reasons.add(aspects_of(call, signature), known, were, signature.values)
             with self._following:
                 followed = follow(self._function, call, signature, scope)
             return TracedProgram(followed, signature, scope)

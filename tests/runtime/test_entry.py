@@ -1,4 +1,4 @@
-"""The native entry by itself: its view of objects, its tables, and what it does when things fail."""
+"""The native entry by itself: its view of objects, its tables, and failures."""
 
 import ctypes
 import gc
@@ -250,9 +250,6 @@ def test_names_of_arguments(names):
     call = entry(table)
     for other in ({}, {"x": 1}, {"x": 1, "y": 1}, {"y": 1, "x": 1}, {"x": 1, "z": 1}):
         assert (call(**other) == "fast") == (tuple(other) == names)
-    built = {"".join(["x", ""]): 1} | {name: 1 for name in names}
-    if tuple(built) == names:
-        assert call(**built) in ("fast", ("slow", (), built))
 
 
 def test_errors_of_what_answers_pass_through():
