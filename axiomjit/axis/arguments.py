@@ -52,7 +52,8 @@ def checked_argument(position: int, tensor: Tensor, value: object) -> np.ndarray
             user_location(),
         )
     layout = layout_of_storage(storage_root(tensor.node))
-    aligned = np.require(array, tensor.dtype, "A")
+    # An equal dtype that is another object would give another array.
+    aligned = np.require(array, None if array.dtype == tensor.dtype else tensor.dtype, "A")
     return aligned if has_layout(aligned, layout) else placed(aligned, layout)
 
 

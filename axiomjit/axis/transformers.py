@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
@@ -12,11 +14,12 @@ import numpy as np
 from axiomjit.algebra.dims import Symbol
 from axiomjit.axis.arguments import check_writable, checked_argument, copy_overlapping
 from axiomjit.axis.axes import Axes
-from axiomjit.axis.declarations import declaration_of, starting_values
+from axiomjit.axis.declarations import declaration_of, layout_of_storage, starting_values
 from axiomjit.axis.late_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, shown, used_axes
 from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
@@ -92,8 +95,18 @@ class VariableValues:
         return found
 
 
-class Computation:
-    """A function of arrays, one per placeholder; made by `Transformer.computation`."""
+class Computation(GuardedCall[Any]):
+    """A function of arrays, one per placeholder; made by `Transformer.computation`.
+
+    Called with one array per placeholder, with exactly its shape (a named array with its axes in
+    any order), or with `feed_dict`, the same by placeholder, in place of all arguments, it gives
+    fresh arrays, or named ones: one for a single output, a tuple for a list or tuple, a
+    dictionary from tensor to array for a set, None for None. A call raises:
+
+    - AxesError: the length of an axis is unknown, or lengths do not fit.
+    - GraphTypeError: the elements of an argument cannot be cast.
+    - GraphValueError: the number of arguments, or the shape of one, is another.
+    """
 
     def __init__(
         self,
@@ -116,23 +129,11 @@ class Computation:
         self._variables: Final = variables or VariableValues()
         self._lengths: dict[Symbol, int] | None = None
 
-    def __call__(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
-        """Compute the outputs.
+    def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """Compute the outputs where no native guard has taken the call."""
+        return self._compute(*args, **kwargs)
 
-        Args:
-            arguments: One array per placeholder, with exactly its shape; a named array with its
-                axes in any order.
-            feed_dict: The same by placeholder, in place of all arguments.
-
-        Returns:
-            Fresh arrays, or named ones: one for a single output, a tuple for a list or tuple, a
-            dictionary from tensor to array for a set, None for None.
-
-        Raises:
-            AxesError: the length of an axis is unknown, or lengths do not fit.
-            GraphTypeError: the elements of an argument cannot be cast.
-            GraphValueError: the number of arguments, or the shape of one, is another.
-        """
+    def _compute(self, *arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
         if feed_dict is not None:
             arguments = self._fed(arguments, feed_dict)
         arrays, lengths = self._bound(arguments)
@@ -140,7 +141,33 @@ class Computation:
         with shared:
             found = execution.run(self.graph, arrays, lengths)
         self._write_back(arguments, arrays)
-        values: tuple[np.ndarray | NamedArray, ...] = found[len(found) - len(self._tensors) :]
+        if feed_dict is None and not self._variable_nodes and self._is_plain(arguments, arrays):
+            self._shorten(arrays, lengths, len(found) == len(self._tensors))
+        return self._finished(found)
+
+    def _shorten(
+        self, arrays: Sequence[np.ndarray], lengths: Mapping[Symbol, int], whole: bool
+    ) -> None:
+        """Let further calls be answered natively; `whole`: the graph gives nothing but outputs."""
+        listed = isinstance(self._outputs, list | tuple)
+        arrays_only = whole and not self._named and (listed or isinstance(self._outputs, Tensor))
+        method: Any = weakref.WeakMethod(self._finished)  # what is kept for a call makes no cycle
+        execution.shorten(
+            *(self, self.graph, arrays, lengths),
+            in_tuple=listed if arrays_only else None,
+            finish=lambda found: method()(found),
+        )
+
+    def _is_plain(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> bool:
+        """Whether arguments are run as they are and none is written, now and in calls like this."""
+        plain = not self.graph.writes and all(map(operator.is_, arguments, arrays))
+        layouts = (layout_of_storage(storage_root(t.node)) for t in self._placeholders)
+        wanted = plain and self.wants_guard() and self.misses > 1
+        return wanted and all(layout is None for layout in layouts)
+
+    def _finished(self, found: Sequence[np.ndarray]) -> Any:
+        """What a call returns for the results of the graph."""
+        values: Any = tuple(found[len(found) - len(self._tensors) :])
         if self._named:
             pairs = zip(values, self._tensors, strict=True)
             values = tuple(NamedArray(value, tensor.axes) for value, tensor in pairs)

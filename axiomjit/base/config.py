@@ -5,6 +5,7 @@
 | check | AXIOMJIT_CHECK | 0 | verify the IR after every pass, poison fresh memory, check views |
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
+| entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
@@ -21,6 +22,7 @@ user's caches, "" is none: kernels stay in memory |
 from __future__ import annotations
 
 import os
+from array import array
 from typing import Any, Final
 
 import numpy as np
@@ -29,14 +31,27 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POLICIES: Final = ("error", "warn", "allow")
+ENTRIES: Final = ("auto", "portable")
+_SETTINGS: Final = array("q", [0])
+"""What ready calls depend on, as one number that the native entry compares."""
+
+
+def settings_word() -> int:
+    """The address of the number of the settings."""
+    return _SETTINGS.buffer_info()[0]
+
+
+def settings_number() -> int:
+    """A number that is another one whenever settings are others on which ready calls depend."""
+    return _SETTINGS[0]
 
 
 class Config:
     """The settings of axiomjit; assigning an unknown name or value raises."""
 
     __slots__ = (
-        *("_cache_mb", "_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable"),
-        *("cache_dir", "cache_shared", "cache_tag", "show"),
+        *("_cache_mb", "_entry", "_fallback", "_generator", "_outer", "_seed"),
+        *("bounds", "cache_dir", "cache_shared", "cache_tag", "check", "disable", "show"),
     )
 
     bounds: bool
@@ -52,6 +67,7 @@ class Config:
         """Read the environment."""
         self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
+        self.entry = os.environ.get("AXIOMJIT_ENTRY", "auto")
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
         self.cache_dir = os.environ.get("AXIOMJIT_CACHE_DIR")
@@ -63,6 +79,26 @@ class Config:
         self.show = tuple(name.strip() for name in asked if name.strip())
         name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
         self.seed = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in _IN_NUMBER:
+            given = (getattr(self, setting, False) for setting in _IN_NUMBER)
+            _SETTINGS[0] = sum((on in (True, "portable")) << k for k, on in enumerate(given))
+
+    @property
+    def portable(self) -> bool:
+        """Whether calls always go through Python."""
+        return self._entry == "portable"
+
+    @property
+    def entry(self) -> str:
+        """How calls begin: "auto", natively where that works, or "portable", in Python."""
+        return self._entry
+
+    @entry.setter
+    def entry(self, way: str) -> None:
+        self._entry = _checked("entry", way, ENTRIES)
 
     @property
     def fallback(self) -> str:
@@ -126,13 +162,17 @@ class Config:
         return self._generator
 
 
-def _checked(setting: str, policy: str) -> str:
-    if policy in POLICIES:
+_IN_NUMBER: Final = ("bounds", "check", "disable", "_entry")
+"""Settings in the number; a change of `entry` arrives under the name of its slot."""
+
+
+def _checked(setting: str, policy: str, known: tuple[str, ...] = POLICIES) -> str:
+    if policy in known:
         return policy
     raise GraphValueError(
         f"config.{setting} = {policy!r}",
         "no such policy",
-        f"one of {', '.join(map(repr, POLICIES))}",
+        f"one of {', '.join(map(repr, known))}",
     )
 
 

@@ -36,6 +36,8 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/driver/printed.py` `_kept`: what a thread prints while it follows, by thread
+- `runtime/entry/native_calls.py` `_loaded`: the machine code of native entries, made once
+- `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
 - `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it
 
@@ -43,10 +45,11 @@ Installs, where a layer calls what stands in a later one.
 
 - `axiomjit/graph/execution.py` `install_runner`: doors run graphs and do not import passes
 - `axiomjit/graph/execution.py` `install_lowerer`: the same, to show the stages of a program
+- `axiomjit/graph/execution.py` `install_shortener`: the same, for native entries of computations
 - `axiomjit/axis/operators.py` `install_operation`: operators of tensors call functions of tensors
 - `axiomjit/axis/operators.py` `_operations`: the functions installed there
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `algebra`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `passes.ir`, `passes`,
-`runtime.compiling`, `runtime.launching`, `show`.
+`runtime.compiling`, `runtime.entry`, `runtime.launching`, `show`.
 """

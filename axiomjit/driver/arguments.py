@@ -26,13 +26,14 @@ Layouts = dict[int, tuple[Dim, ...]]
 class CallArguments(Record):
     """Leaves of the arguments in order of parameters; a static leaf has its place and value.
 
-    `names` gives for each dynamic leaf the parameter it belongs to.
+    `names` gives for each dynamic leaf the parameter it belongs to, `static_names` for each static.
     """
 
     structure: Structure
     dynamic: tuple[object, ...]
     static: tuple[tuple[int, object], ...]
     names: tuple[str, ...]
+    static_names: tuple[str, ...] = ()
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
         """All leaves in order, with other values for the dynamic ones."""
@@ -59,13 +60,15 @@ def take_apart(
     dynamic: list[object] = []
     names: list[str] = []
     fixed: list[tuple[int, object]] = []
+    fixed_names: list[str] = []
     for place, (leaf, name) in enumerate(zip(leaves, owners, strict=True)):
         if name in static or _is_static(leaf):
             fixed.append((place, leaf))
+            fixed_names.append(name)
         else:
             dynamic.append(leaf)
             names.append(name)
-    return CallArguments(structure, tuple(dynamic), tuple(fixed), tuple(names))
+    return CallArguments(structure, tuple(dynamic), tuple(fixed), tuple(names), tuple(fixed_names))
 
 
 def _is_static(leaf: object) -> bool:

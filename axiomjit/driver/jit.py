@@ -24,8 +24,8 @@ from axiomjit.base.errors import (
     TraceError,
     UnsupportedError,
 )
+from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock, why_not_compile
-from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, unflatten_tree
 from axiomjit.driver.arguments import (
     CallArguments,
@@ -38,6 +38,7 @@ from axiomjit.driver.arguments import (
 )
 from axiomjit.driver.following import Followed, follow
 from axiomjit.driver.fresh import Memo, Recipe
+from axiomjit.driver.guards import drop_tables, guard_call, is_native, order_of
 from axiomjit.driver.named_calls import (
     NamedProgram,
     assemble_named,
@@ -45,6 +46,7 @@ from axiomjit.driver.named_calls import (
     named_key,
 )
 from axiomjit.driver.programs import LoweredProgram
+from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.warm import stood_in
 from axiomjit.tracing.holders import traced_among
@@ -56,14 +58,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
-
-
-class CacheInfo(Record):
-    """Calls answered by a ready plan, plans bound anew, and programs traced and lowered."""
-
-    hits: int
-    bound: int
-    traced: int
 
 
 class TracedProgram(LoweredProgram):
@@ -107,14 +101,24 @@ class BoundMethod(functools.partial[Any]):
         jitted.warm(*self.args, *args, **kwargs)
 
 
-class Jitted(Generic[P, R]):
-    """A compiled NumPy function; call it as the function it wraps."""
+class Jitted(GuardedCall[R], Generic[P, R]):
+    """A compiled NumPy function; call it as the function it wraps.
+
+    Results are new arrays, or views where NumPy would return one. Calls of a layout of arguments
+    that was seen before are answered natively where that is possible (`config.entry`).
+    """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """Run."""
 
     def __init__(
         self, function: Callable[P, R], static_argnames: Sequence[str], strict: bool
     ) -> None:
         """Wrap; nothing is compiled before the first call."""
         functools.update_wrapper(self, function)
+        self.restart()  # a function that is compiled already has given its own entry to this one
         self._function = function
         self._name: str = getattr(function, "__qualname__", type(function).__qualname__)
         self._signature = inspect.signature(function)
@@ -122,6 +126,7 @@ class Jitted(Generic[P, R]):
         self._strict = strict
         self._exact: Table[Ready] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
+        self._reasons = Reasons()
         self._following = new_lock()
         self._in_numpy = False
         self._hits = self._bound = self._traced = 0
@@ -148,17 +153,24 @@ class Jitted(Generic[P, R]):
         bound: Any = self
         return bound if owner is None else BoundMethod(bound, owner)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run; results are new arrays, or views where NumPy would return one."""
+    def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """What a call gives that no native guard has taken."""
         if (self._in_numpy or user_traps_errors()) and not _has_axes((*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
         ready = None if quick is None else self._exact.get(quick)
         if ready is None or not ready.plain or not (ready.watch is None or ready.watch.holds()):
-            return cast(R, self._call(quick, args, kwargs))
+            return self._call(quick, args, kwargs)
         self._hits += 1
-        result: Any = _assemble(ready, args)
-        return cast(R, result)
+        result = _assemble(ready, args)
+        if self.wants_guard() and is_native():
+            self._guard(ready, take_apart(self._signature, self._static, args, {}), args, {})
+        return result
+
+    def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
+        """Let calls like this one be answered natively."""
+        order = order_of(self._signature, args, kwargs)
+        guard_call(self, ready, call, order, args, kwargs, _assemble)
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
@@ -172,9 +184,13 @@ class Jitted(Generic[P, R]):
         if ready is not None and (ready.watch is None or ready.watch.holds()):
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
+            if not named and self.wants_guard() and is_native():
+                self._guard(ready, call, args, kwargs)
         elif not named and why_not_compile() is not None:
             return self._function(*args, **kwargs)
         else:
+            if ready is not None:
+                drop_tables(self)
             try:
                 ready, arguments = (self._bind_named if named else self._bind)(call)
             except (NeedsValuesError, UnsupportedError) as error:
@@ -251,8 +267,9 @@ class Jitted(Generic[P, R]):
             self._exact.keep(key, ready)
 
     def cache_info(self) -> CacheInfo:
-        """How calls were answered so far."""
-        return CacheInfo(self._hits, self._bound, self._traced)
+        """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
+        hits = self._hits + self.hits_natively[0]
+        return CacheInfo(hits, self._bound, self._traced, tuple(self._reasons.texts))
 
     def _bind(self, call: CallArguments) -> tuple[Ready, Sequence[object]]:
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
@@ -268,14 +285,19 @@ class Jitted(Generic[P, R]):
     def _named_program(self, call: CallArguments) -> NamedProgram:
         def build() -> NamedProgram:
             self._traced += 1
+            self._reasons.add(named_aspects(call))
             return NamedProgram(self._function, call)
 
         return self._programs.find(named_key(call, self._forget), {}, build)
 
     def _program(self, call: CallArguments, signature: Signature) -> TracedProgram:
+        were = len(self._programs.get(signature.key, ()))
+
         def build() -> TracedProgram:
             scope = Scope(signature.values)
             self._traced += 1
+            known = tuple(self._programs.get(signature.key, ()))
+            self._reasons.add(aspects_of(call, signature), known, were, signature.values)
             with self._following:
                 followed = follow(self._function, call, signature, scope)
             return TracedProgram(followed, signature, scope)
@@ -294,7 +316,7 @@ class Jitted(Generic[P, R]):
             warnings.warn(
                 f"{self._name} runs in NumPy, not compiled: {error}",
                 FallbackWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +17,7 @@ from axiomjit.algebra.substitution import substitute
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
+from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import NotNowError, new_lock
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import (
@@ -26,6 +27,7 @@ from axiomjit.driver.arguments import (
     kind_of,
     plain_arguments,
 )
+from axiomjit.driver.guards import guard_graph, is_native
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.evaluate_graph import run_in_numpy
@@ -116,7 +118,7 @@ def _notice(reason: str) -> None:
         f"axiomjit: Numba compiles nothing here, every program runs in NumPy ({reason}); "
         "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset",
         FallbackWarning,
-        stacklevel=7,
+        stacklevel=8,
     )
 
 
@@ -133,8 +135,7 @@ def run_graph(
     Programs are kept per class of arguments, constants being arguments too; ready plans as long
     as the graph. Results never share memory with arguments, constants or earlier results.
     """
-    settings = config.disable, user_traps_errors()
-    key = (settings, frozenset(lengths.items()), exact_layout(arguments, kind_of))
+    key = _plan_key(arguments, lengths)
     with _plans_lock:
         plans = _plans.get(graph)
         if plans is None:
@@ -153,6 +154,27 @@ def run_graph(
         r.copy() if not r.flags.writeable or any(np.may_share_memory(r, o) for o in owners) else r
         for r in results
     )
+
+
+def _plan_key(arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> object:
+    """What one ready plan of a graph depends on."""
+    settings = config.disable, user_traps_errors()
+    return settings, frozenset(lengths.items()), exact_layout(arguments, kind_of)
+
+
+def shorten_calls(
+    function: GuardedCall[Any],
+    graph: Graph,
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+    in_tuple: bool | None,
+    finish: execution.Finish,
+) -> None:
+    """Guard calls of a computation like one that was just run; as `execution.shorten`."""
+    if is_native():
+        ready = _plans[graph].get(_plan_key(arguments, lengths))
+        if ready is not None and ready.plain:
+            guard_graph(function, ready, arguments, in_tuple, finish)
 
 
 def _prepared(
@@ -258,3 +280,4 @@ def _substituted(
 
 execution.install_runner(run_graph)
 execution.install_lowerer(lower_graph)
+execution.install_shortener(shorten_calls)

@@ -121,7 +121,7 @@ class Surroundings:
             return self._container(value, name)
         if issubclass(type(value), tuple | frozenset):
             return [(part, name) for part in value]
-        if issubclass(type(value), functools.partial):
+        if issubclass(type(value), functools.partial) and "__wrapped__" not in vars(value):
             return [(part, name) for part in (value.func, value.args, value.keywords)]
         if issubclass(type(value), MethodType):
             return [(value.__func__, name), (value.__self__, name)]

@@ -208,6 +208,10 @@ class Watch:
     def __bool__(self) -> bool:
         return bool(self._known)
 
+    def known(self) -> Iterator[tuple[Array, bool]]:
+        """The arrays, and whether it matters where they lie."""
+        return ((array, address is not None) for array, *_, address in self._known)
+
     def holds(self) -> bool:
         """Whether all have the layout they had; addresses matter only for views."""
         for array, shape, strides, dtype, address in self._known:

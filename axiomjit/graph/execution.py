@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol
+from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.nodes import Graph, Held, post_order
 
@@ -19,7 +20,13 @@ Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndar
 
 Lowerer = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], Any]
 
+Finish = Callable[[Sequence[np.ndarray]], Any]
+Shortener = Callable[
+    [GuardedCall[Any], Graph, Sequence[object], Mapping[Symbol, int], bool | None, Finish], None
+]
+
 _runner: Runner | None = None
+_shortener: Shortener | None = None
 _lowerer: Lowerer | None = None
 
 
@@ -35,6 +42,35 @@ def install_runner(runner: Runner | None) -> Runner | None:
     global _runner
     before, _runner = _runner, runner
     return before
+
+
+def install_shortener(shortener: Shortener) -> None:
+    """Let `shortener` answer `shorten`."""
+    global _shortener
+    _shortener = shortener
+
+
+def shorten(
+    function: GuardedCall[Any],
+    graph: Graph,
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+    in_tuple: bool | None,
+    finish: Finish,
+) -> None:
+    """Let further calls like one that was just run be answered natively, where that is possible.
+
+    Args:
+        function: What is called, with these arguments and no others.
+        graph: What it runs.
+        arguments: As `run` had them.
+        lengths: As `run` had them.
+        in_tuple: Whether it returns all results in a tuple, or the only one as it is; None where
+            it returns something else.
+        finish: What it returns for the results of the graph.
+    """
+    if _shortener is not None and _runner is not None:
+        _shortener(function, graph, arguments, lengths, in_tuple, finish)
 
 
 def install_lowerer(lowerer: Lowerer) -> None:

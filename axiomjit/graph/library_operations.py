@@ -31,13 +31,15 @@ class LibraryOperation(Primitive):
     `evaluate(operands, labels, out)` writes the result into `out`, whose dimensions are the first
     iterators, in order. The result has the dtype `gives`, else that of the first operand; it
     `keeps` all iterators, or leaves out the last ones, along which it folds, chooses or takes.
-    `additions(shapes, labels)` is the cost; without one each element of the first operand costs
-    `weight` additions.
+    `shorten(operands, labels)`, where there is one, gives a function of operands laid out like
+    these that makes its result itself, or None. `additions(shapes, labels)` is the cost; without
+    one each element of the first operand costs `weight` additions.
     """
 
     gives: DType | None = None
     keeps: bool = False
     additions: Callable[[Shapes, Labels], Dim] | None = None
+    shorten: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = None
 
     def dtype(self, operand: DType) -> DType:
         """The dtype of the result for a first operand of this dtype."""
@@ -64,6 +66,13 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
         np.dot(first, second, out=out)
     else:
         out[...] = np.dot(first, second)
+
+
+def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.ndarray] | None:
+    """NumPy's product where no operand has to be transposed first."""
+    left, right = labels
+    plain = len(left) <= 2 and len(right) <= 2 and {*left} & {*right} == {left[-1]} == {right[0]}
+    return np.dot if plain else None
 
 
 def _of_products(shapes: Shapes, labels: Labels) -> Dim:
@@ -176,7 +185,9 @@ def _row(
 
 
 MATRIX_PRODUCT: Final = LibraryOperation(
-    "tensordot", 2, _multiply_matrices, "", NUMBERS, additions=_of_products
+    *("tensordot", 2, _multiply_matrices, "", NUMBERS),
+    additions=_of_products,
+    shorten=_product_of,
 )
 """A sum of products that is a matrix product; no op names it, passes choose it."""
 CUMSUM: Final = _row("cumsum", partial(_scan, np.add), NUMBERS, keeps=True)

@@ -41,7 +41,7 @@ FIRST_WORK: Final = 40_000_000
 """Additions in the first uninterrupted call: about 1 ms; `Pace` finds how many are 10 to 40 ms."""
 LARGEST: Final = 2**63 - 1
 _count_run: Final = counter("kernels_run")
-_count_call: Final = counter("library_calls")
+count_call: Final = counter("library_calls")
 
 
 class BoundPlan:
@@ -54,6 +54,7 @@ class BoundPlan:
             MemoryError: a buffer would exceed 2**63 - 1 bytes.
             GraphValueError: a length or stride is beyond 64 bits.
         """
+        self.plan, self.lengths = plan, lengths
         self._held = {b.name: b.array for b in plan.buffers if b.array is not None}
         self._places = [(b.name, b.position) for b in plan.buffers if b.position is not None]
         buffers = {buffer.name: buffer for buffer in plan.buffers}
@@ -105,7 +106,7 @@ def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
         size_bytes *= length
     if size_bytes > LARGEST:
         raise MemoryError(f"an array of shape {shape} and dtype {buffer.dtype} has no address")
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    order = _memory_order(strides)
     laid_out = tuple(shape[d] for d in order)
     places = list(range(len(shape)))
     back = None if order == places else tuple(map(order.index, places))
@@ -116,6 +117,32 @@ def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
         arrays[name] = fresh if back is None else fresh.transpose(back)
 
     return allocate
+
+
+def _memory_order(strides: Sequence[int]) -> list[int]:
+    """The dimensions from the outermost in memory to the innermost."""
+    return sorted(range(len(strides)), key=lambda d: (-strides[d], d))
+
+
+def dense_strides(buffer: Buffer, lengths: Mapping[Symbol, int]) -> tuple[int, ...] | None:
+    """The strides (bytes) of what `Allocate` makes; None where they are those of NumPy."""
+    shape, strides = _ints(buffer.shape, lengths), _ints(buffer.strides, lengths)
+    order = _memory_order(strides)
+    if order == list(range(len(shape))):
+        return None
+    found, step = [0] * len(shape), buffer.dtype.itemsize
+    for d in reversed(order):
+        found[d] = step
+        step *= max(1, shape[d])
+    return tuple(found)
+
+
+def is_fresh(plan: Plan, lengths: Mapping[Symbol, int]) -> bool:
+    """Whether each result is an array that the plan allocates, and no two are the same."""
+    buffers = {buffer.name: buffer for buffer in plan.buffers}
+    names = {window.buffer for window in plan.results}
+    seen = (BoundWindow(window, buffers, lengths) for window in plan.results)
+    return len(names) == len(plan.results) and all(window.allocated for window in seen)
 
 
 def _release(name: str) -> Action:
@@ -134,7 +161,24 @@ def _bits(value: object, dtype: str) -> list[int]:
     return words
 
 
-def _known_words(source: NumberSource, lengths: Mapping[Symbol, int]) -> list[int]:
+def known_words(
+    step: Launch, lengths: Mapping[Symbol, int], front: int = 0
+) -> tuple[list[int], list[tuple[int, int, str]]]:
+    """The words of a kernel that all calls have in common, `front` words before the buffers.
+
+    With them come the words of numbers among the arguments: word, position and dtype.
+    """
+    template = [0] * (front + len(step.buffers))
+    given: list[tuple[int, int, str]] = []
+    for source in step.numbers:
+        if source.position is not None:
+            given.append((len(template), source.position, source.dtype))
+        template += _bits_known(source, lengths)
+    template += [_length_word(length, lengths) for length in step.lengths]
+    return template, given
+
+
+def _bits_known(source: NumberSource, lengths: Mapping[Symbol, int]) -> list[int]:
     """The bits of a scalar that does not depend on arguments; of 0 for one that does."""
     if source.literal is not None:
         return _bits(source.literal, source.dtype)
@@ -163,13 +207,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
     grid = _length_word(step.grid, lengths)
     work = evaluate(step.work, lengths)
     names = step.buffers
-    template = [0] * (front + len(names))
-    given: list[tuple[int, int, str]] = []
-    for source in step.numbers:
-        if source.position is not None:
-            given.append((len(template), source.position, source.dtype))
-        template += _known_words(source, lengths)
-    template += [_length_word(length, lengths) for length in step.lengths]
+    template, given = known_words(step, lengths, front)
     behind = len(template)
     template += [0] * (2 * len(names) if kernel.checked else 0)
     words_type, prepared = ctypes.c_int64 * len(template), array("q", template).tobytes()
@@ -290,7 +328,7 @@ def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, in
     evaluate, labels = step.operation.evaluate, step.labels
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:
-        _count_call()
+        count_call()
         evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
 
     return call

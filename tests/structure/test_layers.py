@@ -18,7 +18,7 @@ ORDER = (
     *("accumulate", "notation", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes"),
     *("runtime.pool", "runtime.llvm", "runtime.objects", "runtime.emission", "runtime.vector_math"),
-    *("runtime.names", "runtime.compiling", "runtime.launching", "runtime"),
+    *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
     *("show", "driver", "bench.suite", "bench.report", "bench.elementary", "bench", "cli"),
 )
 DOORS = {"axis", "tracing", "accumulate", "notation", "gradients", "numpy", "scale"}

@@ -1,0 +1,67 @@
+"""A callable whose calls may be answered natively, and by a method where they are not.
+
+Classes of Python pay for each call of an instance; a `functools.partial` without arguments passes
+a call on in C. So the callable is one, of a function that is exchanged for a native entry later.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import weakref
+from array import array
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+EAGER = 16
+"""Calls answered in Python after each of which a native guard may be made."""
+SELDOM = 64
+"""Of later ones only each of that number, so that many layouts in turn cost no more than few."""
+
+
+class GuardedCall(functools.partial[R]):
+    """Answers calls by `answer`; `enter` puts a native entry in front of it."""
+
+    slow: Callable[..., Any]
+    """Calls `answer`; holds no reference to the callable, which would make a cycle."""
+    hits_natively: array[int]
+    """One word: how many calls were answered natively."""
+    misses: int
+    """Calls answered in Python that could have been answered natively."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> Any:
+        """Make a callable without native entry."""
+        made: Any = super().__new__(cls, _answer)
+        made.restart()
+        return made
+
+    def restart(self) -> None:
+        """Forget the native entry."""
+        self.slow = functools.partial(_answer, weakref.ref(self))
+        self.hits_natively, self.misses = array("q", [0]), 0
+        self.enter(self.slow)
+
+    def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """What a call gives."""
+        raise NotImplementedError
+
+    def enter(self, function: Callable[..., Any]) -> None:
+        """Let a function answer calls from now on."""
+        super().__setstate__((function, (), {}, vars(self)))  # type: ignore[misc]
+
+    def wants_guard(self) -> bool:
+        """Whether a guard is to be made for a call that was answered in Python."""
+        self.misses += 1
+        return self.misses <= EAGER or self.misses % SELDOM == 0
+
+    def __reduce__(self) -> Any:
+        state = {k: v for k, v in vars(self).items() if k not in GuardedCall.__annotations__}
+        return copyreg.__newobj__, (type(self),), state  # type: ignore[attr-defined]
+
+    def __setstate__(self, state: Any) -> None:
+        vars(self).update(state)
+
+
+def _answer(reference: Callable[[], Any], /, *args: Any, **kwargs: Any) -> Any:
+    return reference().answer(args, kwargs)

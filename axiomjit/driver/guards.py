@@ -1,0 +1,222 @@
+"""Puts native guards in front of calls that were answered: from what was prepared to a table."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.config import config
+from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.tree import LEAF, Leaf
+from axiomjit.driver.arguments import CallArguments
+from axiomjit.driver.tables import Ready
+from axiomjit.runtime.entry.guard_tables import (
+    Guards,
+    NativeCall,
+    Table,
+    native_table,
+    python_table,
+    with_table,
+)
+from axiomjit.runtime.entry.layout import MOST_WORDS, SCALARS, TUPLE
+from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
+from axiomjit.runtime.launching.direct_calls import direct_call
+from axiomjit.runtime.launching.execute import BoundPlan, is_fresh
+from axiomjit.runtime.launching.native_plan import native_call
+
+Runner = Callable[..., Any]
+Vector = Sequence[object]
+
+
+def is_native() -> bool:
+    """Whether calls may have native guards now."""
+    return not (config.portable or config.disable or refusal())
+
+
+def add_table(function: GuardedCall[Any], table: Table) -> None:
+    """Put a table in front of the others of a callable."""
+    cell = getattr(function.func, "__self__", None)
+    if not isinstance(cell, list):
+        cell = new_cell(function.slow)
+        cell[0] = with_table((), table)
+        function.enter(new_entry(cell))
+    else:
+        cell[0] = with_table(cell[0], table)
+
+
+def drop_tables(function: GuardedCall[Any]) -> None:
+    """Answer no call of a callable natively until tables are made anew."""
+    cell = getattr(function.func, "__self__", None)
+    if isinstance(cell, list):
+        cell[0] = ()
+
+
+def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, object]) -> list[int]:
+    """For each leaf of a call without containers the number of its argument."""
+    numbers = range(len(args) + len(kwargs))
+    named = dict(zip(kwargs, numbers[len(args) :], strict=True))
+    bound = signature.bind(*numbers[: len(args)], **named)
+    return [*bound.args, *bound.kwargs.values()]
+
+
+def guard_call(
+    function: GuardedCall[Any],
+    ready: Ready,
+    call: CallArguments,
+    order: Sequence[int],
+    args: Vector,
+    kwargs: Mapping[str, object],
+    assemble: Runner,
+) -> bool:
+    """Guard calls like this one, which `ready` has answered.
+
+    Args:
+        function: Gets the table.
+        ready: What was prepared for the call.
+        call: Its leaves.
+        order: For each leaf the number of the argument that it should be.
+        args: The arguments of the call.
+        kwargs: Those by name.
+        assemble: `assemble(ready, arguments, statics)`, which answers plans of several steps.
+
+    Returns:
+        Whether the call can be guarded.
+    """
+    vector = (*args, *kwargs.values())
+    places, leaves = dict(call.static), call.leaves(call.dynamic)
+    if len(leaves) != len(vector) or not isinstance(ready.runnable, BoundPlan):
+        return False
+    if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
+        return False
+    form = _form(ready)
+    as_given = ready.plain or all(
+        isinstance(v, np.generic) and v.dtype.isnative or type(v) is not np.ndarray
+        for v in call.dynamic
+    )
+    native = None if form is None or not as_given else native_call(*_plan(ready.runnable))
+    names, hits = tuple(kwargs), function.hits_natively
+    guards = _guards(native, ready, places, leaves, order)
+    if guards is not None and native is not None and form is not None:
+        for array, slot in native.held:
+            guards.hold(array, slot)
+        add_table(function, native_table(native, guards, len(args), names, hits, form))
+        return True
+    guards = _guards(None, ready, places, leaves, order)
+    if guards is None:
+        return False
+    dynamic = [k for place, k in enumerate(order) if place not in places]
+    runner = _runner(ready, call, dynamic, len(vector), assemble)
+    add_table(function, python_table(runner, guards, len(args), names, hits))
+    return True
+
+
+def guard_graph(
+    function: GuardedCall[Any],
+    ready: Ready,
+    arguments: Vector,
+    in_tuple: bool | None,
+    finish: Callable[[Sequence[np.ndarray]], object],
+) -> None:
+    """Guard calls of a computation like the one with these arguments, which `ready` has answered.
+
+    Results share no memory with anything: plans of which that is not known are not guarded.
+    """
+    bound = ready.runnable
+    if not isinstance(bound, BoundPlan) or not is_fresh(*_plan(bound)):
+        return
+    native = None if in_tuple is None else native_call(*_plan(bound))
+    held = dict(enumerate(ready.held, len(arguments)))
+    guards = Guards(native)
+    if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
+        return
+    if native is not None:
+        for array, slot in native.held:
+            guards.hold(array, slot)
+        for position, array in held.items():
+            guards.hold(array, native.slots.get(position, (MOST_WORDS, None))[0])
+        form = TUPLE if in_tuple else 0
+        hits = function.hits_natively
+        add_table(function, native_table(native, guards, len(arguments), (), hits, form))
+        return
+    short = in_tuple is False and not held and bound.plan.results[0].shape
+    direct = direct_call(bound, arguments) if short else None
+    runner = direct or partial(_run_graph, bound, ready.held, finish)
+    hits = function.hits_natively
+    add_table(function, python_table(runner, guards, len(arguments), (), hits))
+
+
+def _run_graph(
+    bound: BoundPlan,
+    held: tuple[np.ndarray, ...],
+    finish: Callable[[Sequence[np.ndarray]], object],
+    *arguments: object,
+) -> object:
+    return finish(bound.run((*arguments, *held)))
+
+
+def _plan(runnable: BoundPlan) -> Any:
+    return runnable.plan, runnable.lengths
+
+
+def _guards(
+    native: NativeCall | None,
+    ready: Ready,
+    places: Mapping[int, object],
+    leaves: Vector,
+    order: Sequence[int],
+) -> Guards | None:
+    """Guards of all arguments and of the arrays from elsewhere; None where one cannot be had."""
+    guards, position = Guards(native), 0
+    for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
+        dynamic = place not in places
+        if not guards.add(source, leaf, position if dynamic else None):
+            return None
+        position += dynamic
+    for array, where in () if ready.watch is None else ready.watch.known():
+        guards.watch(array, where)
+    return guards
+
+
+def _form(ready: Ready) -> int | None:
+    """How a native call puts its results together; None where it cannot."""
+    numbers = [number for number, _ in ready.leaves]
+    if numbers != list(range(len(numbers))):
+        return None
+    if ready.structure is LEAF:
+        return SCALARS
+    flat = all(isinstance(part, Leaf) for part in getattr(ready.structure, "parts", ()))
+    return SCALARS | TUPLE if flat and getattr(ready.structure, "kind", None) is tuple else None
+
+
+def _runner(
+    ready: Ready, call: CallArguments, dynamic: Sequence[int], given: int, assemble: Runner
+) -> Runner:
+    """What answers a guarded call in Python, given all arguments in order."""
+    alone = list(dynamic) == list(range(given)) and ready.plain and not call.static
+    if alone and ready.structure is LEAF and isinstance(ready.runnable, BoundPlan):
+        direct = direct_call(ready.runnable, call.dynamic)
+        if direct is not None:
+            return direct
+    if alone:
+        return partial(_run_all, ready, assemble)
+    return partial(_run, ready, assemble, tuple(dynamic), call.static, call.names)
+
+
+def _run_all(ready: Ready, assemble: Runner, *args: object) -> object:
+    return assemble(ready, args)
+
+
+def _run(
+    ready: Ready,
+    assemble: Runner,
+    dynamic: tuple[int, ...],
+    static: tuple[tuple[int, object], ...],
+    names: Sequence[str],
+    *args: object,
+) -> object:
+    arguments = [args[k] for k in dynamic]
+    return assemble(ready, ready.prepared(arguments, names), static)

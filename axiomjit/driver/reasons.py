@@ -1,0 +1,184 @@
+"""Why functions were followed: what is new in a call, beside the calls that were known before."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, Guard, Symbol
+from axiomjit.axis.named_arrays import NamedArray
+from axiomjit.base.records import Record
+from axiomjit.driver.arguments import CallArguments, Signature
+from axiomjit.driver.static_keys import static_key
+from axiomjit.graph.nodes import Input
+
+MOST: Final = 64
+"""Reasons that are kept for one function, and classes of calls that new ones are compared with."""
+LONGEST: Final = 60
+"""Characters of a static argument in a reason."""
+
+_SHOWN: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
+
+Aspects = tuple[tuple[str, object, str], ...]
+"""What a program depends on in one argument: a word for it, what it is, and how that is shown."""
+
+
+class CacheInfo(Record):
+    """Calls answered by a ready plan, plans bound anew, and programs traced and lowered.
+
+    `reasons` says of each trace what was new, the latest last and no more than 64: the argument
+    that differs, and how, from the known call that is most like it.
+    """
+
+    hits: int
+    bound: int
+    traced: int
+    reasons: tuple[str, ...] = ()
+
+
+class Reasons:
+    """Why one function was followed so far."""
+
+    def __init__(self) -> None:
+        """Nothing was followed yet."""
+        self.texts: deque[str] = deque(maxlen=MOST)
+        self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)
+
+    def add(
+        self,
+        aspects: dict[str, Aspects],
+        programs: Sequence[Any] = (),
+        were: int = 0,
+        lengths: Mapping[Symbol, int] | None = None,
+    ) -> None:
+        """Add why a call needs a program.
+
+        Args:
+            aspects: What a program for it depends on.
+            programs: Those of its class, which do not fit its lengths.
+            were: How many of its class there were, with those that fit no call any more.
+            lengths: The lengths of the call.
+        """
+        if programs:
+            self.texts.append(_looked_at(programs[-1].guards, lengths or {}))
+        elif were:
+            self.texts.append("captured array changed: it lies elsewhere, or otherwise")
+        elif aspects in self._known:
+            self.texts.append("the program for such calls was dropped, others were used since")
+        else:
+            self.texts.append(self._difference(aspects))
+            self._known.append(aspects)
+
+    def _difference(self, aspects: dict[str, Aspects]) -> str:
+        """What differs least from a known call."""
+        if not self._known:
+            return "first call"
+        least = min(reversed(self._known), key=lambda old: _distance(aspects, old))
+        return "; ".join(_differences(aspects, least)) or "another order of arguments"
+
+
+def _looked_at(guards: Sequence[Guard], lengths: Mapping[Symbol, int]) -> str:
+    """Which look at lengths, by the function or a pass, ends otherwise for these."""
+    for guard in guards:
+        if not guard.holds(lengths):
+            look = f"{guard.left} {guard.sign} {guard.right}"
+            return f"lengths: {look} is {not guard.outcome}, was {guard.outcome}"
+    return "lengths"
+
+
+def _distance(new: dict[str, Aspects], old: dict[str, Aspects]) -> int:
+    """How many aspects of two calls differ."""
+    ours, theirs = (
+        {(name, *aspect[:2]) for name, aspects in call.items() for aspect in aspects}
+        for call in (new, old)
+    )
+    return len(ours ^ theirs)
+
+
+def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[str]:
+    """What is other in one call than in another one, one text for each argument."""
+    for name in (*new, *(name for name in old if name not in new)):
+        if name not in old or name not in new:
+            yield f"{name}: {'given' if name in new else 'left out'}, was not before"
+            continue
+        before = {word: (value, shown) for word, value, shown in old[name]}
+        for word, value, shown in new[name]:
+            was = before.get(word)
+            if was is None or was[0] != value:
+                earlier = was[1] if was else old[name][0][2]
+                other = f"{shown}, was {earlier}" if shown != earlier else f"{shown}, another one"
+                yield f"{name}{word}{other}"
+                break
+
+
+def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
+    """What the program of a call of arrays and numbers depends on, by argument."""
+    found: dict[str, Aspects] = {}
+    for position, name in enumerate(call.names):
+        given = signature.given[position]
+        found[_label(found, f"argument {name}")] = _aspects(
+            given, signature.layouts.get(position), position in signature.scalars
+        )
+    return found | _statics(call)
+
+
+def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool) -> Aspects:
+    if isinstance(given, Dim):
+        return ((": ", int, "an int"),)
+    if given.weak:
+        kind = "a complex" if given.dtype.kind == "c" else "a float"
+        return ((": ", kind, kind),)
+    kind = "a NumPy scalar" if is_scalar else "an array"
+    rank = len(given.extents)
+    return (
+        (": ", kind, kind),
+        (": dtype ", given.dtype, str(given.dtype)),
+        (": number of dimensions ", rank, str(rank)),
+        (": shape class ", given.extents, _shown(given.extents)),
+        (": layout class of strides ", layout, _shown(layout or ())),
+    )
+
+
+def named_aspects(call: CallArguments) -> dict[str, Aspects]:
+    """As `aspects_of`, of a call with named arrays, in which numbers are constants."""
+    found: dict[str, Aspects] = {}
+    for name, leaf in zip(call.names, call.dynamic, strict=True):
+        if isinstance(leaf, NamedArray):
+            axes = (": axes ", leaf.axes, repr(leaf.axes))
+            parts: Aspects = (axes, (": dtype ", leaf.dtype, str(leaf.dtype)))
+        else:
+            shown = _short(leaf)
+            parts = (("=", (type(leaf), shown), shown),)
+        found[_label(found, f"argument {name}")] = parts
+    return found | _statics(call)
+
+
+def _statics(call: CallArguments) -> dict[str, Aspects]:
+    found: dict[str, Aspects] = {}
+    for name, (_, value) in zip(call.static_names, call.static, strict=True):
+        label = _label(found, f"static argument {name}")
+        found[label] = (("=", hash(static_key(value)), _short(value)),)
+    return found
+
+
+def _label(found: dict[str, Aspects], label: str) -> str:
+    """The label of an argument, with a number where a container gives several."""
+    if label not in found:
+        return label
+    number = sum(known == label or known.startswith(f"{label} [") for known in found)
+    return f"{label} [{number}]"
+
+
+def _short(value: object) -> str:
+    if not isinstance(value, _SHOWN):
+        return f"an instance of {type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def _shown(dims: Sequence[Dim]) -> str:
+    inside = ", ".join(map(str, dims))
+    return f"({inside},)" if len(dims) == 1 else f"({inside})"

@@ -1,0 +1,147 @@
+"""Where CPython and NumPy keep what the entry reads, found true on known objects before use."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Final
+
+import numpy as np
+
+TYPE: Final = 8
+SIZE: Final = 16
+"""The length of a tuple; a list and bytes have it there too."""
+TUPLE_ITEMS, LIST_ITEMS, BYTES = 24, 24, 32
+VALUE: Final = 16
+"""Of a float, a complex number and a NumPy scalar; a capsule has its pointer there."""
+DATA, RANK, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64
+DTYPE_KIND: Final = 24
+"""Kind, letter, byte order, a byte that is not told apart, and the number of a dtype."""
+DTYPE_BYTES: Final = 0xFFFFFFFF_00FFFFFF
+ALIGNED, WRITEABLE = 0x100, 0x400
+ERROR_BITS: Final = 0o6666
+"""Bits of NumPy's error state (three for each kind of error) that ask for more than warnings."""
+
+
+_CODES: Final = (
+    *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
+    *("f2", "f4", "f8", "c8", "c16"),
+)
+
+
+def _word(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+def _short(address: int) -> int:
+    return ctypes.c_int32.from_address(address).value
+
+
+def dtype_word(dtype: np.dtype[Any]) -> int:
+    """What tells a dtype apart from others in the entry."""
+    return _word(id(dtype) + DTYPE_KIND) & DTYPE_BYTES
+
+
+def refusal() -> str:
+    """Why the entry cannot be used in this process; empty if it can."""
+    if sys.implementation.name != "cpython" or sys.byteorder != "little":
+        return "it is written for CPython on little-endian machines"
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != 16:
+        return "objects of this Python are laid out differently"
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return "it relies on the global interpreter lock"
+    checks = (_containers, _numbers, _arrays, _dtypes, _error_states)
+    return next((f"{name} lie differently" for name in map(_failed, checks) if name), "")
+
+
+def _failed(check: Any) -> str:
+    """The name of what a check looks at, where that is not as expected."""
+    try:
+        good = check()
+    except (AttributeError, TypeError, ValueError):
+        good = False
+    return "" if good else check.__name__.strip("_").replace("_", " ")
+
+
+def _containers() -> bool:
+    a, b = object(), object()
+    pair, listed, text = (a, b), [a, b], b"0123456789abcdef"
+    items = _word(id(listed) + LIST_ITEMS)
+    return (
+        _word(id(a) + TYPE) == id(object)
+        and _word(id(pair) + SIZE) == 2
+        and [_word(id(pair) + TUPLE_ITEMS + k) for k in (0, 8)] == [id(a), id(b)]
+        and [_word(items + k) for k in (0, 8)] == [id(a), id(b)]
+        and ctypes.string_at(id(text) + BYTES, len(text)) == text
+    )
+
+
+def _numbers() -> bool:
+    """Python's and NumPy's numbers hold their bits behind their heads."""
+    known: list[Any] = [1.5, 2.5 - 3.5j]
+    known += [np.dtype(code).type(1) for code in _CODES]
+    return all(
+        ctypes.string_at(id(v) + VALUE, np.asarray(v).nbytes) == np.asarray(v).tobytes()
+        for v in known
+    )
+
+
+def _arrays() -> bool:
+    base = np.zeros((4, 6, 10), "f4")
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    odd = np.zeros(17, np.uint8)[1:].view("f8")
+    known = (base, base[1:, ::2, ::-3], base.T, np.zeros(()), frozen, odd, np.zeros((0, 3), "i2"))
+    return all(map(_is_laid_out, known))
+
+
+def _is_laid_out(array: np.ndarray) -> bool:
+    at, rank = id(array), array.ndim
+    shape, strides = (_word(at + k) for k in (SHAPE, STRIDES))
+    flags = _short(at + FLAGS)
+    return (
+        _word(at + DATA) == array.__array_interface__["data"][0]
+        and _short(at + RANK) == rank
+        and [_word(shape + 8 * k) for k in range(rank)] == list(array.shape)
+        and [_word(strides + 8 * k) for k in range(rank)] == list(array.strides)
+        and _word(at + DTYPE) == id(array.dtype)
+        and bool(flags & ALIGNED) == array.flags.aligned
+        and bool(flags & WRITEABLE) == array.flags.writeable
+    )
+
+
+def _dtypes() -> bool:
+    """Other dtypes have other words, one dtype has one wherever it was made."""
+    foreign = (">i2", ">f8", ">c8", "M8[s]", "S8", "V8", "U2", "O")
+    codes = (*_CODES, *foreign)
+    words = [dtype_word(np.dtype(code)) for code in codes]
+    again = [np.dtype(code).newbyteorder("S").newbyteorder("S") for code in codes[1:14]]
+    return len(set(words)) == len(words) and all(
+        dtype_word(dtype) in (word, word ^ _NATIVE)
+        for dtype, word in zip(again, words[1:14], strict=True)
+    )
+
+
+_NATIVE: Final = (ord("=") ^ ord("<")) << 16
+"""One byte order in two spellings; an array whose dtype has the other one goes the long way."""
+
+
+def error_state_variable() -> Any:
+    """The context variable in which NumPy keeps its error state."""
+    from numpy._core import umath
+
+    return umath._extobj_contextvar
+
+
+def _error_states() -> bool:
+    """Its value is a capsule of a number with three bits for each kind of error."""
+    modes = {"ignore": 0, "warn": 1, "raise": 2, "call": 3, "print": 4, "log": 5}
+    shifts = {"divide": 0, "over": 3, "under": 6, "invalid": 9}
+    changed: Any = np.errstate
+    for kind, shift in shifts.items():
+        for mode, number in modes.items():
+            with changed(all="ignore", call=sys.stderr), changed(**{kind: mode}):
+                capsule = error_state_variable().get()
+                if _short(_word(id(capsule) + VALUE)) != number << shift:
+                    return False
+    return True

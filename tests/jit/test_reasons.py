@@ -1,0 +1,122 @@
+"""`cache_info()` says of every trace why it was made."""
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.driver.reasons import MOST
+
+X = np.arange(8.0)
+FIRST = (X, 2.0, "a")
+
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+
+def function(x, y, how):
+    return x * y
+
+
+CALLS = {
+    "argument x: dtype float32, was float64": (X.astype("f4"), 2.0, "a"),
+    "argument x: number of dimensions 2, was 1": (np.ones((8, 9)), 2.0, "a"),
+    "argument x: shape class (3,), was (n0,)": (X[:3], 2.0, "a"),
+    "argument x: layout class of strides (t1,), was (1,)": (np.ones(16)[::2], 2.0, "a"),
+    "argument x: layout class of strides (-1,), was (1,)": (X[::-1], 2.0, "a"),
+    "argument x: a NumPy scalar, was an array": (np.float64(2), 2.0, "a"),
+    "argument x: a float, was an array": (2.5, 2.0, "a"),
+    "argument y: an int, was a float": (X, 2, "a"),
+    "argument y: a complex, was a float": (X, 2j, "a"),
+    "argument y: an array, was a float": (X, X, "a"),
+    "static argument how='b', was 'a'": (X, 2.0, "b"),
+    "static argument how=None, was 'a'": (X, 2.0, None),
+    "static argument how=an instance of Scale, was 'a'": (X, 2.0, Scale(1)),
+    "argument x: dtype float32, was float64; static argument how='b', was 'a'": (
+        *(X.astype("f4"), 2.0),
+        "b",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", CALLS)
+def test_the_argument_that_differs(reason):
+    jitted = aj.jit(function)
+    jitted(*FIRST)
+    jitted(X + 1, 3.0, "a")
+    jitted(*CALLS[reason])
+    jitted(*CALLS[reason])
+    assert jitted.cache_info().reasons == ("first call", reason)
+    assert jitted.cache_info().traced == 2
+
+
+def test_the_known_call_that_is_most_alike():
+    jitted = aj.jit(function)
+    for args in (FIRST, (X.astype("f4"), 2.0, "a"), (X, 2, "b"), (X.astype("f4"), 2, "b")):
+        jitted(*args)
+    reasons = jitted.cache_info().reasons
+    assert reasons[2] == "argument y: an int, was a float; static argument how='b', was 'a'"
+    assert reasons[3] == "argument x: dtype float32, was float64"
+
+
+def test_an_object_with_other_attributes():
+    jitted = aj.jit(lambda x, scale: x * scale.by)
+    one, other = Scale(2), Scale(3)
+    for scale in (one, other):
+        jitted(X, scale)
+    one.by = 4
+    jitted(X, one)
+    assert set(jitted.cache_info().reasons[1:]) == {
+        "static argument scale=an instance of Scale, another one"
+    }
+    assert jitted.cache_info().traced == len(jitted.cache_info().reasons) == 3
+
+
+def test_lengths_that_the_function_looks_at():
+    jitted = aj.jit(lambda x: x.sum() if len(x) > 20 else x.max())
+    jitted(X)
+    jitted(np.arange(30.0))
+    (reason,) = jitted.cache_info().reasons[1:]
+    assert reason.startswith("lengths: n0")
+    assert reason.endswith(("is True, was False", "is False, was True"))
+
+
+def test_an_array_from_outside_that_lies_otherwise():
+    captured = np.arange(8.0)
+    jitted = aj.jit(lambda x: x + captured)
+    jitted(X)
+    captured.shape = (8, 1)
+    jitted(X)
+    assert jitted.cache_info().reasons[1].startswith("captured array changed")
+
+
+def test_entries_of_containers_and_arguments_left_out():
+    jitted = aj.jit(lambda pair, z=1.0: pair[0] * pair[1] + z)
+    jitted((X, X))
+    jitted((X, X.astype("f4")))
+    jitted((X, X), 2.0)
+    assert jitted.cache_info().reasons[1:] == (
+        "argument pair [1]: dtype float32, was float64",
+        "argument z: given, was not before",
+    )
+
+
+def test_named_arrays():
+    h, w = aj.make_axis(8, name="H"), aj.make_axis(8, name="W")
+    jitted = aj.jit(lambda x, by: x * by)
+    jitted(aj.NamedArray(X, [h]), 2)
+    jitted(aj.NamedArray(X, [h]), 3)
+    jitted(aj.NamedArray(X, [w]), 3)
+    first, second, third = jitted.cache_info().reasons
+    assert (first, second) == ("first call", "argument by=3, was 2")
+    assert third.startswith("argument x: axes ")
+
+
+def test_reasons_are_bounded(monkeypatch):
+    monkeypatch.setattr(aj.config, "disable", True)
+    jitted = aj.jit(lambda x, n: x + len(n))
+    for n in range(MOST + 10):
+        jitted(X, "-" * (n + 1))
+    assert len(jitted.cache_info().reasons) == MOST
+    assert jitted.cache_info().traced == MOST + 10
