@@ -195,7 +195,9 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
         match stmt:
             case Let(operands=operands) if made & set(operands):
                 return True
-            case Store(value=value) | Fold(value=value) if value in made:
+            case Store(value=value) if value in made:
+                return True
+            case Fold(values=values) if made & set(values):
                 return True
             case Pick(parts=parts) if any(part.value in made for part in parts):
                 return True
@@ -220,8 +222,8 @@ def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                     known[key] = stored[(buffer, index)]
             case Let(dtype=dtype, primitive=primitive, operands=operands):
                 key = (dtype, primitive, operands)
-            case Take(state=state):
-                key = state
+            case Take(state=state, part=at, ahead=ahead):
+                key = (state, at, ahead)
             case Store(buffer=buffer, index=index, value=value):
                 stored[(buffer, index)] = value
         if key is not None and isinstance(stmt, Load | Let | Take):
@@ -241,7 +243,7 @@ def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         folds: dict[object, State] = {}
         for stmt in loop.body if isinstance(loop, For) else ():
             if isinstance(stmt, Fold) and stmt.state.name in opened:
-                key = (stmt.value, stmt.state.accumulator, stmt.state.dtype)
+                key = (stmt.values, stmt.state.accumulator, stmt.state.dtype)
                 first = folds.setdefault(key, stmt.state)
                 if first.name != stmt.state.name:
                     twins[stmt.state.name] = first.name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator
-from axiomjit.graph.primitives import CAST
+from axiomjit.graph.primitives import CAST, STATE, UfuncFold
+from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -54,6 +55,7 @@ class _Emitter:
         self.definitions = definitions
         self.extents: list[Dim] = []
         self.values: dict[tuple[str, tuple[Affine, ...], int], str] = {}
+        self.folds: dict[tuple[str, tuple[Affine, ...], int], State] = {}
         self.bodies: list[list[Stmt]] = []  # kept, so that each has an identity of its own
         self.count = 0
         self.states = 0
@@ -96,7 +98,19 @@ class _Emitter:
         """The value of a definition with its map iterators at `place`, as a name."""
         if definition.fold is None:
             return self.apply(definition, place, body)
+        state = self.fold(definition, place, body)
+        name = self.fresh()
+        body.append(Take(name, state))
+        if state.dtype == definition.dtype:
+            return name
+        rounded = self.fresh()
+        body.append(Let(rounded, definition.dtype, CAST, (name,)))
+        return rounded
+
+    def fold(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
+        """The state of a fold after all its elements."""
         fold = definition.fold
+        assert isinstance(fold, UfuncFold | StateFold)
         first = len(self.extents)
         folded = definition.extents[definition.rank :]
         self.extents += folded
@@ -104,20 +118,34 @@ class _Emitter:
         self.states += 1
         inner = self.open_body()
         own = tuple(self.place(first + k) for k in range(len(folded)))
-        inner.append(Fold(state, self.apply(definition, (*place, *own), inner)))
+        values: tuple[str, ...]
+        if definition.primitive is STATE:
+            values = tuple(self.read(o, (*place, *own), inner) for o in definition.operands)
+        else:
+            values = (self.apply(definition, (*place, *own), inner),)
+        inner.append(Fold(state, values))
         loop = self.loops("fold", range(first, len(self.extents)), tuple(inner))
+        body += [Alloc(state), *loop]
+        return state
+
+    def part(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+        """One value of a fold with several, which is folded once per index and body."""
+        (whole,) = definition.operands
+        assert isinstance(whole, Value), "folds of several values are not stored"
+        index = tuple(apply_map(function, place) for function in whole.index)
+        key = (whole.name, index, id(body))
+        if key not in self.folds:
+            self.folds[key] = self.fold(self.definitions[whole.name], index, body)
         name = self.fresh()
-        body += [Alloc(state), *loop, Take(name, state)]
-        if state.dtype == definition.dtype:
-            return name
-        rounded = self.fresh()
-        body.append(Let(rounded, definition.dtype, CAST, (name,)))
-        return rounded
+        body.append(Take(name, self.folds[key], int(definition.primitive.source)))
+        return name
 
     def apply(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The primitive of a definition at one point of its iteration space."""
         if definition.regions:
             return self.pick(definition, place, body)
+        if definition.primitive.name == "part":
+            return self.part(definition, place, body)
         operands = tuple(self.read(operand, place, body) for operand in definition.operands)
         if definition.primitive.name == "view":
             return operands[0]

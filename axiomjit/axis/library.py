@@ -21,7 +21,7 @@ from axiomjit.axis.tensors import (
 from axiomjit.graph import library_nodes
 from axiomjit.graph.library_operations import ARGSORT, CUMPROD, CUMSUM, SORT, LibraryOperation
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import PROD, SUM, FoldRule
+from axiomjit.graph.primitives import PROD, SUM, UfuncFold
 
 
 def cumsum(x: Operand, axis: AxisName) -> Tensor:
@@ -47,7 +47,7 @@ def cumprod(x: Operand, axis: AxisName) -> Tensor:
 
 
 def _running(
-    name: str, operation: LibraryOperation, fold: FoldRule, x: Operand, axis: AxisName
+    name: str, operation: LibraryOperation, fold: UfuncFold, x: Operand, axis: AxisName
 ) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)

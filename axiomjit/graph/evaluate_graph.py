@@ -31,6 +31,8 @@ from axiomjit.graph.nodes import (
     operand_iterators,
     post_order,
 )
+from axiomjit.graph.primitives import UfuncFold
+from axiomjit.graph.state_folds import StateFold, evaluate_states
 
 Array = np.ndarray
 
@@ -106,6 +108,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     reads = [
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]
+    if isinstance(op.fold, StateFold):
+        return evaluate_states(op.fold, reads, len(extents) - op.rank)
     if is_view(op):
         return _seen(op, op.primitive.evaluate(reads[0]))
     if op.primitive.name == "view":
@@ -118,6 +122,7 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         value = op.primitive.evaluate(*reads)
     if op.fold is None:
         return _as_array(value, op)
+    assert isinstance(op.fold, UfuncFold)
     folded = tuple(range(op.rank, len(extents)))
     state = value.astype(op.fold.state_dtype(op.dtype))
     if op.fold.has_identity:

@@ -23,7 +23,7 @@ from axiomjit.graph.library_operations import (
 )
 from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import PROD, SUM, FoldRule
+from axiomjit.graph.primitives import PROD, SUM, UfuncFold
 from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import array_node
@@ -39,7 +39,7 @@ def _flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
     return node, normalize_axis_index(axis, len(node.shape))
 
 
-def _running_row(name: str, operation: LibraryOperation, fold: FoldRule) -> Row:
+def _running_row(name: str, operation: LibraryOperation, fold: UfuncFold) -> Row:
     def row(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
         node, along = _flat_along(array_node(a, name), axis)

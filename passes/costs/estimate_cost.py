@@ -76,8 +76,8 @@ def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
                 known.add(buffer)
             case Let(primitive=primitive):
                 flops += trips * primitive.weight
-            case Fold():
-                flops += trips
+            case Fold(state=state):
+                flops += trips * state.accumulator.weight
     return Cost(read, written, flops, temporary, dim(0), 1)
 
 
