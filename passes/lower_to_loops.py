@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator
-from axiomjit.graph.primitives import CAST, STATE, UfuncFold
+from axiomjit.graph.primitives import CAST, POSITION, STATE, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -26,7 +26,16 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
 )
-from axiomjit.passes.ir.view_ir import Definition, Number, ReadOperand, Value, View, ViewProgram
+from axiomjit.passes.ir.view_ir import (
+    POSITIONS,
+    Definition,
+    Number,
+    ReadOperand,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
 
 
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
@@ -146,6 +155,8 @@ class _Emitter:
             return self.pick(definition, place, body)
         if definition.primitive.name == "part":
             return self.part(definition, place, body)
+        if definition.primitive is POSITION:
+            return self.load(POSITIONS, place[0], body)
         operands = tuple(self.read(operand, place, body) for operand in definition.operands)
         if definition.primitive.name == "view":
             return operands[0]
@@ -181,12 +192,14 @@ class _Emitter:
             if key not in self.values:
                 self.values[key] = self.define(self.definitions[operand.name], index, body)
             return self.values[key]
-        total = _total(operand, place)
-        key = (operand.storage.name, (total,), id(body))
+        return self.load(operand.storage, _total(operand, place), body)
+
+    def load(self, storage: Storage, at: Affine, body: list[Stmt]) -> str:
+        """The element of a storage at a place, loaded once per place and body."""
+        key = (storage.name, (at,), id(body))
         if key not in self.values:
             self.values[key] = self.fresh()
-            load = Load(self.values[key], operand.storage, _named(total))
-            body.append(load)
+            body.append(Load(self.values[key], storage, _named(at)))
         return self.values[key]
 
     def index(self, view: View, place: IndexMap) -> Index:

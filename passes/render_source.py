@@ -18,7 +18,6 @@ from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.graph.state_folds import StateFold
-from axiomjit.passes.combine_source import combine_source, start_source
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -36,7 +35,8 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
     statements,
 )
-from axiomjit.passes.ir.view_ir import Number, Storage
+from axiomjit.passes.ir.state_source import combine_source, start_source
+from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""
@@ -169,7 +169,8 @@ class _Writer:
             parts.append(iterator if factor == "1" else f"{iterator} * {factor}")
         if index.offset.constant != 0 or not parts:
             parts.append(self.length(index.offset))
-        return f"{self.buffer(storage)}, {' + '.join(parts)}"
+        element = " + ".join(parts)
+        return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
@@ -227,8 +228,9 @@ class _Writer:
                 text = stmt.primitive.written(operands, codes, code(stmt.dtype))
                 yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
             case Load():
-                place = self.place(stmt.buffer, stmt.index)
-                yield f"{self.define(stmt.name, stmt.buffer.dtype)} = load({place})"
+                place, name = self.place(stmt.buffer, stmt.index), stmt.name
+                text = place if stmt.buffer is POSITIONS else f"load({place})"
+                yield f"{self.define(name, stmt.buffer.dtype)} = {text}"
             case Store():
                 place = self.place(stmt.buffer, stmt.index)
                 yield f"store({place}, {self.as_type(stmt.value, stmt.buffer.dtype)})"
@@ -270,7 +272,7 @@ class _Writer:
         """Whether a state has taken in an element; None where it begins with its identity."""
         fold = state.accumulator
         counts = isinstance(fold, UfuncFold) or fold.has_identity
-        return None if counts else self.named("b", state.name)
+        return None if counts else self.named("g", state.name)
 
     def here(self, state: State, name: str) -> str:
         """The value, or the cell of the current lane where the state has lanes."""

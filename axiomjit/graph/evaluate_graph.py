@@ -31,7 +31,7 @@ from axiomjit.graph.nodes import (
     operand_iterators,
     post_order,
 )
-from axiomjit.graph.primitives import UfuncFold
+from axiomjit.graph.primitives import POSITION, UfuncFold
 from axiomjit.graph.state_folds import StateFold, evaluate_states
 
 Array = np.ndarray
@@ -98,6 +98,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     if op.regions:
         return _join(op, operands, lengths)
+    if op.primitive is POSITION:
+        return np.arange(extents[0], dtype=op.dtype)
     if isinstance(op.primitive, LibraryOperation):
         return _library(op, op.primitive, operands, lengths)
     if isinstance(op, Update):

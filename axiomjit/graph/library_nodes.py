@@ -11,7 +11,7 @@ from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import TAKE, LibraryOperation
-from axiomjit.graph.nodes import Held, Input, Node, Op, Scalar, base_of
+from axiomjit.graph.nodes import Held, Input, Node, Op, base_of
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.promotion import cast
@@ -36,19 +36,6 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
     dtype = operation.dtype(node.dtype)
     found = note(Op(dtype, operation, None, (stored(node),), (index,), extents, rank))
     return builder.transpose(found, [order.index(d) for d in range(rank)])
-
-
-def choose_position(operation: LibraryOperation, node: Node, axes: Sequence[int]) -> Node:
-    """ARGMAX or ARGMIN along dimensions, as one in the order listed: the first position, int64."""
-    if not axes:
-        return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
-    rank = len(node.shape)
-    kept = [d for d in range(rank) if d not in axes]
-    order = [*kept, *axes]
-    index = permutation([order.index(d) for d in range(rank)])
-    extents = tuple(node.shape[d] for d in order)
-    dtype = operation.dtype(node.dtype)
-    return note(Op(dtype, operation, None, (stored(node),), (index,), extents, len(kept)))
 
 
 def stored(node: Node) -> Node:

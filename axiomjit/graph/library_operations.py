@@ -6,7 +6,6 @@ into an output, and its cost. The evaluator and the plan use the same evaluation
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -92,17 +91,6 @@ def _argsort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
     out[...] = np.argsort(operands[0], axis=-1)
 
 
-def _choose(
-    function: Callable[..., np.ndarray], operands: Arrays, labels: Labels, out: np.ndarray
-) -> None:
-    """The position of an element along the labels that `out` lacks, taken as one dimension."""
-    (own,) = labels
-    ordered = operands[0].transpose(sorted(range(len(own)), key=lambda d: own[d]))
-    lengths = ordered.shape[out.ndim :]
-    if out.size:  # NumPy refuses a dimension without elements even where nothing is chosen.
-        out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
-
-
 def _draw(method: str, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
     """Random numbers."""
     out[...] = getattr(config.generator, method)(out.shape)
@@ -184,8 +172,6 @@ CUMPROD: Final = _row("cumprod", partial(_scan, np.multiply), NUMBERS, keeps=Tru
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 TAKE: Final = _row("take", _take, weight=4, chooser=(1, INT))
-ARGMAX: Final = _row("argmax", partial(_choose, np.argmax), weight=2, gives=INT)
-ARGMIN: Final = _row("argmin", partial(_choose, np.argmin), weight=2, gives=INT)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
 """Random numbers, other ones whenever they are computed; the operand only tells draws apart."""

@@ -151,6 +151,8 @@ UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
 """What a storage holds after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """One of its operands, by the region in which a point lies: what is padded or concatenated."""
+POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), weight=0)
+"""Where a point stands along the one iterator."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
 """The values of which one element of a fold with several states is made."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
@@ -207,7 +209,7 @@ _ROWS: Final = (
     *(SAVE, MATERIALIZE, UPDATE),
     WHERE,
     JOIN,
-    STATE,
+    *(POSITION, STATE),
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
     Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
     Primitive("add", 2, np.add, "{0} + {1}", bools="{0} | {1}"),

@@ -13,13 +13,26 @@ from typing import Any
 
 import numpy as np
 
+from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.base.dtypes import CODES, DType, convert, state_dtype, state_parts
+from axiomjit.base.errors import GraphValueError, TraceError
+from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, post_order
 from axiomjit.graph.origins import note
-from axiomjit.graph.primitives import ALL, CAST, STATE, VIEW, FoldRule, part_of_state
+from axiomjit.graph.primitives import (
+    ALL,
+    CAST,
+    PRIMITIVES,
+    STATE,
+    VIEW,
+    WHERE,
+    FoldRule,
+    part_of_state,
+)
 from axiomjit.graph.promotion import cast
+from axiomjit.graph.seen import seen_type
 
 
 class StateFold(FoldRule):
@@ -27,6 +40,7 @@ class StateFold(FoldRule):
 
     outputs: tuple[Node, ...]
     start: tuple[np.generic, ...]
+    starts: bool
 
     def __init__(
         self,
@@ -34,9 +48,14 @@ class StateFold(FoldRule):
         start: tuple[np.generic, ...],
         commutative: bool = False,
         has_identity: bool = False,
+        starts: bool = True,
     ) -> None:
-        """The fold whose two states are the inputs of `outputs`, of the dtypes of `start`."""
-        given: tuple[Any, ...] = ("fold", True, has_identity, ALL, commutative, outputs, start)
+        """The fold whose two states are the inputs of `outputs`, of the dtypes of `start`.
+
+        One that `starts` begins with these values, others with their first element.
+        """
+        given: tuple[Any, ...] = ("fold", True, has_identity, ALL, commutative)
+        given += (outputs, start, starts)
         super().__init__(*given)
 
     @property
@@ -63,7 +82,7 @@ class StateFold(FoldRule):
 
 
 def scalar_text(outputs: Sequence[Node], states: int) -> str:
-    """The operations of a graph of two states on one line; a0.. is the left state, b0.. the right."""
+    """The operations of a graph of two states on one line: a0.. on the left, b0.. on the right."""
     names: dict[Node, str] = {}
     lines: list[str] = []
     for node in post_order(tuple(outputs)):
@@ -125,17 +144,47 @@ def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
     """The states, folded from their initial values along dimensions of operands of one shape.
 
     The initial state is combined once, on the left; of no elements it is the result.
+
+    Raises:
+        GraphValueError: there are no elements, and no initial state.
     """
     shape = operands[0].shape
     kept = tuple(length for d, length in enumerate(shape) if d not in axes)
-    start = [Scalar(value.dtype, value, False) for value in fold.start]
+    start: list[Node] = [Scalar(value.dtype, value, False) for value in fold.start]
     if any(shape[d] == 0 for d in axes):
+        if not fold.starts:
+            raise _of_nothing(operands[0])
         return [builder.broadcast_to(value, kept) for value in start]
     states = list(operands) if not axes else _folded(fold, operands, axes)
-    if fold.has_identity and axes:
+    if not fold.starts or (fold.has_identity and axes):
         return states
-    whole = [builder.broadcast_to(value, kept) for value in in_nodes(fold.outputs, start + states)]
-    return [cast(value, part) for value, part in zip(whole, fold.parts, strict=True)]
+    whole = in_nodes(fold.outputs, start + states)
+    if not _has_elements([shape[d] for d in axes]):
+        count, zero = (builder.as_node(n, "fold") for n in (builder.count(operands[0], axes), 0))
+        empty = builder.elementwise(PRIMITIVES["equal"], count, zero)
+        pairs = zip(start, whole, strict=True)
+        whole = [builder.elementwise(WHERE, empty, nothing, value) for nothing, value in pairs]
+    return [
+        builder.broadcast_to(cast(value, part), kept)
+        for value, part in zip(whole, fold.parts, strict=True)
+    ]
+
+
+def _of_nothing(node: Node) -> GraphValueError:
+    return GraphValueError(
+        f"a fold of {seen_type(node)}",
+        "a length of 0, and an accumulator without an initial value",
+        "fold only where the array has elements, or give the accumulator an init",
+        user_location(),
+    )
+
+
+def _has_elements(lengths: Sequence[Dim]) -> bool:
+    """Whether all lengths are known not to be 0; a look at one at hand leaves a guard."""
+    try:
+        return all(length > 0 for length in lengths)
+    except (TraceError, KeyError):
+        return False
 
 
 def _folded(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
@@ -165,14 +214,21 @@ def evaluate_states(fold: StateFold, given: Sequence[np.ndarray], folded: int) -
     """The states of arrays of one shape, folded in order along their last dimensions, in NumPy."""
     kept = given[0].shape[: given[0].ndim - folded]
     count = math.prod(given[0].shape[given[0].ndim - folded :])
+    if not count:
+        return _recorded([np.broadcast_to(value, kept) for value in fold.start], fold)
     rows = [array.reshape(*kept, count) for array in given]
     states = [row[..., 0] for row in rows]
     for k in range(1, count):
         combined = in_arrays(fold.outputs, [*states, *(row[..., k] for row in rows)])
         states = [v.astype(d, copy=False) for v, d in zip(combined, fold.parts, strict=True)]
-    result: np.ndarray = np.empty(kept, state_dtype(fold.parts))
+    return _recorded(states, fold)
+
+
+def _recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
+    """The values of states as one array of records; of one value the array of it."""
     if len(states) == 1:
-        return np.asarray(states[0])
+        return np.array(states[0])
+    result: np.ndarray = np.empty(states[0].shape, state_dtype(fold.parts))
     for k, state in enumerate(states):
         part_of_state(k).evaluate(result)[...] = state
     return result

@@ -13,8 +13,6 @@ from axiomjit.base.dtypes import supported
 from axiomjit.base.origins import user_location
 from axiomjit.graph import library_nodes
 from axiomjit.graph.library_operations import (
-    ARGMAX,
-    ARGMIN,
     ARGSORT,
     CUMPROD,
     CUMSUM,
@@ -23,7 +21,8 @@ from axiomjit.graph.library_operations import (
 )
 from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import PROD, SUM, UfuncFold
+from axiomjit.graph.positions import choose_position
+from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
 from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import array_node
@@ -79,7 +78,7 @@ def _take(
     return library_nodes.take_nodes(node, array_node(indices, "take"), along)
 
 
-def _choice_row(name: str, operation: LibraryOperation) -> Row:
+def _choice_row(name: str, extreme: UfuncFold) -> Row:
     def row(
         a: object, axis: OneAxis = None, out: object = None, *, keepdims: object = False
     ) -> Node:
@@ -92,7 +91,7 @@ def _choice_row(name: str, operation: LibraryOperation) -> Row:
         axes = reduced_dimensions(node, axis)
         if any(node.shape[d] == 0 for d in axes):
             raise ValueError(f"attempt to get {name} of an empty sequence")
-        found = library_nodes.choose_position(operation, node, axes)
+        found = choose_position(extreme, node, axes)
         return insert_dimensions(found, axes) if keepdims else found
 
     return row
@@ -100,8 +99,8 @@ def _choice_row(name: str, operation: LibraryOperation) -> Row:
 
 _cumsum = _running_row("cumsum", CUMSUM, SUM)
 _cumprod = _running_row("cumprod", CUMPROD, PROD)
-_argmax = _choice_row("argmax", ARGMAX)
-_argmin = _choice_row("argmin", ARGMIN)
+_argmax = _choice_row("argmax", MAX)
+_argmin = _choice_row("argmin", MIN)
 _argsort = _sort_row("argsort", ARGSORT)
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.cumsum: _cumsum,

@@ -25,7 +25,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.state_folds import StateFold
-from axiomjit.passes.ir.view_ir import Number, Storage, View
+from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage, View
 
 
 class Name(str):
@@ -391,7 +391,7 @@ def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, flo
     """
     jumps = units = 0.0
     for access in accesses:
-        weight = 1.5 if isinstance(access, Store) else 1.0
+        weight = 1.5 if isinstance(access, Store) else float(access.buffer is not POSITIONS)
         for name, stride in access.index.terms:
             if name == loop.iterator:
                 near = stride.constant in (1, -1)

@@ -33,18 +33,9 @@ def combine_source(
     dtype: DType,
     fresh: Callable[[str], str],
 ) -> tuple[list[str], list[str]]:
-    """Lines that combine two states, and the values of the combined state.
+    """Lines that combine two states of a dtype, and the values of the combined state.
 
-    Needs: operands of the state's dtypes.
-    Gives: text; `fresh("u")` names what is computed on the way.
-    Keeps: the order of the two states.
-
-    Args:
-        fold: How they are combined.
-        left: The values of the state that stands before.
-        right: Those of the other one.
-        dtype: The state's dtype.
-        fresh: Gives a new name with a letter.
+    `left` are the values of the state that stands before, `fresh("u")` names what is computed.
     """
     if isinstance(fold, UfuncFold):
         kind = code(dtype)
