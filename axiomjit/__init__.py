@@ -10,6 +10,7 @@ _check_links()
 
 from axiomjit import descriptions as descriptions
 from axiomjit.accumulate.accumulator import Accumulator
+from axiomjit.accumulate.elementwise import elementwise
 from axiomjit.accumulate.fold import fold
 from axiomjit.axis import numpy_protocol as numpy_protocol
 from axiomjit.axis import transformers as transformers
@@ -122,6 +123,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "doall",
+    "elementwise",
     "dot",
     "erf",
     "erfc",

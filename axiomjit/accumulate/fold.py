@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from axiomjit.accumulate.accumulator import Accumulator
+from axiomjit.accumulate.arrays import Given
 from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
-from axiomjit.algebra.dims import dim
-from axiomjit.base.dtypes import supported
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, execution
-from axiomjit.graph.nodes import Graph, Input, Node
+from axiomjit.graph.nodes import Node
 from axiomjit.graph.state_folds import fold_states, in_nodes
 from axiomjit.graph.traced_values import Folding, NodeValue, broadcast_folding
 
@@ -112,12 +109,15 @@ def fold_nodes(
 
 def _of_arrays(acc: Accumulator, operands: Sequence[Any], axes: Any) -> Any:
     """Arrays folded at once."""
-    arrays = [np.asarray(value) for value in operands]
-    inputs = [
-        Input(supported(array.dtype, "fold"), position, tuple(map(dim, array.shape)))
-        for position, array in enumerate(arrays)
-    ]
-    folding = broadcast_folding(inputs, axes, lambda node: node)
-    nodes, is_tuple = fold_nodes(acc, folding.nodes, folding.axes)
-    results = [value[()] for value in execution.run(Graph(tuple(inputs), tuple(nodes)), arrays, {})]
+    given = Given(operands, f"fold({acc!r}, ...)")
+    is_tuple = False
+
+    def build(nodes: Sequence[Node]) -> Sequence[Node]:
+        nonlocal is_tuple
+        folding = broadcast_folding(nodes, axes, lambda node: node)
+        results, is_tuple = fold_nodes(acc, folding.nodes, folding.axes)
+        return results
+
+    graph, _ = given.graph(build)
+    results = [value[()] for value in execution.run(graph, given.arrays, given.symbols)]
     return tuple(results) if is_tuple else results[0]
