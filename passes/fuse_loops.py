@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import permutations
 from typing import Final
 
@@ -145,20 +146,19 @@ def _turned(
         return
     for order in permutations(chain):
         if list(order) != chain and [loop.extent for loop in order] == wanted:
-            body = rewrite_body(inner, lambda s, loops=order: (_ordered(s, loops),))
+            body = rewrite_body(inner, partial(_ordered, loops=order))
             for loop in reversed(order):
                 body = (loop.replace(body=body),)
             yield (first, body) if plain is second else (body, second)
 
 
-def _ordered(stmt: Stmt, loops: Sequence[For]) -> Stmt:
+def _ordered(stmt: Stmt, loops: Sequence[For]) -> tuple[Stmt, ...]:
     """The statement with the terms of its index in the order of the loops."""
     if not isinstance(stmt, Load | Store):
-        return stmt
+        return (stmt,)
     places = {loop.iterator: k for k, loop in enumerate(loops)}
     terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], len(places)))
-    ordered: Stmt = stmt.replace(index=Index(stmt.index.offset, tuple(terms)))
-    return ordered
+    return (stmt.replace(index=Index(stmt.index.offset, tuple(terms))),)
 
 
 def _extents(body: tuple[Stmt, ...]) -> list[Dim]:
