@@ -13,6 +13,7 @@ from axiomjit.graph.nodes import (
     Op,
     Update,
     base_of,
+    is_scan,
     is_view,
     operand_iterators,
     post_order,
@@ -98,6 +99,9 @@ class _Choice:
     def _must_store(self, op: Op) -> bool:
         if op.primitive is STATE:  # its parts are
             return False
+        fold = _folded_in(op)
+        if fold is not None and is_scan(fold):
+            return True
         if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
             return True
         if any(isinstance(user, Update) and user.operands[0] is op for user in self.users[op]):
@@ -107,7 +111,6 @@ class _Choice:
         readers = self.readers[op]
         if op.regions and not all(_is_split(op, index) for _, index in readers):
             return True
-        fold = _folded_in(op)
         if fold is not None:
             return len(readers) != 1 or not self._joins(op, fold, *next(iter(readers)))
         if not self.cones[op]:

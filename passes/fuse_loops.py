@@ -52,7 +52,8 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     reads what the other has stored at another index, stay apart; so do nests that walk memory in
     different directions. Loops that cannot be one stand side by side in a loop over rows where the
     rows are short, which leaves a guard in the scope: what they read again is in the cache. Loops
-    of a nest without folds are put in the order of those of a nest with folds.
+    of a nest without folds are put in the order of those of a nest with folds that uses the same
+    memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -107,10 +108,14 @@ def _join(first: Nest, second: Nest) -> Nest | None:
     taken = 1 + max((name.number for name in _names(first.body)), default=0)
     moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
     fused = _joined(first.body, moved)
-    if fused is None and _folds(first.body) != _folds(moved):
+    if fused is None and _folds(first.body) != _folds(moved) and _buffers(first) & _buffers(second):
         for host, guest in _turned(first.body, moved):
             fused = fused or _joined(host, guest)
     return fused
+
+
+def _buffers(nest: Nest) -> set[Storage]:
+    return _reads(nest) | _writes(nest)
 
 
 def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator
+from axiomjit.base.dtypes import DType
 from axiomjit.graph.primitives import CAST, POSITION, STATE, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.ir.context import Context
@@ -74,13 +75,55 @@ class _Emitter:
         self.extents = list(definition.extents[: definition.rank])
         place = tuple(self.place(k) for k in range(definition.rank))
         inner = self.open_body()
-        value = self.define(definition, place, inner)
+        scan = self.scan_of(definition)
+        value = self.define(definition, place, inner) if scan is None else ""
+        state = None if scan is None else self.step(scan, place, inner)
+        if state is not None:
+            part = int(definition.primitive.source) if scan is not definition else 0
+            value = self.taken(state, part, definition.dtype, inner)
         assert definition.storage is not None
         storage = definition.storage
         whole = View(storage, storage.shape, dim(0), storage.strides)
         index = self.index(definition.target or whole, place)
         inner.append(Store(definition.storage, index, value))
-        return Nest(self.loops("map", range(definition.rank), tuple(inner)))
+        if state is None:
+            return Nest(self.loops("map", range(definition.rank), tuple(inner)))
+        last = definition.rank - 1
+        body = (Alloc(state), *self.loops("fold", range(last, last + 1), tuple(inner)))
+        return Nest(self.loops("map", range(last), body))
+
+    def scan_of(self, definition: Definition) -> Definition | None:
+        """The scan that a definition is, or is a part of."""
+        if definition.primitive.name == "part":
+            (whole,) = definition.operands
+            assert isinstance(whole, Value), "folds of several values are not stored"
+            definition = self.definitions[whole.name]
+        is_scan = definition.fold is not None and definition.rank == len(definition.extents)
+        return definition if is_scan else None
+
+    def step(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
+        """The state of a fold that takes in the element at a place."""
+        fold = definition.fold
+        assert isinstance(fold, UfuncFold | StateFold)
+        state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
+        self.states += 1
+        values: tuple[str, ...]
+        if definition.primitive is STATE:
+            values = tuple(self.read(operand, place, body) for operand in definition.operands)
+        else:
+            values = (self.apply(definition, place, body),)
+        body.append(Fold(state, values))
+        return state
+
+    def taken(self, state: State, part: int, dtype: DType, body: list[Stmt]) -> str:
+        """A value of a state, in the dtype of the result."""
+        name = self.fresh()
+        body.append(Take(name, state, part))
+        if state.parts[part] == dtype:
+            return name
+        rounded = self.fresh()
+        body.append(Let(rounded, dtype, CAST, (name,)))
+        return rounded
 
     def open_body(self) -> list[Stmt]:
         """A new body; what is computed in it is shared in it alone."""
@@ -107,32 +150,16 @@ class _Emitter:
         """The value of a definition with its map iterators at `place`, as a name."""
         if definition.fold is None:
             return self.apply(definition, place, body)
-        state = self.fold(definition, place, body)
-        name = self.fresh()
-        body.append(Take(name, state))
-        if state.dtype == definition.dtype:
-            return name
-        rounded = self.fresh()
-        body.append(Let(rounded, definition.dtype, CAST, (name,)))
-        return rounded
+        return self.taken(self.fold(definition, place, body), 0, definition.dtype, body)
 
     def fold(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
         """The state of a fold after all its elements."""
-        fold = definition.fold
-        assert isinstance(fold, UfuncFold | StateFold)
         first = len(self.extents)
         folded = definition.extents[definition.rank :]
         self.extents += folded
-        state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
-        self.states += 1
         inner = self.open_body()
         own = tuple(self.place(first + k) for k in range(len(folded)))
-        values: tuple[str, ...]
-        if definition.primitive is STATE:
-            values = tuple(self.read(o, (*place, *own), inner) for o in definition.operands)
-        else:
-            values = (self.apply(definition, (*place, *own), inner),)
-        inner.append(Fold(state, values))
+        state = self.step(definition, (*place, *own), inner)
         loop = self.loops("fold", range(first, len(self.extents)), tuple(inner))
         body += [Alloc(state), *loop]
         return state

@@ -74,11 +74,10 @@ def elementwise(
             "use 'c' for the first dimensions, 'f' for the last ones as in NumPy",
             user_location(),
         )
-    is_one = isinstance(modes, str) or (
-        isinstance(modes, tuple) and len(modes) == 2 and modes[0] == "accumulate"
-    )
-    listed = (modes,) if is_one else tuple(modes)
-    return Elementwise(fn, tuple(_accumulator(mode) for mode in listed), order)  # type: ignore[arg-type]
+    listed: Sequence[Any] = modes
+    if isinstance(modes, str) or modes[:1] == ("accumulate",):
+        listed = (modes,)
+    return Elementwise(fn, tuple(map(_accumulator, listed)), order)
 
 
 def _accumulator(mode: Mode) -> Accumulator | None:

@@ -10,13 +10,15 @@ from axiomjit.accumulate.arrays import Given
 from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, execution
+from axiomjit.graph import builder, execution, scans
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.positions import positions_along
+from axiomjit.graph.primitives import ACCUMULATORS
 from axiomjit.graph.state_folds import fold_states, in_nodes
-from axiomjit.graph.traced_values import Folding, NodeValue, broadcast_folding
+from axiomjit.graph.traced_values import NodeValue, broadcast_folding
 
 
-def fold(acc: Accumulator | str, *operands: Any, axes: Any = None) -> Any:
+def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool = False) -> Any:
     """The operands folded by an accumulator along axes.
 
     Args:
@@ -27,10 +29,12 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None) -> Any:
             paired.
         axes: Dimensions of arrays, one or a tuple, or axes of tensors; all when omitted. Elements
             are folded in the order in which axes are listed, the last one fastest.
+        running: Whether the results of all first elements along one axis are wanted, which keeps
+            the axis: a scan, as `numpy.cumsum`.
 
     Returns:
-        What the operands are, without these axes: an array, traced array or tensor; a tuple of
-        them where `final` gives a tuple, or where there is no `final` and the state is one.
+        What the operands are, without these axes (unless `running`): an array, traced array or
+        tensor; a tuple of them where `final` gives a tuple, or where there is no `final` and the state is one.
 
     Raises:
         GraphValueError: no accumulator has this name, or nothing is folded where there is no
@@ -55,8 +59,11 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None) -> Any:
         )
     host = next((value for value in operands if isinstance(value, NodeValue)), None)
     if host is None:
-        return _of_arrays(row, operands, axes)
-    return folded(row, host.folding(operands, axes, False))
+        return _of_arrays(row, operands, axes, running)
+    folding = host.folding(operands, axes, running)
+    nodes, is_tuple = fold_nodes(row, folding.nodes, folding.axes, running)
+    made = tuple(map(folding.made, nodes))
+    return made if is_tuple else made[0]
 
 
 def accumulator_of(acc: Accumulator | str) -> Accumulator:
@@ -85,29 +92,43 @@ def accumulator_of(acc: Accumulator | str) -> Accumulator:
     return BUILT_IN[acc]
 
 
-def folded(acc: Accumulator, folding: Folding) -> Any:
-    """The result of a fold as the operands' door has it, a tuple of results as a tuple."""
-    nodes, is_tuple = fold_nodes(acc, folding.nodes, folding.axes)
-    made = tuple(map(folding.made, nodes))
-    return made if is_tuple else made[0]
-
-
 def fold_nodes(
-    acc: Accumulator, nodes: Sequence[Node], axes: tuple[int, ...]
+    acc: Accumulator, nodes: Sequence[Node], axes: tuple[int, ...], running: bool = False
 ) -> tuple[list[Node], bool]:
-    """The results of a fold of nodes of one shape, and whether they are a tuple."""
+    """The results of a fold of nodes of one shape, and whether they are a tuple.
+
+    Raises:
+        GraphValueError: a running fold along several dimensions, or none.
+    """
+    if running and len(axes) != 1:
+        raise GraphValueError(
+            f"fold({acc!r}, ..., running=True) along {len(axes)} axes",
+            "a running fold, which goes along one axis",
+            "name one axis, or flatten several into one before",
+            user_location(),
+        )
     if isinstance(acc, BuiltIn):
-        return [acc.build(acc.operand(nodes), axes)], False
+        operand = acc.operand(nodes)
+        if not running:
+            return [acc.build(operand, axes)], False
+        if acc.name in ACCUMULATORS:
+            fold = ACCUMULATORS[acc.name]
+            return [scans.running(fold, operand, fold.result_dtype(operand.dtype), *axes)], False
+        if acc.name.startswith("arg"):
+            nodes = [operand, positions_along(operand.shape, axes)]
     traced = acc.traced([node.dtype for node in nodes])
     lifted = [builder.broadcast_to(n, nodes[0].shape) for n in in_nodes(traced.lift, nodes)]
-    states = fold_states(traced.fold, lifted, axes)
+    if running:
+        states = scans.scan_states(traced.fold, lifted, *axes)
+    else:
+        states = fold_states(traced.fold, lifted, axes)
     if traced.final is None:
         return states, traced.is_tuple
     final = in_nodes(traced.final, states)
     return [builder.broadcast_to(node, states[0].shape) for node in final], traced.is_tuple
 
 
-def _of_arrays(acc: Accumulator, operands: Sequence[Any], axes: Any) -> Any:
+def _of_arrays(acc: Accumulator, operands: Sequence[Any], axes: Any, running: bool) -> Any:
     """Arrays folded at once."""
     given = Given(operands, f"fold({acc!r}, ...)")
     is_tuple = False
@@ -115,7 +136,7 @@ def _of_arrays(acc: Accumulator, operands: Sequence[Any], axes: Any) -> Any:
     def build(nodes: Sequence[Node]) -> Sequence[Node]:
         nonlocal is_tuple
         folding = broadcast_folding(nodes, axes, lambda node: node)
-        results, is_tuple = fold_nodes(acc, folding.nodes, folding.axes)
+        results, is_tuple = fold_nodes(acc, folding.nodes, folding.axes, running)
         return results
 
     graph, _ = given.graph(build)

@@ -27,6 +27,7 @@ from axiomjit.graph.nodes import (
     Op,
     Scalar,
     Update,
+    is_scan,
     is_view,
     operand_iterators,
     post_order,
@@ -112,6 +113,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     ]
     if isinstance(op.fold, StateFold):
         return evaluate_states(op.fold, reads, len(extents) - op.rank)
+    if is_scan(op):
+        return _scan(op, reads[0])
     if is_view(op):
         return _seen(op, op.primitive.evaluate(reads[0]))
     if op.primitive.name == "view":
@@ -131,6 +134,13 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
     start = op.fold.initial(op.dtype)
     return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _scan(op: Op, value: Array) -> Array:
+    """The folds of the first elements along the last iterator."""
+    assert isinstance(op.fold, UfuncFold)
+    state = value.astype(op.fold.state_dtype(op.dtype))
+    return _as_array(op.fold.reduce.accumulate(state, axis=-1), op)
 
 
 def _library(

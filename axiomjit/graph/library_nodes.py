@@ -1,4 +1,4 @@
-"""Operations on entire operands along one dimension: running folds, sorting, taking by position."""
+"""Operations on entire operands along one dimension: sorting, taking by position."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, permutation
-from axiomjit.base.dtypes import INT, DType
+from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -16,11 +16,6 @@ from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type
-
-
-def running(operation: LibraryOperation, node: Node, dtype: DType, axis: int) -> Node:
-    """The folds in a dtype of the first elements along a dimension, as np.cumsum: a scan."""
-    return _along(operation, cast(node, dtype), axis)
 
 
 def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:

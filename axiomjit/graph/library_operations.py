@@ -75,11 +75,6 @@ def _of_products(shapes: Shapes, labels: Labels) -> Dim:
     return product(tuple(extents.values())) * 2
 
 
-def _scan(ufunc: np.ufunc, operands: Arrays, labels: Labels, out: np.ndarray) -> None:
-    """The running fold along the last dimension."""
-    ufunc.accumulate(operands[0], axis=-1, out=out)
-
-
 def _sort(operands: Arrays, labels: Labels, out: np.ndarray) -> None:
     """The elements along the last dimension, sorted."""
     out[...] = operands[0]
@@ -167,8 +162,6 @@ MATRIX_PRODUCT: Final = LibraryOperation(
     "tensordot", 2, _multiply_matrices, "", NUMBERS, additions=_of_products
 )
 """A sum of products that has the shape of one of matrices; no op names it, passes choose it."""
-CUMSUM: Final = _row("cumsum", partial(_scan, np.add), NUMBERS, keeps=True)
-CUMPROD: Final = _row("cumprod", partial(_scan, np.multiply), NUMBERS, keeps=True)
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 TAKE: Final = _row("take", _take, weight=4, chooser=(1, INT))

@@ -31,7 +31,7 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
         folded = ", ".join(
             f"i{k} < {length}" for k, length in enumerate(op.extents) if k >= op.rank
         )
-        text = f"{op.fold} {text} over {folded}"
+        text = f"{op.fold} {text} over {folded}" if folded else f"running {op.fold} {text}"
     return text
 
 

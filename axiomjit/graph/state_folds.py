@@ -211,7 +211,12 @@ def parts_of(folded: Node) -> list[Node]:
 
 
 def evaluate_states(fold: StateFold, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-    """The states of arrays of one shape, folded in order along their last dimensions, in NumPy."""
+    """The states of arrays of one shape, folded in order along their last dimensions, in NumPy.
+
+    Of no folded dimension: the states after each element along the last one.
+    """
+    if not folded:
+        return _evaluate_scan(fold, given)
     kept = given[0].shape[: given[0].ndim - folded]
     count = math.prod(given[0].shape[given[0].ndim - folded :])
     if not count:
@@ -222,6 +227,20 @@ def evaluate_states(fold: StateFold, given: Sequence[np.ndarray], folded: int) -
         combined = in_arrays(fold.outputs, [*states, *(row[..., k] for row in rows)])
         states = [v.astype(d, copy=False) for v, d in zip(combined, fold.parts, strict=True)]
     return _recorded(states, fold)
+
+
+def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:
+    columns: list[list[np.ndarray]] = []
+    for k in range(given[0].shape[-1]):
+        here = [array[..., k] for array in given]
+        combined = in_arrays(fold.outputs, [*columns[-1], *here]) if columns else here
+        pairs = zip(combined, fold.parts, strict=True)
+        columns.append([value.astype(part, copy=False) for value, part in pairs])
+    if not columns:
+        return _recorded(
+            [array.astype(d) for array, d in zip(given, fold.parts, strict=True)], fold
+        )
+    return _recorded([np.stack(column, -1) for column in zip(*columns, strict=True)], fold)
 
 
 def _recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:

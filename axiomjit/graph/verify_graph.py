@@ -8,8 +8,18 @@ from axiomjit.algebra.index_maps import iterators_of
 from axiomjit.base.dtypes import CODES, INT, UNSIGNED, code, state_dtype, state_parts
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Input, Node, Op, Update, is_view, post_order, root_of
-from axiomjit.graph.primitives import JOIN, STATE, UPDATE
+from axiomjit.graph.nodes import (
+    Graph,
+    Input,
+    Node,
+    Op,
+    Update,
+    is_scan,
+    is_view,
+    post_order,
+    root_of,
+)
+from axiomjit.graph.primitives import JOIN, STATE, UPDATE, UfuncFold
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.views.complex_views import partition_fault
 
@@ -75,7 +85,10 @@ def _op_faults(op: Op) -> Iterator[str]:
         yield f"rank {op.rank} with {len(op.extents)} iterators"
     library = primitive if isinstance(primitive, LibraryOperation) else None
     whole = library is not None and not library.keeps
-    if (op.fold is None and not whole) != (op.rank == len(op.extents)):
+    if is_scan(op):
+        if not op.extents or (isinstance(op.fold, UfuncFold) and not op.fold.running):
+            yield f"a scan by {op.fold} of {len(op.extents)} iterators"
+    elif (op.fold is None and not whole) != (op.rank == len(op.extents)):
         yield "folded iterators without an accumulator, or an accumulator without them"
     if isinstance(primitive, LibraryOperation) and op.dtype != primitive.dtype(
         op.operands[0].dtype

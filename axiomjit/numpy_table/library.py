@@ -14,8 +14,6 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import library_nodes
 from axiomjit.graph.library_operations import (
     ARGSORT,
-    CUMPROD,
-    CUMSUM,
     SORT,
     LibraryOperation,
 )
@@ -23,6 +21,7 @@ from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import choose_position
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
+from axiomjit.graph.scans import running
 from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import array_node
@@ -38,7 +37,7 @@ def _flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
     return node, normalize_axis_index(axis, len(node.shape))
 
 
-def _running_row(name: str, operation: LibraryOperation, fold: UfuncFold) -> Row:
+def _running_row(name: str, fold: UfuncFold) -> Row:
     def row(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
         node, along = _flat_along(array_node(a, name), axis)
@@ -47,7 +46,24 @@ def _running_row(name: str, operation: LibraryOperation, fold: UfuncFold) -> Row
             wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if wanted.kind == "b":
             raise refuse(name, "dtype", dtype)
-        return library_nodes.running(operation, node, wanted, along)
+        return running(fold, node, wanted, along)
+
+    return row
+
+
+def _accumulate_row(name: str, fold: UfuncFold) -> Row:
+    """The row of a ufunc's `accumulate`."""
+
+    def row(a: object, axis: int = 0, dtype: Any = None, out: object = None) -> Node:
+        only_defaults(name, out=out)
+        node = array_node(a, name)
+        along = normalize_axis_index(axis, len(node.shape))
+        wanted = fold.result_dtype(node.dtype)
+        if dtype is not None:
+            wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
+        if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
+            raise refuse(name, "dtype", dtype)
+        return running(fold, node, wanted, along)
 
     return row
 
@@ -97,8 +113,8 @@ def _choice_row(name: str, extreme: UfuncFold) -> Row:
     return row
 
 
-_cumsum = _running_row("cumsum", CUMSUM, SUM)
-_cumprod = _running_row("cumprod", CUMPROD, PROD)
+_cumsum = _running_row("cumsum", SUM)
+_cumprod = _running_row("cumprod", PROD)
 _argmax = _choice_row("argmax", MAX)
 _argmin = _choice_row("argmin", MIN)
 _argsort = _sort_row("argsort", ARGSORT)
@@ -111,6 +127,11 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.argmax: _argmax,
     np.argmin: _argmin,
 }
+SCANS: Final[dict[np.ufunc, Row]] = {
+    fold.reduce: _accumulate_row(f"{fold.reduce.__name__}.accumulate", fold)
+    for fold in (SUM, PROD, MAX, MIN)
+}
+"""The rows of `accumulate`, by ufunc."""
 METHODS: Final[dict[str, Row]] = {
     "cumsum": _cumsum,
     "cumprod": _cumprod,

@@ -22,6 +22,7 @@ from axiomjit.graph.primitives import Primitive
 from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.traced_values import Folding, TracedValue, broadcast_folding
+from axiomjit.numpy_table.library import SCANS
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import index_node, part_of
@@ -135,9 +136,9 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
             refuse_write(f"{ufunc.__name__}(..., out=...)", self.description())
         options.pop("out", None)
         nodes = [node_of(value) for value in inputs]
-        if method == "reduce" and ufunc in REDUCTIONS:
-            axis = options.pop("axis", 0)
-            return called(REDUCTIONS[ufunc], (*nodes, axis), options)
+        rows = {"reduce": REDUCTIONS, "accumulate": SCANS}.get(method, {})
+        if ufunc in rows:
+            return called(rows[ufunc], (*nodes, options.pop("axis", 0)), options)
         if method != "__call__" or ufunc not in UFUNCS:
             suffix = "" if method == "__call__" else f".{method}"
             raise unsupported(f"numpy.{ufunc.__name__}{suffix}", nodes)

@@ -72,7 +72,8 @@ def _definition_text(definition: Definition) -> str:
     kept = _list(definition.extents[: definition.rank])
     text = f"{kind} {target}[{kept}] = {fold}{part}({reads})"
     if definition.fold is not None:
-        text += f" over [{_list(definition.extents[definition.rank :])}]"
+        folded = _list(definition.extents[definition.rank :])
+        text += f" over [{folded}]" if folded else " running"
     if definition.library is not None:
         text += f" by {definition.library.operation}"
     return text

@@ -106,7 +106,8 @@ def _definition_faults(
                     yield f"{definition.name} reads the unlisted number {operand.name}"
     unfolded = definition.rank == len(definition.extents)
     whole = isinstance(definition.primitive, LibraryOperation)
-    if not whole and (definition.fold is None) != unfolded:
+    scans = definition.fold is not None and unfolded and bool(definition.extents)
+    if not whole and not scans and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
     if whole and definition.library is None:
         yield f"{definition.name} needs whole operands but no library computes it"
