@@ -34,7 +34,8 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
 
     Returns:
         What the operands are, without these axes (unless `running`): an array, traced array or
-        tensor; a tuple of them where `final` gives a tuple, or where there is no `final` and the state is one.
+        tensor; a tuple of them where `final` gives a tuple, or where there is no `final` and the
+        state is one.
 
     Raises:
         GraphValueError: no accumulator has this name, or nothing is folded where there is no
