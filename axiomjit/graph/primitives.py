@@ -309,6 +309,11 @@ class FoldRule(Record):
         """What combining two states costs, in additions."""
         return 1
 
+    @property
+    def may_run(self) -> bool:
+        """Whether its state may be taken after each element."""
+        return True
+
     def state_dtype(self, result: DType) -> DType:
         """dtype of the state in loops, for a result of this dtype."""
         return result
@@ -326,6 +331,11 @@ class UfuncFold(FoldRule):
     lane: str
     tree: str = ""
     running: bool = False
+
+    @property
+    def may_run(self) -> bool:
+        """Whether nothing is reordered."""
+        return self.running
 
     @property
     def combine(self) -> Primitive:

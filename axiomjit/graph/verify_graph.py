@@ -19,7 +19,7 @@ from axiomjit.graph.nodes import (
     post_order,
     root_of,
 )
-from axiomjit.graph.primitives import JOIN, STATE, UPDATE, UfuncFold
+from axiomjit.graph.primitives import JOIN, STATE, UPDATE
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.views.complex_views import partition_fault
 
@@ -85,10 +85,8 @@ def _op_faults(op: Op) -> Iterator[str]:
         yield f"rank {op.rank} with {len(op.extents)} iterators"
     library = primitive if isinstance(primitive, LibraryOperation) else None
     whole = library is not None and not library.keeps
-    if is_scan(op):
-        if not op.extents or (isinstance(op.fold, UfuncFold) and not op.fold.running):
-            yield f"a scan by {op.fold} of {len(op.extents)} iterators"
-    elif (op.fold is None and not whole) != (op.rank == len(op.extents)):
+    runs = is_scan(op) and op.fold is not None and op.fold.may_run and op.rank > 0
+    if not runs and (op.fold is None and not whole) != (op.rank == len(op.extents)):
         yield "folded iterators without an accumulator, or an accumulator without them"
     if isinstance(primitive, LibraryOperation) and op.dtype != primitive.dtype(
         op.operands[0].dtype
