@@ -374,17 +374,11 @@ class UfuncFold(FoldRule):
 
 
 def _fold(
-    name: str,
-    reduce: np.ufunc,
-    lane: str,
-    loops: frozenset[str] = ALL,
-    *,
-    blocked: bool = False,
-    has_identity: bool = True,
-    tree: str = "",
+    name: str, reduce: np.ufunc, lane: str, loops: frozenset[str] = ALL, **changes: Any
 ) -> UfuncFold:
     """A row of the table of folds; all are commutative."""
-    return UfuncFold(name, blocked, has_identity, loops, True, reduce, lane, tree)
+    row: UfuncFold = UfuncFold(name, False, True, loops, True, reduce, lane).replace(**changes)
+    return row
 
 
 SUM: Final = _fold("sum", np.add, "add_reassoc({0}, {1})", NUMBERS, blocked=True)
