@@ -9,6 +9,9 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit import descriptions as descriptions
+from axiomjit.accumulate.accumulator import Accumulator
+from axiomjit.accumulate.elementwise import elementwise
+from axiomjit.accumulate.fold import fold
 from axiomjit.axis import numpy_protocol as numpy_protocol
 from axiomjit.axis import transformers as transformers
 from axiomjit.axis.axes import Axes, make_axes
@@ -40,6 +43,7 @@ from axiomjit.axis.reductions import (
     any,
     argmax,
     argmin,
+    logsumexp,
     max,
     mean,
     min,
@@ -84,6 +88,9 @@ from axiomjit.graph.error_functions import erf, erfc
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accumulator",
+    "fold",
+    "logsumexp",
     "Axes",
     "Axis",
     "AxisClass",
@@ -117,6 +124,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "doall",
+    "elementwise",
     "dot",
     "erf",
     "erfc",

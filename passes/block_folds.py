@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: folds run in fixed blocks whose results form a tree."""
+"""LoopProgram -> LoopProgram: folds run in fixed blocks whose results form a tree or a chain."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import count
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, bound, dim, larger, product
+from axiomjit.graph.primitives import UfuncFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -25,6 +26,8 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
     chain_of,
     map_nests,
+    rewrite_body,
+    walk,
 )
 from axiomjit.passes.ir.view_ir import Storage
 
@@ -38,6 +41,9 @@ GROUP: Final = 64
 
 def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Cut fold loops into blocks, and a fold without map loops into groups of blocks.
+
+    Results of blocks of sums and products form a tree. States that a graph combines, and those that
+    are taken after each element, are combined block after block.
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
@@ -57,14 +63,25 @@ def _cut(nest: Nest, numbers: Iterator[int]) -> Nest:
     outer = next((s for s in nest.body if isinstance(s, For)), None)
     if outer is None:
         return nest
-    if outer.kind == "fold":
+    if outer.kind == "fold" and not _running(outer):
         return _in_groups(nest.body, outer, numbers)
     body = _cut_rows(nest.body)
     return nest if body == nest.body else Nest(body)
 
 
+def _running(loop: For) -> set[str]:
+    """The states whose value is taken after each element."""
+    folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
+    return folded & {s.state.name for s in walk((loop,)) if isinstance(s, Take)}
+
+
+def _is_chained(state: State) -> bool:
+    """Whether blocks are combined one after the other, not as a tree."""
+    return not isinstance(state.accumulator, UfuncFold) or state.accumulator.running
+
+
 def _cut_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Block every fold below map loops that is long enough to need a tree."""
+    """Block every fold below map loops that is long enough to need it."""
     result: list[Stmt] = []
     for stmt in body:
         if not isinstance(stmt, For):
@@ -73,22 +90,28 @@ def _cut_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             inner = _cut_rows(stmt.body)
             result.append(stmt if inner == stmt.body else stmt.replace(body=inner))
         else:
-            trees = [
-                s.state for s in result if isinstance(s, Alloc) and s.state.accumulator.blocked
-            ]
-            if not trees or _is_short(stmt):
+            states = _blocked_states(result, stmt)
+            if not states or _is_short(stmt):
                 result.append(stmt)
                 continue
-            result = [_as_tree(s) for s in result]
-            result.append(_blocked(stmt, trees)[0])
+            trees = [state for state in states if not _is_chained(state)]
+            result = [_as_tree(s, trees) for s in result]
+            result.append(_blocked(stmt, states)[0])
             result += [Drain(state) for state in trees]
     return tuple(result)
 
 
-def _as_tree(stmt: Stmt) -> Stmt:
-    """A blocked state is opened as a tree; its own cell is opened in each block."""
-    blocked = isinstance(stmt, Alloc) and stmt.state.accumulator.blocked
-    tree: Stmt = stmt.replace(scope="tree") if blocked else stmt
+def _blocked_states(before: list[Stmt], loop: For) -> list[State]:
+    """The states that a loop folds in blocks."""
+    folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
+    states = [s.state for s in before if isinstance(s, Alloc)]
+    return [s for s in states if s.accumulator.blocked and s.name in folded]
+
+
+def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
+    """A state of `trees` is opened as a tree; its own cell is opened in each block."""
+    is_tree = isinstance(stmt, Alloc) and stmt.state in trees
+    tree: Stmt = stmt.replace(scope="tree") if is_tree else stmt
     return tree
 
 
@@ -112,41 +135,88 @@ def _blocked(loop: For, states: list[State]) -> tuple[For, bool]:
         at -= 1
     cut = chain[at]
     blocks = f"{cut.iterator}b"
+    trees = [state for state in states if not _is_chained(state)]
+    chained = [_Chained(state) for state in states if _is_chained(state)]
+    for one in chained:
+        inner = one.within_block(inner)
     body = inner
     for k in reversed(range(len(chain))):
         here = chain[k].replace(body=body, block=Block(blocks, size) if k == at else None)
         body = (here,)
         if k == at:
-            opened = tuple(Alloc(state) for state in states)
-            pushed = tuple(Push(state) for state in states)
+            opened = (*map(Alloc, trees), *(Alloc(one.block) for one in chained))
+            pushed: list[Stmt] = [Push(state) for state in trees]
+            for one in chained:
+                pushed += one.after_block(inner)
             body = (For(blocks, _ceil(cut.extent, size), "fold", (*opened, here, *pushed)),)
     outermost = body[0]
     assert isinstance(outermost, For)
     return outermost, at == 0
 
 
+class _Chained:
+    """A state that takes in the states of its blocks one after the other."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.block: State = state.replace(name=f"{state.name}b")
+        self.names = tuple(f"{state.name}b{k}" for k in range(len(state.parts)))
+
+    def takes(self) -> tuple[Take, ...]:
+        """The values of the block's state."""
+        return tuple(Take(name, self.block, k) for k, name in enumerate(self.names))
+
+    def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Statements that fold into the block's state; what they take has all blocks before."""
+        taken = False
+
+        def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+            nonlocal taken
+            if isinstance(stmt, Fold) and stmt.state == self.state:
+                return (stmt.replace(state=self.block),)
+            if isinstance(stmt, Take) and stmt.state == self.state:
+                first, taken = not taken, True
+                return (*(self.takes() if first else ()), stmt.replace(ahead=self.names))
+            return (stmt,)
+
+        return rewrite_body(body, rule)
+
+    def after_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The block's state is combined into the state, in each lane that loops of `body` have."""
+        taken: tuple[Stmt, ...] = (*self.takes(), Fold(self.state, self.names))
+        if self.state.lanes is None:
+            return taken
+        lanes = next(s for s in walk(body) if isinstance(s, For) and s.iterator == self.state.lanes)
+        each: For = lanes.replace(body=taken)
+        return (each,)
+
+
 def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
     """A grid of groups of blocks, and the part that combines their results."""
     at = body.index(loop)
-    opened = tuple(map(_as_tree, body[:at]))
-    states = [s.state for s in opened if isinstance(s, Alloc)]
-    trees = [state for state in states if state.accumulator.blocked]
-    blocked, outermost = _blocked(loop, trees) if trees else (loop, False)
+    states = [s.state for s in body[:at] if isinstance(s, Alloc)]
+    cut = _blocked_states(list(body[:at]), loop)
+    trees = [state for state in cut if not _is_chained(state)]
+    opened = tuple(_as_tree(stmt, trees) for stmt in body[:at])
+    blocked, outermost = _blocked(loop, cut) if cut else (loop, False)
     rows = product(tuple(k.extent for k in chain_of(loop)[0][1:]))
     size: int | Dim = GROUP if outermost else larger(dim(BLOCK * GROUP) // larger(rows, 1), 1)
     groups = _ceil(blocked.extent, size)
     unit = f"{blocked.iterator}g"
     here = Index(dim(0), ((unit, dim(1)),))
-    partials = tuple(
-        Storage(f"p{next(numbers)}", "partial", state.dtype, (groups,), (dim(1),))
-        for state in states
-    )
     drains = tuple(Drain(state) for state in trees)
     main: list[Stmt] = [*opened, blocked.replace(block=Block(unit, size)), *drains]
     gather: list[Stmt] = []
-    for k, (state, buffer) in enumerate(zip(states, partials, strict=True)):
-        main += [Take(f"d{k}", state), Store(buffer, here, f"d{k}")]
-        gather.append(Load(f"g{k}", buffer, here))
-        gather.append(Push(state, f"g{k}") if state in trees else Fold(state, f"g{k}"))
+    partials: list[Storage] = []
+    for state in states:
+        loaded = []
+        for part, dtype in enumerate(state.parts):
+            k = len(partials)
+            buffer = Storage(f"p{next(numbers)}", "partial", dtype, (groups,), (dim(1),))
+            partials.append(buffer)
+            main += [Take(f"d{k}", state, part), Store(buffer, here, f"d{k}")]
+            gather.append(Load(f"g{k}", buffer, here))
+            loaded.append(f"g{k}")
+        gather.append(Push(state, *loaded) if state in trees else Fold(state, tuple(loaded)))
     combine = (*opened, For(unit, groups, "fold", tuple(gather)), *drains, *body[at + 1 :])
-    return Nest((For(unit, groups, "map", tuple(main)),), combine, partials)
+    return Nest((For(unit, groups, "map", tuple(main)),), combine, tuple(partials))

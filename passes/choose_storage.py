@@ -16,12 +16,13 @@ from axiomjit.graph.nodes import (
     Op,
     Update,
     base_of,
+    is_scan,
     is_view,
     operand_iterators,
     post_order,
     users,
 )
-from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, UPDATE
+from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.view_ir import Library
 
 CHEAP: Final = 4
@@ -81,9 +82,9 @@ class _Choice:
                 self.selected.discard(op)
         return self.chosen
 
-    def _joins(self, fold: Op, reader: Op, index: IndexMap) -> bool:
+    def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
         """Whether the reader finishes the fold, in one loop with what else it finishes."""
-        if fold in self.selected or not _finishes(reader, index):
+        if op in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents
@@ -103,6 +104,11 @@ class _Choice:
         return found
 
     def _must_store(self, op: Op) -> bool:
+        if op.primitive is STATE:  # its parts are
+            return False
+        fold = _folded_in(op)
+        if fold is not None and is_scan(fold):
+            return True
         if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
             return True
         if any(isinstance(user, Update) and user.operands[0] is op for user in self.users[op]):
@@ -112,8 +118,8 @@ class _Choice:
         readers = self.readers[op]
         if op.regions and not all(_is_split(op, index) for _, index in readers):
             return True
-        if op.fold is not None:
-            return len(readers) != 1 or not self._joins(op, *next(iter(readers)))
+        if fold is not None:
+            return len(readers) != 1 or not self._joins(op, fold, *next(iter(readers)))
         if not self.cones[op]:
             return True
         weight = sum(part.primitive.weight for part in self.cones[op])
@@ -132,6 +138,12 @@ class _Choice:
         if len(cones) < 2:
             return False
         return not all(cones) or len(frozenset().union(*cones)) > LARGEST
+
+
+def _folded_in(op: Op) -> Op | None:
+    """The fold whose result an op is, or is a part of."""
+    of = op.operands[0] if op.primitive.name == "part" else op
+    return of if isinstance(of, Op) and of.fold is not None else None
 
 
 def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import permutations
 from typing import Final
 
+from axiomjit.algebra.dims import Dim, bound
 from axiomjit.passes.choose_storage import STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -26,6 +29,7 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
     bounds_of,
+    chain_of,
     rename_iterators,
     rewrite_body,
     statements,
@@ -34,8 +38,14 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.view_ir import Storage
 
+ROW: Final = 65_536
+"""Steps of loops side by side in a loop over rows: so many elements stay in the cache."""
+DEEPEST: Final = 4
+"""Loops in each other that are put in another order to join a nest."""
 LARGEST: Final = 200
 """Statements in one nest; beyond it compile time grows faster than what fusion saves."""
+
+Place = tuple[Storage, Index]
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -44,19 +54,23 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a
     temporary that nobody loads any more is dropped. Loops with different extents, and a nest that
     reads elements that the other stores at another index, stay separate; so do nests that walk
-    memory in different directions.
+    memory in different directions. Loops that cannot be one follow each other in a loop over rows
+    where the rows are short, which leaves a guard in the scope: what they read again is in the
+    cache. Loops of a nest without folds take the order of those of a nest with folds that uses the
+    same memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
     Keeps: every result, bit for bit.
     """
     steps: list[Nest | LibraryCall] = []
-    for step in program.steps:
-        place = _host(steps, step) if isinstance(step, Nest) else None
-        if place is None:
-            steps.append(_tidy(step))
-        else:
-            steps[place[0]] = place[1]
+    with bound(context.scope):
+        for step in program.steps:
+            place = _host(steps, step) if isinstance(step, Nest) else None
+            if place is None:
+                steps.append(_tidy(step))
+            else:
+                steps[place[0]] = place[1]
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
 
 
@@ -97,15 +111,29 @@ def _join(first: Nest, second: Nest) -> Nest | None:
     """Both nests as one, or None where their loops or their data do not allow it."""
     taken = 1 + max((name.number for name in _names(first.body)), default=0)
     moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
-    body = _merge(first.body + moved)
+    fused = _joined(first.body, moved)
+    if fused is None and _folds(first.body) != _folds(moved) and _buffers(first) & _buffers(second):
+        for host, guest in _turned(first.body, moved):
+            fused = fused or _joined(host, guest)
+    return fused
+
+
+def _buffers(nest: Nest) -> set[Storage]:
+    return _reads(nest) | _writes(nest)
+
+
+def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
+    body = _forward(_merge(first + second), {})
     loops = [stmt for stmt in body if isinstance(stmt, For)]
     mapped = any(loop.kind == "map" for loop in loops)
-    if len(loops) > 1 or (mapped and len(body) > 1) or _inner_loops(body) > 1:
+    if len(loops) > 1 or (mapped and len(body) > 1):
+        return None
+    if _inner_loops(body) > 1 and not all(map(_is_row_walk, loops)):
         return None
     large = len(list(walk(body))) > LARGEST or _split_count(body) > STATEMENTS
     if large or _reads_other_place(body):
         return None
-    if _jumps(body) > _jumps(first.body) + _jumps(second.body):
+    if _jumps(body) > _jumps(first) + _jumps(second):
         return None
     return Nest(body)
 
@@ -134,6 +162,63 @@ def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
         yield stmt
         if isinstance(stmt, For):
             yield from _outside(stmt.body)
+
+
+def _folds(body: tuple[Stmt, ...]) -> bool:
+    return any(isinstance(stmt, Fold) for stmt in walk(body))
+
+
+def _turned(
+    first: tuple[Stmt, ...], second: tuple[Stmt, ...]
+) -> Iterator[tuple[tuple[Stmt, ...], tuple[Stmt, ...]]]:
+    """Both bodies, the loops of the one without folds in the order of the other's."""
+    plain, other = (second, first) if _folds(first) else (first, second)
+    if len(plain) != 1 or not isinstance(plain[0], For):
+        return
+    chain, inner = chain_of(plain[0])
+    wanted = _extents(other)
+    extents = [loop.extent for loop in chain]
+    if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > DEEPEST:
+        return
+    for order in permutations(chain):
+        if list(order) != chain and [loop.extent for loop in order] == wanted:
+            body = rewrite_body(inner, partial(_ordered, loops=order))
+            for loop in reversed(order):
+                body = (loop.replace(body=body),)
+            yield (first, body) if plain is second else (body, second)
+
+
+def _ordered(stmt: Stmt, loops: Sequence[For]) -> tuple[Stmt, ...]:
+    """The statement with the terms of its index in the order of the loops."""
+    if not isinstance(stmt, Load | Store):
+        return (stmt,)
+    places = {loop.iterator: k for k, loop in enumerate(loops)}
+    terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], len(places)))
+    return (stmt.replace(index=Index(stmt.index.offset, tuple(terms))),)
+
+
+def _extents(body: tuple[Stmt, ...]) -> list[Dim]:
+    """The extents of the loops in each other, of the first at each level."""
+    found = []
+    loop = next((stmt for stmt in body if isinstance(stmt, For)), None)
+    while loop is not None:
+        found.append(loop.extent)
+        loop = next((stmt for stmt in loop.body if isinstance(stmt, For)), None)
+    return found
+
+
+def _is_row_walk(loop: For) -> bool:
+    """Whether loops side by side in a loop walk the same short rows, which stay in the cache."""
+    inner = [stmt for stmt in loop.body if isinstance(stmt, For)]
+    if len(inner) == 1:
+        return _is_row_walk(inner[0])
+    if loop.kind != "map" or any(s.extent is not inner[0].extent for s in inner):
+        return False
+    for each in inner:
+        accesses = [s for s in walk(each.body) if isinstance(s, Load | Store)]
+        if any(isinstance(s, For) for s in each.body) or stride_cost(each, accesses)[0]:
+            return False
+    return inner[0].extent <= ROW
 
 
 def _jumps(body: tuple[Stmt, ...]) -> float:
@@ -227,13 +312,37 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
         match stmt:
             case Let(operands=operands) if made & set(operands):
                 return True
-            case Store(value=value) | Fold(value=value) if value in made:
+            case Store(value=value) if value in made:
+                return True
+            case Fold(values=values) if made & set(values):
                 return True
             case Pick(parts=parts) if any(part.value in made for part in parts):
                 return True
             case Load(buffer=buffer) if buffer in written:
                 return True
     return False
+
+
+def _forward(body: tuple[Stmt, ...], known: dict[Place, str]) -> tuple[Stmt, ...]:
+    """Loads in inner loops of what was stored before them are replaced by the value stored."""
+    stored = dict(known)
+    names: dict[str, str] = {}
+    result: list[Stmt] = []
+    for original in body:
+        stmt = rename_iterators((original,), names)[0] if names else original
+        if isinstance(stmt, Load) and (stmt.buffer, stmt.index) in known:
+            names[stmt.name] = known[stmt.buffer, stmt.index]
+            continue
+        if isinstance(stmt, For):
+            written = {s.buffer for s in walk(stmt.body) if isinstance(s, Store)}
+            stored = {at: value for at, value in stored.items() if at[0] not in written}
+            inner = _forward(stmt.body, stored)
+            stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
+        elif isinstance(stmt, Store):
+            stored = {at: value for at, value in stored.items() if at[0] is not stmt.buffer}
+            stored[stmt.buffer, stmt.index] = stmt.value
+        result.append(stmt)
+    return body if tuple(result) == body else tuple(result)
 
 
 def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -252,8 +361,8 @@ def _share(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                     known[key] = stored[(buffer, index)]
             case Let(dtype=dtype, primitive=primitive, operands=operands):
                 key = (dtype, primitive, operands)
-            case Take(state=state):
-                key = state
+            case Take(state=state, part=at, ahead=ahead):
+                key = (state, at, ahead)
             case Store(buffer=buffer, index=index, value=value):
                 stored[(buffer, index)] = value
         if key is not None and isinstance(stmt, Load | Let | Take):
@@ -273,7 +382,7 @@ def _share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         folds: dict[object, State] = {}
         for stmt in loop.body if isinstance(loop, For) else ():
             if isinstance(stmt, Fold) and stmt.state.name in opened:
-                key = (stmt.value, stmt.state.accumulator, stmt.state.dtype)
+                key = (stmt.values, stmt.state.accumulator, stmt.state.dtype)
                 first = folds.setdefault(key, stmt.state)
                 if first.name != stmt.state.name:
                     twins[stmt.state.name] = first.name

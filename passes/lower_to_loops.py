@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator
-from axiomjit.graph.primitives import CAST
+from axiomjit.base.dtypes import DType
+from axiomjit.graph.primitives import CAST, POSITION, STATE, UfuncFold
+from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -25,7 +27,16 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
 )
-from axiomjit.passes.ir.view_ir import Definition, Number, ReadOperand, Value, View, ViewProgram
+from axiomjit.passes.ir.view_ir import (
+    POSITIONS,
+    Definition,
+    Number,
+    ReadOperand,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
 
 
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
@@ -54,6 +65,7 @@ class _Emitter:
         self.definitions = definitions
         self.extents: list[Dim] = []
         self.values: dict[tuple[str, tuple[Affine, ...], int], str] = {}
+        self.folds: dict[tuple[str, tuple[Affine, ...], int], State] = {}
         self.bodies: list[list[Stmt]] = []  # kept, so that no two have the same id
         self.count = 0
         self.states = 0
@@ -63,13 +75,55 @@ class _Emitter:
         self.extents = list(definition.extents[: definition.rank])
         place = tuple(self.place(k) for k in range(definition.rank))
         inner = self.open_body()
-        value = self.define(definition, place, inner)
+        scan = self.scan_of(definition)
+        value = self.define(definition, place, inner) if scan is None else ""
+        state = None if scan is None else self.step(scan, place, inner)
+        if state is not None:
+            part = int(definition.primitive.source) if scan is not definition else 0
+            value = self.taken(state, part, definition.dtype, inner)
         assert definition.storage is not None
         storage = definition.storage
         whole = View(storage, storage.shape, dim(0), storage.strides)
         index = self.index(definition.target or whole, place)
         inner.append(Store(definition.storage, index, value))
-        return Nest(self.loops("map", range(definition.rank), tuple(inner)))
+        if state is None:
+            return Nest(self.loops("map", range(definition.rank), tuple(inner)))
+        last = definition.rank - 1
+        body = (Alloc(state), *self.loops("fold", range(last, last + 1), tuple(inner)))
+        return Nest(self.loops("map", range(last), body))
+
+    def scan_of(self, definition: Definition) -> Definition | None:
+        """The scan that a definition is, or is a part of."""
+        if definition.primitive.name == "part":
+            (whole,) = definition.operands
+            assert isinstance(whole, Value), "folds of several values are not stored"
+            definition = self.definitions[whole.name]
+        is_scan = definition.fold is not None and definition.rank == len(definition.extents)
+        return definition if is_scan else None
+
+    def step(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
+        """The state of a fold that takes in the element at a place."""
+        fold = definition.fold
+        assert isinstance(fold, UfuncFold | StateFold)
+        state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
+        self.states += 1
+        values: tuple[str, ...]
+        if definition.primitive is STATE:
+            values = tuple(self.read(operand, place, body) for operand in definition.operands)
+        else:
+            values = (self.apply(definition, place, body),)
+        body.append(Fold(state, values))
+        return state
+
+    def taken(self, state: State, part: int, dtype: DType, body: list[Stmt]) -> str:
+        """A value of a state, in the dtype of the result."""
+        name = self.fresh()
+        body.append(Take(name, state, part))
+        if state.parts[part] == dtype:
+            return name
+        rounded = self.fresh()
+        body.append(Let(rounded, dtype, CAST, (name,)))
+        return rounded
 
     def open_body(self) -> list[Stmt]:
         """A new body; values computed in it are shared only within it."""
@@ -96,28 +150,40 @@ class _Emitter:
         """The value of a definition with its map iterators at `place`, as a name."""
         if definition.fold is None:
             return self.apply(definition, place, body)
-        fold = definition.fold
+        return self.taken(self.fold(definition, place, body), 0, definition.dtype, body)
+
+    def fold(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
+        """The state of a fold after all its elements."""
         first = len(self.extents)
         folded = definition.extents[definition.rank :]
         self.extents += folded
-        state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
-        self.states += 1
         inner = self.open_body()
         own = tuple(self.place(first + k) for k in range(len(folded)))
-        inner.append(Fold(state, self.apply(definition, (*place, *own), inner)))
+        state = self.step(definition, (*place, *own), inner)
         loop = self.loops("fold", range(first, len(self.extents)), tuple(inner))
+        body += [Alloc(state), *loop]
+        return state
+
+    def part(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+        """One value of a fold with several, which is folded once per index and body."""
+        (whole,) = definition.operands
+        assert isinstance(whole, Value), "folds of several values are not stored"
+        index = tuple(apply_map(function, place) for function in whole.index)
+        key = (whole.name, index, id(body))
+        if key not in self.folds:
+            self.folds[key] = self.fold(self.definitions[whole.name], index, body)
         name = self.fresh()
-        body += [Alloc(state), *loop, Take(name, state)]
-        if state.dtype == definition.dtype:
-            return name
-        rounded = self.fresh()
-        body.append(Let(rounded, definition.dtype, CAST, (name,)))
-        return rounded
+        body.append(Take(name, self.folds[key], int(definition.primitive.source)))
+        return name
 
     def apply(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The primitive of a definition at one point of its iteration space."""
         if definition.regions:
             return self.pick(definition, place, body)
+        if definition.primitive.name == "part":
+            return self.part(definition, place, body)
+        if definition.primitive is POSITION:
+            return self.load(POSITIONS, place[0], body)
         operands = tuple(self.read(operand, place, body) for operand in definition.operands)
         if definition.primitive.name == "view":
             return operands[0]
@@ -153,12 +219,14 @@ class _Emitter:
             if key not in self.values:
                 self.values[key] = self.define(self.definitions[operand.name], index, body)
             return self.values[key]
-        total = _total(operand, place)
-        key = (operand.storage.name, (total,), id(body))
+        return self.load(operand.storage, _total(operand, place), body)
+
+    def load(self, storage: Storage, at: Affine, body: list[Stmt]) -> str:
+        """The element of a storage at a place, loaded once per place and body."""
+        key = (storage.name, (at,), id(body))
         if key not in self.values:
             self.values[key] = self.fresh()
-            load = Load(self.values[key], operand.storage, _named(total))
-            body.append(load)
+            body.append(Load(self.values[key], storage, _named(at)))
         return self.values[key]
 
     def index(self, view: View, place: IndexMap) -> Index:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from axiomjit.algebra.dims import magnitude
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
+    Fold,
     For,
     Load,
     LoopProgram,
@@ -15,6 +16,7 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
     statements,
     stride_cost,
+    walk,
 )
 
 
@@ -24,6 +26,7 @@ def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
     A chain is loops of one kind, each the only statement of the one outside it. The innermost is
     the loop along which the fewest accesses leave a cache line, then most move by one element
     (stores count more than loads); the others are sorted by falling stride; ties keep their order.
+    Loops of a fold that does not commute keep theirs.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -46,11 +49,17 @@ def _permute(body: tuple[Stmt, ...], accesses: list[Load | Store]) -> tuple[Stmt
             continue
         chain, inner = chain_of(stmt)
         inner = _permute(inner, accesses)
-        ordered = _sorted(chain, accesses)
+        ordered = chain if _keeps_order(stmt) else _sorted(chain, accesses)
         for loop in reversed(ordered):
             inner = (loop.replace(body=inner),)
         result += inner
     return tuple(result)
+
+
+def _keeps_order(loop: For) -> bool:
+    """Whether elements are folded in the order of the loops, which is the one listed."""
+    folds = (s.state.accumulator for s in walk((loop,)) if isinstance(s, Fold))
+    return loop.kind == "fold" and not all(fold.commutative for fold in folds)
 
 
 def _sorted(chain: list[For], accesses: list[Load | Store]) -> list[For]:

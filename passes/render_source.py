@@ -12,9 +12,11 @@ from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.number_kinds import SMALL
-from axiomjit.base.dtypes import INT, DType, cast_name, code, part_dtype
+from axiomjit.base.dtypes import INT, DType, cast_name, code
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
+from axiomjit.graph.primitives import UfuncFold
+from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -32,7 +34,8 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
     statements,
 )
-from axiomjit.passes.ir.view_ir import Number, Storage
+from axiomjit.passes.ir.state_source import combine_source, start_source
+from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""
@@ -167,7 +170,8 @@ class _Writer:
             parts.append(iterator if factor == "1" else f"{iterator} * {factor}")
         if index.offset.constant != 0 or not parts:
             parts.append(self.length(index.offset))
-        return f"{self.buffer(storage)}, {' + '.join(parts)}"
+        element = " + ".join(parts)
+        return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
@@ -225,18 +229,18 @@ class _Writer:
                 text = stmt.primitive.written(operands, codes, code(stmt.dtype))
                 yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
             case Load():
-                place = self.place(stmt.buffer, stmt.index)
-                yield f"{self.define(stmt.name, stmt.buffer.dtype)} = load({place})"
+                place, name = self.place(stmt.buffer, stmt.index), stmt.name
+                text = place if stmt.buffer is POSITIONS else f"load({place})"
+                yield f"{self.define(name, stmt.buffer.dtype)} = {text}"
             case Store():
                 place = self.place(stmt.buffer, stmt.index)
                 yield f"store({place}, {self.as_type(stmt.value, stmt.buffer.dtype)})"
             case Alloc():
                 yield from self.alloc(stmt)
             case Fold():
-                yield self.fold(stmt)
+                yield from self.fold(stmt)
             case Take():
-                name = self.define(stmt.name, stmt.state.dtype)
-                yield f"{name} = {self.cell(stmt.state)}"
+                yield from self.take(stmt)
             case Push():
                 yield self.push(stmt)
             case Drain():
@@ -255,51 +259,96 @@ class _Writer:
         name = self.value(old)
         return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
 
-    def neutral(self, state: State) -> str:
-        """The neutral value of a state, typed."""
-        value = state.accumulator.initial(state.dtype)
-        if isinstance(value, complex):
-            part = code(part_dtype(state.dtype))
-            return f"complex_of({part}({value.real!r}), {part}({value.imag!r}))"
-        return f"{cast_name(code(state.dtype))}({value!r})"
-
     def step(self, iterator: str) -> str:
         """Which step of its block a loop is at."""
         return f"{self.named('i', iterator)} - {self.blocks[iterator]}"
 
-    def cell(self, state: State) -> str:
-        """The value of a state, of the current lane where it has lanes."""
-        name = self.named("s", state.name)
+    def values_of(self, state: State) -> list[str]:
+        """The names of a state's values, or of the tiles that have a cell of it per lane."""
+        first = self.named("s", state.name)
+        more = (self.named("s", f"{state.name}.{k}") for k in range(1, len(state.parts)))
+        return [first, *more]
+
+    def begun(self, state: State) -> str | None:
+        """Whether a state has taken in an element; None where it begins with its identity."""
+        fold = state.accumulator
+        counts = isinstance(fold, UfuncFold) or fold.has_identity
+        return None if counts else self.named("g", state.name)
+
+    def here(self, state: State, name: str) -> str:
+        """The value, or the cell of the current lane where the state has lanes."""
         return name if state.lanes is None else f"load({name}, {self.step(state.lanes)})"
 
     def alloc(self, stmt: Alloc) -> Iterator[str]:
         """Open a state, or the tree of its blocks."""
-        state = stmt.state
-        dtype = cast_name(code(state.dtype))
-        name = self.named("s", state.name)
+        state, begun = stmt.state, self.begun(stmt.state)
+        dtypes = [cast_name(code(dtype)) for dtype in state.parts]
+        names = self.values_of(state)
+        start = start_source(state.accumulator, state.parts)
+        if begun is not None:
+            names, dtypes, start = [*names, begun], [*dtypes, "b1"], [*start, "b1(False)"]
         if stmt.scope == "tree":
-            yield f"{self.named('t', state.name)} = tile({LEVELS * state.cells}, {dtype})"
+            yield f"{self.named('t', state.name)} = tile({LEVELS * state.cells}, {dtypes[0]})"
             yield f"{self.named('q', state.name)} = 0"
-            if state.lanes is not None:
-                yield f"{name} = tile({state.cells}, {dtype})"
-        elif state.lanes is None:
-            yield f"{name} = {self.neutral(state)}"
-        else:
-            if ("q", state.name) not in self.names:
-                yield f"{name} = tile({state.cells}, {dtype})"
-            yield f"for j0 in range({state.cells}):"
-            yield f"    store({name}, j0, {self.neutral(state)})"
-
-    def fold(self, stmt: Fold) -> str:
-        """Combine a value into a state; lanes of one state may be reordered, cells may not."""
-        state, accumulator = stmt.state, stmt.state.accumulator
-        value = self.as_type(stmt.value, state.dtype)
-        name = self.named("s", state.name)
         if state.lanes is None:
-            return f"{name} = {accumulator.lane.format(name, value)}"
-        dtype = code(state.dtype)
-        combined = accumulator.combine.written((self.cell(state), value), (dtype, dtype), dtype)
-        return f"store({name}, {self.step(state.lanes)}, {combined})"
+            if stmt.scope != "tree":
+                yield from (f"{n} = {v}" for n, v in zip(names, start, strict=True))
+            return
+        if stmt.scope == "tree" or ("q", state.name) not in self.names:
+            for name, dtype in zip(names, dtypes, strict=True):
+                yield f"{name} = tile({state.cells}, {dtype})"
+        if stmt.scope != "tree":
+            yield f"for j0 in range({state.cells}):"
+            yield from (f"    store({n}, j0, {v})" for n, v in zip(names, start, strict=True))
+
+    def fold(self, stmt: Fold) -> Iterator[str]:
+        """Combine values into a state; lanes of one state may be reordered, cells may not."""
+        state, fold, begun = stmt.state, stmt.state.accumulator, self.begun(stmt.state)
+        names = self.values_of(state)
+        values = [self.as_type(v, d) for v, d in zip(stmt.values, state.parts, strict=True)]
+        if isinstance(fold, UfuncFold) and state.lanes is None and not fold.running:
+            yield f"{names[0]} = {fold.lane.format(names[0], values[0])}"
+            return
+        lines, combined = self.combined(state, values)
+        yield from lines
+        if begun is not None:
+            names, combined = [*names, begun], [*combined, "b1(True)"]
+        if state.lanes is None:
+            yield f"{', '.join(names)} = {', '.join(combined)}"
+        else:
+            step = self.step(state.lanes)
+            yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
+
+    def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
+        """Lines for, and the values of, a state with values combined into it; the first as is."""
+        begun, left = self.begun(state), [self.here(state, n) for n in self.values_of(state)]
+        if isinstance(state.accumulator, StateFold) and state.lanes is not None:
+            named = [self.fresh("u") for _ in left]
+            loads = [f"{name} = {cell}" for name, cell in zip(named, left, strict=True)]
+            left = named
+        else:
+            loads = []
+        fold, dtype = state.accumulator, state.dtype
+        lines, combined = combine_source(fold, left, values, dtype, self.fresh)
+        if begun is not None:
+            pairs = zip(combined, values, strict=True)
+            on = self.here(state, begun)
+            made = [(self.fresh("u"), f"select({on}, {c}, {v})") for c, v in pairs]
+            lines += [f"{name} = {text}" for name, text in made]
+            combined = [name for name, _ in made]
+        return loads + lines, combined
+
+    def take(self, stmt: Take) -> Iterator[str]:
+        """A value of a state, perhaps with more combined into it."""
+        state, part = stmt.state, stmt.part
+        if stmt.ahead:
+            values = [self.value(name) for name in stmt.ahead]
+            lines, combined = self.combined(state, values)
+            yield from lines
+            value = combined[part]
+        else:
+            value = self.here(state, self.values_of(state)[part])
+        yield f"{self.define(stmt.name, stmt.dtype)} = {value}"
 
     def width(self, state: State) -> str:
         """How many lanes the tile has here."""
@@ -312,6 +361,7 @@ class _Writer:
         state = stmt.state
         name = self.named("s", state.name) if stmt.value is None else self.value(stmt.value)
         tree, count = self.named("t", state.name), self.named("q", state.name)
+        assert isinstance(state.accumulator, UfuncFold)
         kind = state.accumulator.tree
         if state.lanes is None:
             return f"{count} = push{kind}({tree}, {count}, {name})"
@@ -320,6 +370,7 @@ class _Writer:
     def drain(self, state: State) -> str:
         """Combine the finished subtrees into the state."""
         name, tree = self.named("s", state.name), self.named("t", state.name)
+        assert isinstance(state.accumulator, UfuncFold)
         count, kind = self.named("q", state.name), state.accumulator.tree
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"

@@ -73,7 +73,8 @@ def _tiled(stmt: Stmt) -> Stmt:
         return (inner,)
 
     fold = rewrite_body((folds[0],), enter)
-    body = (*_in_lanes(allocs, lane), *fold, lanes((*shared, *after)))
+    rest = (*shared, *after)
+    body = (*_in_lanes(allocs, lane), *fold, *((lanes(rest),) if rest else ()))
     return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body)
 
 

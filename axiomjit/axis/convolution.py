@@ -28,11 +28,11 @@ from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, FoldRule
+from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.promotion import cast
 
 Pairs = dict[Axis, Axis]
-_FOLDS: Final[dict[str, FoldRule]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
+_FOLDS: Final[dict[str, UfuncFold]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
 
 
 def convolution(
@@ -260,7 +260,7 @@ def pooling(
 
 
 def _folded(
-    op: str, fold: FoldRule, node: Node, dims: list[int], slides: list[Slide], asked: str
+    op: str, fold: UfuncFold, node: Node, dims: list[int], slides: list[Slide], asked: str
 ) -> Node:
     """The windows of a node, each folded to one element."""
     before, rank = node.dtype, len(node.shape)

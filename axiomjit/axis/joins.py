@@ -30,11 +30,11 @@ from axiomjit.axis.views import added_axis, normalized_position
 from axiomjit.base import dtypes
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, library_nodes
+from axiomjit.graph import builder
 from axiomjit.graph.joins import concatenate
-from axiomjit.graph.library_operations import CUMSUM
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.padding import padded
+from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.promotion import cast, promotable
 from axiomjit.graph.slicing import insert_dimensions
@@ -235,10 +235,8 @@ def one_hot(x: Operand, axis: Axis) -> Tensor:
         seen = f"elements of dtype {tensor.dtype}"
         raise GraphTypeError(asked, seen, "convert with astype(x, np.int64)", user_location())
     labels = Axes((new, *tensor.axes))
-    one = builder.view(Scalar(dtypes.INT, dtypes.INT.type(1), False), (), (new.dim,))
-    count = library_nodes.running(CUMSUM, one, dtypes.INT, 0)
-    places = builder.elementwise(PRIMITIVES["subtract"], count, builder.as_node(1, asked))
-    maps = permutation([0]), axis_map(tensor.axes, labels)
-    nodes = places, tensor.node
-    node = builder.map_op(PRIMITIVES["equal"], nodes, maps, axis_extents(labels))
+    extents = axis_extents(labels)
+    nodes = positions_along(extents, [0]), tensor.node
+    maps = permutation(range(len(labels))), axis_map(tensor.axes, labels)
+    node = builder.map_op(PRIMITIVES["equal"], nodes, maps, extents)
     return labelled(node, labels, tensor)

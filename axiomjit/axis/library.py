@@ -1,6 +1,6 @@
-"""The axis-graph door: operations on whole tensors along an axis - running folds, sorting, taking.
+"""The axis-graph door: operations along an axis - running folds, sorting, taking by position.
 
-NumPy computes these, in steps of their own between the fused loops.
+NumPy sorts and takes, in steps of their own between the fused loops.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from axiomjit.axis.tensors import (
     shown,
 )
 from axiomjit.graph import library_nodes
-from axiomjit.graph.library_operations import ARGSORT, CUMPROD, CUMSUM, SORT, LibraryOperation
+from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import PROD, SUM, FoldRule
+from axiomjit.graph.primitives import PROD, SUM, UfuncFold
+from axiomjit.graph.scans import running
 
 
 def cumsum(x: Operand, axis: AxisName) -> Tensor:
@@ -38,20 +39,18 @@ def cumsum(x: Operand, axis: AxisName) -> Tensor:
         AxesError: x does not have the axis.
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
-    return _running("cumsum", CUMSUM, SUM, x, axis)
+    return _running("cumsum", SUM, x, axis)
 
 
 def cumprod(x: Operand, axis: AxisName) -> Tensor:
     """The products of the elements up to each position along an axis; as `cumsum`."""
-    return _running("cumprod", CUMPROD, PROD, x, axis)
+    return _running("cumprod", PROD, x, axis)
 
 
-def _running(
-    name: str, operation: LibraryOperation, fold: FoldRule, x: Operand, axis: AxisName
-) -> Tensor:
+def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)
-    return _like(tensor, library_nodes.running(operation, tensor.node, dtype, along))
+    return _like(tensor, running(fold, tensor.node, dtype, along))
 
 
 def sort(x: Operand, axis: AxisName) -> Tensor:

@@ -8,17 +8,27 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import dim, product
+from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
-from axiomjit.axis.elementwise import apply_ufunc
+from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
 from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import axes_text
-from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
+from axiomjit.axis.tensors import (
+    Operand,
+    Tensor,
+    as_tensor,
+    axis_extents,
+    axis_map,
+    labelled,
+    shown,
+)
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, library_nodes
-from axiomjit.graph.library_operations import ARGMAX, ARGMIN, LibraryOperation
+from axiomjit.graph import builder, positions
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import MAX, MIN, UfuncFold
+from axiomjit.graph.traced_values import Folding
 from axiomjit.numpy_table import table
 
 NodeReduction = Callable[[Node, Sequence[int]], Node]
@@ -37,8 +47,8 @@ def _numpys(function: Callable[..., Any]) -> NodeReduction:
     return fold
 
 
-def _choosing(operation: LibraryOperation) -> NodeReduction:
-    return lambda node, positions: library_nodes.choose_position(operation, node, positions)
+def _choosing(extreme: UfuncFold) -> NodeReduction:
+    return lambda node, axes: positions.choose_position(extreme, node, axes)
 
 
 _FOLDS: Final[dict[str, NodeReduction]] = {
@@ -51,8 +61,9 @@ _FOLDS: Final[dict[str, NodeReduction]] = {
     "mean": _numpys(np.mean),
     "variance": _numpys(np.var),
     "std": _numpys(np.std),
-    "argmax": _choosing(ARGMAX),
-    "argmin": _choosing(ARGMIN),
+    "argmax": _choosing(MAX),
+    "argmin": _choosing(MIN),
+    "logsumexp": positions.log_sum_exp,
     "squared_L2": _numpys(np.sum),
     "L1_norm": _numpys(np.sum),
 }
@@ -147,6 +158,18 @@ def std(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> T
     return _reduce("std", x, reduction_axes, out_axes)
 
 
+def logsumexp(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
+    """The logarithm of the sum of exponentials over axes; arguments and errors as for `sum`.
+
+    Elements of any size do not overflow: the largest one is taken out of the sum.
+
+    Returns:
+        A tensor with the axes that are left and the dtype of `mean`; -inf over axes of no
+        elements.
+    """
+    return _reduce("logsumexp", x, reduction_axes, out_axes)
+
+
 def argmax(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
     """The position of the first largest element over axes, of the first NaN if there is one.
 
@@ -213,6 +236,29 @@ def _reduce(name: str, x: Operand, reduction_axes: AxesOf, out_axes: AxesOf) -> 
     if name in _NEED_ELEMENTS:
         _require_elements(name, node, reduced)
     return axes_with_order(labelled(node, whole - reduced, tensor), out)
+
+
+def _folding(operands: Sequence[object], axes: AxesOf, running: bool) -> Folding:
+    """How tensors, paired as in elementwise functions, are folded along axes in the order listed.
+
+    Raises:
+        AxesError: axes do not pair, or one of `axes` is foreign or listed twice.
+    """
+    asked = f"fold of {shown(tuple(operands))}"
+    tensors = [as_tensor(value, asked) for value in operands]
+    whole, labels = paired(tensors, asked)
+    extents = axis_extents(whole)
+    nodes = [
+        builder.view(builder.strong(tensor.node), axis_map(label, whole), extents)
+        for tensor, label in zip(tensors, labels, strict=True)
+    ]
+    folded = whole if axes is None else axes_of(whole, axes, asked)
+    left = whole if running else whole - folded
+    positions = tuple(whole.index(axis) for axis in folded)
+    return Folding(nodes, positions, lambda node: labelled(node, left, *tensors))
+
+
+operators.install_operation(folding=_folding)
 
 
 def _require_elements(name: str, node: Node, reduced: Axes) -> None:

@@ -8,8 +8,8 @@ by position and a length of 1 never stretches.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -44,7 +44,7 @@ from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import Primitive
-from axiomjit.graph.traced_values import NodeValue, TracedValue
+from axiomjit.graph.traced_values import Folding, NodeValue, TracedValue
 from axiomjit.views.dense_layout import Layout
 
 ScalarValue = bool | int | float | complex | np.number | np.bool_
@@ -103,6 +103,11 @@ class Tensor(AxisMethods["Tensor"], NodeValue):
     def mapped(self, primitive: Primitive) -> Tensor:
         """A primitive of one operand, of each element."""
         return self._apply("mapped", primitive, self)
+
+    def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
+        """How tensors, of which this is one, are folded along axes of theirs."""
+        found: Folding = operation("folding")(operands, axes, running)
+        return found
 
     @property
     def uses(self) -> Uses:

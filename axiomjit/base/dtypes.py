@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -33,6 +34,27 @@ WEAK_TYPES: Final[dict[str, type]] = {"i": int, "u": int, "f": float, "c": compl
 def code(dtype: DType) -> str:
     """The code of a supported element type: its kind and its bytes."""
     return CODES[dtype]
+
+
+def state_dtype(parts: Sequence[DType]) -> DType:
+    """The dtype of a fold's state: that of its one value, or a record of several."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.dtype([(f"s{k}", part) for k, part in enumerate(parts)])
+
+
+def state_parts(dtype: DType) -> tuple[DType, ...]:
+    """The dtypes of the values that a fold's state has."""
+    if dtype.fields is None or dtype.names is None:
+        return (dtype,)
+    return tuple(dtype.fields[name][0] for name in dtype.names)
+
+
+def type_name(dtype: DType) -> str:
+    """The code of an element type, the codes of a state's values, else NumPy's name."""
+    if dtype.names is None:
+        return CODES.get(dtype, str(dtype))
+    return f"({', '.join(map(code, state_parts(dtype)))})"
 
 
 def cast_name(code: str) -> str:

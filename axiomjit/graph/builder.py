@@ -30,8 +30,8 @@ from axiomjit.graph.primitives import (
     READ_ONLY,
     SUM,
     VIEW,
-    FoldRule,
     Primitive,
+    UfuncFold,
 )
 from axiomjit.graph.promotion import cast, check_fits, loop_of, promotable, resolve
 from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
@@ -258,7 +258,7 @@ def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
 
 
 def fold(
-    accumulator: FoldRule, node: Node, axes: Sequence[int], initial: Node | None = None
+    accumulator: UfuncFold, node: Node, axes: Sequence[int], initial: Node | None = None
 ) -> Node:
     """The node folded along dimensions, in the order listed; the others keep theirs.
 
@@ -282,7 +282,7 @@ def fold(
     return _fold(accumulator, cast(node, result), axes)
 
 
-def _fold(accumulator: FoldRule, operand: Node, axes: Sequence[int]) -> Node:
+def _fold(accumulator: UfuncFold, operand: Node, axes: Sequence[int]) -> Node:
     if not axes:
         return operand
     rank = len(operand.shape)
@@ -293,7 +293,7 @@ def _fold(accumulator: FoldRule, operand: Node, axes: Sequence[int]) -> Node:
     return note(Op(operand.dtype, VIEW, accumulator, (operand,), (index,), extents, len(kept)))
 
 
-def _check_not_empty(accumulator: FoldRule, node: Node, axes: Sequence[int]) -> None:
+def _check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> None:
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
             f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",

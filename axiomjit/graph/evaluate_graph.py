@@ -27,10 +27,13 @@ from axiomjit.graph.nodes import (
     Op,
     Scalar,
     Update,
+    is_scan,
     is_view,
     operand_iterators,
     post_order,
 )
+from axiomjit.graph.primitives import POSITION, UfuncFold
+from axiomjit.graph.state_folds import StateFold, evaluate_states
 
 Array = np.ndarray
 
@@ -96,6 +99,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     if op.regions:
         return _join(op, operands, lengths)
+    if op.primitive is POSITION:
+        return np.arange(extents[0], dtype=op.dtype)
     if isinstance(op.primitive, LibraryOperation):
         return _library(op, op.primitive, operands, lengths)
     if isinstance(op, Update):
@@ -106,6 +111,10 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     reads = [
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]
+    if isinstance(op.fold, StateFold):
+        return evaluate_states(op.fold, reads, len(extents) - op.rank)
+    if is_scan(op):
+        return _scan(op, reads[0])
     if is_view(op):
         return _seen(op, op.primitive.evaluate(reads[0]))
     if op.primitive.name == "view":
@@ -118,12 +127,20 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         value = op.primitive.evaluate(*reads)
     if op.fold is None:
         return _as_array(value, op)
+    assert isinstance(op.fold, UfuncFold)
     folded = tuple(range(op.rank, len(extents)))
     state = value.astype(op.fold.state_dtype(op.dtype))
     if op.fold.has_identity:
         return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
     start = op.fold.initial(op.dtype)
     return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _scan(op: Op, value: Array) -> Array:
+    """The folds of the first elements along the last iterator."""
+    assert isinstance(op.fold, UfuncFold)
+    state = value.astype(op.fold.state_dtype(op.dtype))
+    return _as_array(op.fold.reduce.accumulate(state, axis=-1), op)
 
 
 def _library(

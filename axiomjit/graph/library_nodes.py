@@ -1,4 +1,4 @@
-"""Operations on entire operands along one dimension: running folds, sorting, taking by position."""
+"""Operations on entire operands along one dimension: sorting, taking by position."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ from collections.abc import Sequence
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, permutation
-from axiomjit.base.dtypes import INT, DType
+from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import TAKE, LibraryOperation
-from axiomjit.graph.nodes import Held, Input, Node, Op, Scalar, base_of
+from axiomjit.graph.nodes import Held, Input, Node, Op, base_of
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type
-
-
-def running(operation: LibraryOperation, node: Node, dtype: DType, axis: int) -> Node:
-    """Running folds in a dtype along a dimension, as np.cumsum: a scan."""
-    return _along(operation, cast(node, dtype), axis)
 
 
 def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
@@ -36,19 +31,6 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
     dtype = operation.dtype(node.dtype)
     found = note(Op(dtype, operation, None, (stored(node),), (index,), extents, rank))
     return builder.transpose(found, [order.index(d) for d in range(rank)])
-
-
-def choose_position(operation: LibraryOperation, node: Node, axes: Sequence[int]) -> Node:
-    """ARGMAX or ARGMIN along dimensions, merged in the order listed: the first position, int64."""
-    if not axes:
-        return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
-    rank = len(node.shape)
-    kept = [d for d in range(rank) if d not in axes]
-    order = [*kept, *axes]
-    index = permutation([order.index(d) for d in range(rank)])
-    extents = tuple(node.shape[d] for d in order)
-    dtype = operation.dtype(node.dtype)
-    return note(Op(dtype, operation, None, (stored(node),), (index,), extents, len(kept)))
 
 
 def stored(node: Node) -> Node:

@@ -6,7 +6,6 @@ output, and its cost. The evaluator and the plan use the same evaluation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -85,11 +84,6 @@ def _of_products(shapes: Shapes, labels: Labels) -> Dim:
     return product(tuple(extents.values())) * 2
 
 
-def _scan(ufunc: np.ufunc, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """The running fold along the last dimension."""
-    ufunc.accumulate(operands[0], axis=-1, out=out)
-
-
 def _sort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The elements along the last dimension, sorted."""
     out[...] = operands[0]
@@ -99,17 +93,6 @@ def _sort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
 def _argsort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The positions that sort the elements along the last dimension."""
     out[...] = np.argsort(operands[0], axis=-1)
-
-
-def _choose(
-    function: Callable[..., np.ndarray], operands: OperandArrays, labels: Labels, out: np.ndarray
-) -> None:
-    """The position of an element along the labels that `out` lacks, taken as one dimension."""
-    (own,) = labels
-    ordered = operands[0].transpose(sorted(range(len(own)), key=lambda d: own[d]))
-    lengths = ordered.shape[out.ndim :]
-    if out.size:  # NumPy refuses a dimension without elements even where nothing is chosen.
-        out[...] = function(ordered.reshape(*out.shape, math.prod(lengths)), axis=-1)
 
 
 def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
@@ -190,13 +173,9 @@ MATRIX_PRODUCT: Final = LibraryOperation(
     shorten=_product_of,
 )
 """A sum of products that is a matrix product; no op names it, passes choose it."""
-CUMSUM: Final = _row("cumsum", partial(_scan, np.add), NUMBERS, keeps=True)
-CUMPROD: Final = _row("cumprod", partial(_scan, np.multiply), NUMBERS, keeps=True)
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 TAKE: Final = _row("take", _take, weight=4, chooser=(1, INT))
-ARGMAX: Final = _row("argmax", partial(_choose, np.argmax), weight=2, gives=INT)
-ARGMIN: Final = _row("argmin", partial(_choose, np.argmin), weight=2, gives=INT)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
 """Random numbers, drawn anew at each evaluation; the operand only makes draws different nodes."""

@@ -153,6 +153,9 @@ class Op(Node):
     A join has a region for each operand: boxes that share no point and together are the whole
     space; its value at a point is that of the operand whose region contains the point (ngraph
     tensors: complex views). Other ops have none.
+
+    An op with a fold and no iterator to lose is a scan: along its last iterator it gives the fold
+    of the elements up to each.
     """
 
     primitive: Primitive
@@ -307,6 +310,13 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
 
 PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
 """Views of the parts of complex elements, with the primitive that computes the part."""
+
+
+def is_scan(node: Node) -> bool:
+    """Whether a node has a fold's state after each element along its last iterator."""
+    return isinstance(node, Op) and node.fold is not None and node.rank == len(node.extents)
+
+
 VIEWS: Final = ("view", "read_only", *PART_VIEWS)
 """Primitives of views: the second is read-only."""
 

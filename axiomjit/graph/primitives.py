@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -150,9 +151,21 @@ UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
 """The value of a storage after the second operand is written into part of the first, or all."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """The operand whose region contains the point: padded or concatenated arrays."""
+POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), weight=0)
+"""The index of a point along the one iterator."""
+STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
+"""The values that make up one element of a fold with several states."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
+
+
+@lru_cache
+def part_of_state(k: int) -> Primitive:
+    """Value number k of a fold with several states."""
+    return Primitive("part", 1, itemgetter(f"s{k}"), str(k), weight=0)
+
+
 REAL_VIEW: Final = REAL.replace(name="real_view")
 """The real parts as a view of memory; loops that read them compute `real`."""
 IMAG_VIEW: Final = IMAG.replace(name="imag_view")
@@ -196,6 +209,7 @@ _ROWS: Final = (
     *(SAVE, MATERIALIZE, UPDATE),
     WHERE,
     JOIN,
+    *(POSITION, STATE),
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
     Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
     Primitive("add", 2, np.add, "{0} + {1}", bools="{0} | {1}"),
@@ -273,24 +287,55 @@ PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
 class FoldRule(Record):
     """An associative fold over iterators.
 
-    `lane` combines a state with one more element where lanes may be reordered. `blocked`
-    accumulators round, so they run in fixed blocks whose partial results form a tree,
-    by functions whose names end in `tree`. `reduce` is NumPy's fold, which defines the meaning.
+    `blocked` accumulators round, or need their order: they run in fixed blocks whose results are
+    combined. One that is not `commutative` takes elements in the order listed. One that has no
+    identity starts from its first element.
     """
 
     name: str
-    reduce: np.ufunc
-    lane: str
     blocked: bool
     has_identity: bool
-    loops: frozenset[str] = ALL
-    tree: str = ""
+    loops: frozenset[str]
+    commutative: bool
 
     def __repr__(self) -> str:
         return self.name
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    @property
+    def weight(self) -> int:
+        """What combining two states costs, in additions."""
+        return 1
+
+    @property
+    def may_run(self) -> bool:
+        """Whether its state may be taken after each element."""
+        return True
+
+    def state_dtype(self, result: DType) -> DType:
+        """dtype of the state in loops, for a result of this dtype."""
+        return result
+
+
+class UfuncFold(FoldRule):
+    """A fold that NumPy has: `reduce` defines the meaning.
+
+    `lane` combines a state with one more element where lanes may be reordered. Partial results of
+    blocked ones form a tree, by functions whose names end in `tree`. A `running` fold keeps its
+    state after each element: nothing is reordered, and a sum starts at -0.0, which changes no sign.
+    """
+
+    reduce: np.ufunc
+    lane: str
+    tree: str = ""
+    running: bool = False
+
+    @property
+    def may_run(self) -> bool:
+        """Whether nothing is reordered."""
+        return self.running
 
     @property
     def combine(self) -> Primitive:
@@ -316,6 +361,8 @@ class FoldRule(Record):
         """The neutral value of a state of this dtype."""
         if self.blocked:
             start = int(self.name == "prod")
+            if self.running and not start and dtype.kind in "fc":
+                return complex(-0.0, -0.0) if dtype.kind == "c" else -0.0
             return float(start) if dtype.kind in "fc" else start
         low = self.name in ("max", "any")
         if dtype.kind == "b":
@@ -326,14 +373,24 @@ class FoldRule(Record):
         return complex(end, end) if dtype.kind == "c" else end
 
 
-SUM: Final = FoldRule("sum", np.add, "add_reassoc({0}, {1})", True, True, NUMBERS)
-PROD: Final = FoldRule(*("prod", np.multiply, "mul_reassoc({0}, {1})", True, True, NUMBERS, "_mul"))
-MAX: Final = FoldRule("max", np.maximum, "maximum({0}, {1})", False, False)
-MIN: Final = FoldRule("min", np.minimum, "minimum({0}, {1})", False, False)
+def _fold(
+    name: str, reduce: np.ufunc, lane: str, loops: frozenset[str] = ALL, **changes: Any
+) -> UfuncFold:
+    """A row of the table of folds; all are commutative."""
+    row: UfuncFold = UfuncFold(name, False, True, loops, True, reduce, lane).replace(**changes)
+    return row
+
+
+SUM: Final = _fold("sum", np.add, "add_reassoc({0}, {1})", NUMBERS, blocked=True)
+PROD: Final = _fold(
+    "prod", np.multiply, "mul_reassoc({0}, {1})", NUMBERS, blocked=True, tree="_mul"
+)
+MAX: Final = _fold("max", np.maximum, "maximum({0}, {1})", has_identity=False)
+MIN: Final = _fold("min", np.minimum, "minimum({0}, {1})", has_identity=False)
 TESTS: Final = frozenset({"b1"})
-ANY: Final = FoldRule("any", np.logical_or, "{0} | {1}", False, True, TESTS)
-ALL_OF: Final = FoldRule("all", np.logical_and, "{0} & {1}", False, True, TESTS)
-ACCUMULATORS: Final[dict[str, FoldRule]] = {
+ANY: Final = _fold("any", np.logical_or, "{0} | {1}", TESTS)
+ALL_OF: Final = _fold("all", np.logical_and, "{0} & {1}", TESTS)
+ACCUMULATORS: Final[dict[str, UfuncFold]] = {
     row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import show, show_region
-from axiomjit.base.dtypes import CODES
+from axiomjit.base.dtypes import type_name
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Scalar, post_order
 
 
@@ -15,8 +15,7 @@ def shape_text(shape: tuple[Dim, ...]) -> str:
 
 def type_text(node: Node) -> str:
     """dtype and shape, e.g. `f8[n0]`; a weak number has a `~`."""
-    name = CODES.get(node.dtype, str(node.dtype))
-    return f"{'~' if node.weak else ''}{name}{shape_text(node.shape)}"
+    return f"{'~' if node.weak else ''}{type_name(node.dtype)}{shape_text(node.shape)}"
 
 
 def _op_text(op: Op, numbers: dict[Node, int]) -> str:
@@ -26,12 +25,13 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
     ]
     for k, region in enumerate(op.regions):
         reads[k] += f" where {show_region(region, op.extents) or 'always'}"
-    text = f"{op.primitive}({', '.join(reads)})"
+    name = f"part {op.primitive.source} of " if op.primitive.name == "part" else op.primitive
+    text = f"{name}({', '.join(reads)})"
     if op.fold is not None:
         folded = ", ".join(
             f"i{k} < {length}" for k, length in enumerate(op.extents) if k >= op.rank
         )
-        text = f"{op.fold} {text} over {folded}"
+        text = f"{op.fold} {text} over {folded}" if folded else f"running {op.fold} {text}"
     return text
 
 

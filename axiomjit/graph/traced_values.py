@@ -2,9 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
 
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
+
+
+class Folding(NamedTuple):
+    """Operands of one shape, the dimensions to fold in their order, and what a result becomes.
+
+    `made` takes a node without these dimensions, of a running fold one with all of them.
+    """
+
+    nodes: Sequence[Node]
+    axes: tuple[int, ...]
+    made: Callable[[Node], Any]
+
+
+def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], Any]) -> Folding:
+    """How nodes that broadcast as in NumPy are folded along dimensions, in the order listed.
+
+    Args:
+        nodes: What is folded.
+        axes: A dimension, several of them, or None for all in their order.
+        made: What a result becomes.
+
+    Raises:
+        GraphValueError: the shapes do not broadcast.
+        numpy.exceptions.AxisError: no such dimension.
+        ValueError: one is listed twice.
+    """
+    shape = builder.broadcast_shapes([node.shape for node in nodes], "fold", *nodes)
+    whole = [builder.broadcast_to(node, shape) for node in nodes]
+    every = range(len(shape)) if axes is None else axes
+    return Folding(whole, normalize_axis_tuple(every, len(shape), "axes"), made)
 
 
 class NodeValue:
@@ -14,6 +49,10 @@ class NodeValue:
 
     def mapped(self, primitive: Primitive) -> Self:
         """Return a primitive of one operand, of each element."""
+        raise NotImplementedError
+
+    def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
+        """How operands, of which this is one, are folded along axes of theirs."""
         raise NotImplementedError
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axiomjit.algebra.index_maps import iterators_of
-from axiomjit.base.dtypes import CODES, INT, UNSIGNED, code
+from axiomjit.base.dtypes import CODES, INT, UNSIGNED, code, state_dtype, state_parts
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Input, Node, Op, Update, is_view, post_order, root_of
-from axiomjit.graph.primitives import JOIN, UPDATE
+from axiomjit.graph.nodes import (
+    Graph,
+    Input,
+    Node,
+    Op,
+    Update,
+    is_scan,
+    is_view,
+    post_order,
+    root_of,
+)
+from axiomjit.graph.primitives import JOIN, STATE, UPDATE
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.views.complex_views import partition_fault
 
@@ -52,7 +62,7 @@ def _write_faults(graph: Graph) -> Iterator[str]:
 
 
 def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
-    if node.dtype not in CODES:
+    if any(part not in CODES for part in state_parts(node.dtype)):
         yield f"dtype {node.dtype} has no code"
     if isinstance(node, Input) and node not in listed:
         yield f"input {node.position} is not among the graph's inputs"
@@ -62,7 +72,7 @@ def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
 
 def _op_faults(op: Op) -> Iterator[str]:
     primitive = op.primitive
-    count = len(op.operands) if primitive is JOIN else primitive.arity
+    count = len(op.operands) if primitive in (JOIN, STATE) else primitive.arity
     if not len(op.operands) == len(op.maps) == count:
         yield f"{primitive} takes {count} operands, has {len(op.operands)}"
         return
@@ -75,7 +85,8 @@ def _op_faults(op: Op) -> Iterator[str]:
         yield f"rank {op.rank} with {len(op.extents)} iterators"
     library = primitive if isinstance(primitive, LibraryOperation) else None
     whole = library is not None and not library.keeps
-    if (op.fold is None and not whole) != (op.rank == len(op.extents)):
+    runs = is_scan(op) and op.fold is not None and op.fold.may_run and op.rank > 0
+    if not runs and (op.fold is None and not whole) != (op.rank == len(op.extents)):
         yield "folded iterators without an accumulator, or an accumulator without them"
     if isinstance(primitive, LibraryOperation) and op.dtype != primitive.dtype(
         op.operands[0].dtype
@@ -108,6 +119,10 @@ def _update_faults(op: Update) -> Iterator[str]:
 
 def _dtype_faults(op: Op) -> Iterator[str]:
     kinds = [child.dtype for child in op.operands]
+    if op.primitive is STATE:
+        if op.fold is None or op.dtype != state_dtype(kinds):
+            yield f"a state of {len(kinds)} values as {op.dtype}, folded by {op.fold}"
+        return
     values = kinds
     if op.primitive.chooser is not None:
         at, wanted = op.primitive.chooser
@@ -117,6 +132,13 @@ def _dtype_faults(op: Op) -> Iterator[str]:
     signs_meet = op.primitive.compares and set(values) == {INT, UNSIGNED}
     if len(set(values)) > 1 and not signs_meet:
         yield f"operands of {', '.join(str(k) for k in kinds)} without a cast"
+    if op.primitive.name == "part":
+        parts = state_parts(kinds[0])
+        if op.primitive.source not in map(str, range(len(parts))):
+            yield f"part {op.primitive.source} of a state of {len(parts)} values"
+        elif op.dtype != parts[int(op.primitive.source)]:
+            yield f"part {op.primitive.source} of {kinds[0]} as {op.dtype}"
+        return
     if op.primitive.name != "cast" and any(code(k) not in op.primitive.loops for k in values):
         yield f"{op.primitive} has no loop for {values[0]}"
     if op.fold is not None and code(op.dtype) not in op.fold.loops:

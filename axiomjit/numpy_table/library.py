@@ -13,17 +13,15 @@ from axiomjit.base.dtypes import supported
 from axiomjit.base.origins import user_location
 from axiomjit.graph import library_nodes
 from axiomjit.graph.library_operations import (
-    ARGMAX,
-    ARGMIN,
     ARGSORT,
-    CUMPROD,
-    CUMSUM,
     SORT,
     LibraryOperation,
 )
 from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.primitives import PROD, SUM, FoldRule
+from axiomjit.graph.positions import choose_position
+from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
+from axiomjit.graph.scans import running
 from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import array_node
@@ -39,7 +37,7 @@ def _flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
     return node, normalize_axis_index(axis, len(node.shape))
 
 
-def _running_row(name: str, operation: LibraryOperation, fold: FoldRule) -> Row:
+def _running_row(name: str, fold: UfuncFold) -> Row:
     def row(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
         node, along = _flat_along(array_node(a, name), axis)
@@ -48,7 +46,24 @@ def _running_row(name: str, operation: LibraryOperation, fold: FoldRule) -> Row:
             wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if wanted.kind == "b":
             raise refuse(name, "dtype", dtype)
-        return library_nodes.running(operation, node, wanted, along)
+        return running(fold, node, wanted, along)
+
+    return row
+
+
+def _accumulate_row(name: str, fold: UfuncFold) -> Row:
+    """The row of a ufunc's `accumulate`."""
+
+    def row(a: object, axis: int = 0, dtype: Any = None, out: object = None) -> Node:
+        only_defaults(name, out=out)
+        node = array_node(a, name)
+        along = normalize_axis_index(axis, len(node.shape))
+        wanted = fold.result_dtype(node.dtype)
+        if dtype is not None:
+            wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
+        if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
+            raise refuse(name, "dtype", dtype)
+        return running(fold, node, wanted, along)
 
     return row
 
@@ -79,7 +94,7 @@ def _take(
     return library_nodes.take_nodes(node, array_node(indices, "take"), along)
 
 
-def _choice_row(name: str, operation: LibraryOperation) -> Row:
+def _choice_row(name: str, extreme: UfuncFold) -> Row:
     def row(
         a: object, axis: OneAxis = None, out: object = None, *, keepdims: object = False
     ) -> Node:
@@ -92,16 +107,16 @@ def _choice_row(name: str, operation: LibraryOperation) -> Row:
         axes = reduced_dimensions(node, axis)
         if any(node.shape[d] == 0 for d in axes):
             raise ValueError(f"attempt to get {name} of an empty sequence")
-        found = library_nodes.choose_position(operation, node, axes)
+        found = choose_position(extreme, node, axes)
         return insert_dimensions(found, axes) if keepdims else found
 
     return row
 
 
-_cumsum = _running_row("cumsum", CUMSUM, SUM)
-_cumprod = _running_row("cumprod", CUMPROD, PROD)
-_argmax = _choice_row("argmax", ARGMAX)
-_argmin = _choice_row("argmin", ARGMIN)
+_cumsum = _running_row("cumsum", SUM)
+_cumprod = _running_row("cumprod", PROD)
+_argmax = _choice_row("argmax", MAX)
+_argmin = _choice_row("argmin", MIN)
 _argsort = _sort_row("argsort", ARGSORT)
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.cumsum: _cumsum,
@@ -112,6 +127,11 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.argmax: _argmax,
     np.argmin: _argmin,
 }
+SCANS: Final[dict[np.ufunc, Row]] = {
+    fold.reduce: _accumulate_row(f"{fold.reduce.__name__}.accumulate", fold)
+    for fold in (SUM, PROD, MAX, MIN)
+}
+"""The rows of `accumulate`, by ufunc."""
 METHODS: Final[dict[str, Row]] = {
     "cumsum": _cumsum,
     "cumprod": _cumprod,

@@ -22,7 +22,7 @@ from axiomjit.graph.primitives import (
     PROD,
     SUM,
     WHERE,
-    FoldRule,
+    UfuncFold,
 )
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.slicing import insert_dimensions
@@ -38,7 +38,7 @@ from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
 
 
-def _reduction(name: str, accumulator: FoldRule) -> Row:
+def _reduction(name: str, accumulator: UfuncFold) -> Row:
     """The row of a ufunc's `reduce`, which the other forms call."""
 
     def row(
@@ -70,7 +70,7 @@ def _reduction(name: str, accumulator: FoldRule) -> Row:
     return row
 
 
-def _computed_in(name: str, accumulator: FoldRule, node: Node, dtype: Any) -> DType:
+def _computed_in(name: str, accumulator: UfuncFold, node: Node, dtype: Any) -> DType:
     """The dtype of the result."""
     if dtype is None or dtype is UNGIVEN:
         return accumulator.result_dtype(node.dtype)
@@ -125,7 +125,7 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
     return builder.broadcast_to(mask, shape)
 
 
-def _masked(name: str, accumulator: FoldRule, node: Node, where: object) -> Node:
+def _masked(name: str, accumulator: UfuncFold, node: Node, where: object) -> Node:
     neutral = Scalar(node.dtype, node.dtype.type(accumulator.initial(node.dtype)), False)
     return builder.elementwise(WHERE, _mask(name, where, node.shape), node, neutral)
 

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.base.owners import current, is_usable, stranger
+from axiomjit.graph.nodes import Node
 
 
 class Length:
@@ -152,6 +153,14 @@ def unwrap(value: Any) -> Any:
 def length(value: Dim) -> int | Length:
     """A length for the user: a plain int if it never differs."""
     return Length(value) if value.constant is None else value.constant
+
+
+QUERIES: Final[dict[Callable[..., object], Callable[[Node], object]]] = {
+    np.shape: lambda node: tuple(map(length, node.shape)),
+    np.ndim: lambda node: len(node.shape),
+    np.size: lambda node: length(product(node.shape)),
+}
+"""NumPy's functions that tell lengths of a traced array."""
 
 
 def _is_integer(value: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -21,12 +21,13 @@ from axiomjit.graph.nodes import Input, Node, base_of
 from axiomjit.graph.primitives import Primitive
 from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
-from axiomjit.graph.traced_values import TracedValue
+from axiomjit.graph.traced_values import Folding, TracedValue, broadcast_folding
+from axiomjit.numpy_table.library import SCANS
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import index_node, part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, UFUNCS, cast_to
-from axiomjit.tracing.lengths import Length, length, unwrap
+from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
 from axiomjit.tracing.refusals import (
     recorded,
     refuse_method,
@@ -59,6 +60,12 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
         self._where = None if isinstance(node, Input) else user_location()
         if self._following is not None:
             self._following.note_operation()
+
+    @recorded
+    def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
+        """The operands broadcast, the dimensions as they are listed; all where none are."""
+        given = [builder.strong(builder.as_node(node_of(value), "fold")) for value in operands]
+        return broadcast_folding(given, unwrap(axes), Tracer)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -129,9 +136,9 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
             refuse_write(f"{ufunc.__name__}(..., out=...)", self.description())
         options.pop("out", None)
         nodes = [node_of(value) for value in inputs]
-        if method == "reduce" and ufunc in REDUCTIONS:
-            axis = options.pop("axis", 0)
-            return called(REDUCTIONS[ufunc], (*nodes, axis), options)
+        rows = {"reduce": REDUCTIONS, "accumulate": SCANS}.get(method, {})
+        if ufunc in rows:
+            return called(rows[ufunc], (*nodes, options.pop("axis", 0)), options)
         if method != "__call__" or ufunc not in UFUNCS:
             suffix = "" if method == "__call__" else f".{method}"
             raise unsupported(f"numpy.{ufunc.__name__}{suffix}", nodes)
@@ -390,10 +397,3 @@ for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
     _ufunc = getattr(np, OPERATORS[_name])
     setattr(Tracer, f"__{_name}__", _operator(_ufunc, mirrored=False))
     setattr(Tracer, f"__r{_name}__", _operator(_ufunc, mirrored=True))
-
-
-QUERIES: Final[dict[Callable[..., object], Callable[[Node], object]]] = {
-    np.shape: lambda node: tuple(map(length, node.shape)),
-    np.ndim: lambda node: len(node.shape),
-    np.size: lambda node: length(product(node.shape)),
-}

@@ -21,7 +21,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
 )
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import POSITIONS, Storage
 
 TEMPORARY: Final = ("temporary", "materialized")
 """Roles of storages that are neither arguments nor results."""
@@ -66,7 +66,7 @@ def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
         match stmt:
             case Load(buffer=buffer, index=index):
                 key = (buffer, index.terms)
-                if key not in loaded:
+                if key not in loaded and buffer is not POSITIONS:
                     loaded.add(key)
                     read += _elements(index, loops) * buffer.dtype.itemsize
             case Store(buffer=buffer, index=index):
@@ -76,8 +76,8 @@ def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
                 known.add(buffer)
             case Let(primitive=primitive):
                 flops += trips * primitive.weight
-            case Fold():
-                flops += trips
+            case Fold(state=state):
+                flops += trips * state.accumulator.weight
     return Cost(read, written, flops, temporary, dim(0), 1)
 
 

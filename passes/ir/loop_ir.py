@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.base.dtypes import DType
+from axiomjit.base.dtypes import DType, state_parts
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.primitives import FoldRule, Primitive
-from axiomjit.passes.ir.view_ir import Number, Storage, View
+from axiomjit.graph.primitives import Primitive, UfuncFold
+from axiomjit.graph.state_folds import StateFold
+from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage, View
 
 
 class Name(str):
@@ -106,13 +107,18 @@ class Store(Record):
 
 
 class State(Record):
-    """The running value of a fold; `lanes` names the loop over a block that has a cell a step."""
+    """The running values of a fold; `lanes` names the loop over a block that has a cell a step."""
 
     name: str
-    accumulator: FoldRule
+    accumulator: UfuncFold | StateFold
     dtype: DType
     lanes: str | None = None
     cells: int = 1
+
+    @property
+    def parts(self) -> tuple[DType, ...]:
+        """The dtypes of its values: of most folds one."""
+        return state_parts(self.dtype)
 
 
 class Alloc(Record):
@@ -123,17 +129,27 @@ class Alloc(Record):
 
 
 class Fold(Record):
-    """Combine a value, cast to the state's dtype, into a state (into the cell of the lane)."""
+    """Combine values, cast to the state's dtypes, into a state (into the cell of the lane)."""
 
     state: State
-    value: str
+    values: tuple[str, ...]
 
 
 class Take(Record):
-    """The value of a finished state (of the cell of the lane)."""
+    """Value number `part` of a state (of the cell of the lane).
+
+    With `ahead` values it is what the state would have if these were combined into it.
+    """
 
     name: str
     state: State
+    part: int = 0
+    ahead: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the value."""
+        return self.state.parts[self.part]
 
 
 class Push(Record):
@@ -282,8 +298,12 @@ def used(stmt: Stmt) -> tuple[str, ...]:
     match stmt:
         case Let(operands=operands):
             return operands
-        case Store(value=value) | Fold(value=value):
+        case Store(value=value):
             return (value,)
+        case Fold(values=values):
+            return values
+        case Take(ahead=ahead):
+            return ahead
         case Push(value=value) if value is not None:
             return (value,)
     return ()
@@ -338,10 +358,11 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
                 return (stmt.replace(name=get(name), index=index(stmt.index)),)
             case Store(value=value):
                 return (stmt.replace(value=get(value), index=index(stmt.index)),)
-            case Fold(value=value):
-                return (stmt.replace(value=get(value), state=state(stmt.state)),)
-            case Take(name=name):
-                return (stmt.replace(name=get(name), state=state(stmt.state)),)
+            case Fold(values=values):
+                return (stmt.replace(values=tuple(map(get, values)), state=state(stmt.state)),)
+            case Take(name=name, ahead=ahead):
+                taken = Take(get(name), state(stmt.state), stmt.part, tuple(map(get, ahead)))
+                return (taken,)
             case Push(value=value) if value is not None:
                 return (stmt.replace(value=get(value), state=state(stmt.state)),)
             case Alloc() | Push() | Drain():
@@ -370,7 +391,7 @@ def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, flo
     """
     jumps = units = 0.0
     for access in accesses:
-        weight = 1.5 if isinstance(access, Store) else 1.0
+        weight = 1.5 if isinstance(access, Store) else float(access.buffer is not POSITIONS)
         for name, stride in access.index.terms:
             if name == loop.iterator:
                 near = stride.constant in (1, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.base.dtypes import code
+from axiomjit.base.dtypes import code, type_name
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Drain,
@@ -92,11 +92,15 @@ def _stmt_text(stmt: Stmt) -> str:
         case Alloc(state=state):
             cells = f" x {state.cells}" if state.cells > 1 else ""
             tree = " tree of" if stmt.scope == "tree" else ""
-            return f"alloc{tree} {state.name}: {code(state.dtype)}{cells} {state.accumulator}"
+            kind = f"{type_name(state.dtype)}{cells} {state.accumulator}"
+            return f"alloc{tree} {state.name}: {kind}"
         case Fold():
-            return f"fold {_state_text(stmt.state)} {stmt.state.accumulator} {stmt.value}"
+            name = stmt.state.accumulator.name
+            return f"fold {_state_text(stmt.state)} {name} {', '.join(stmt.values)}"
         case Take():
-            return f"{stmt.name} = take {_state_text(stmt.state)}"
+            part = f"{stmt.part} of " if len(stmt.state.parts) > 1 else ""
+            ahead = f" with {', '.join(stmt.ahead)}" if stmt.ahead else ""
+            return f"{stmt.name} = take {part}{_state_text(stmt.state)}{ahead}"
         case Push():
             return f"push {stmt.state.name}" + (f" {stmt.value}" if stmt.value else "")
         case Drain():

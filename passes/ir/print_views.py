@@ -66,11 +66,14 @@ def _definition_text(definition: Definition) -> str:
     for k, region in enumerate(definition.regions):
         operands[k] += f" where {show_region(region, definition.extents) or 'always'}"
     reads = "; ".join(operands)
+    name = definition.primitive.name
+    part = f"part {definition.primitive.source} of " if name == "part" else name
     fold = f"{definition.fold} " if definition.fold is not None else ""
     kept = _list(definition.extents[: definition.rank])
-    text = f"{kind} {target}[{kept}] = {fold}{definition.primitive}({reads})"
+    text = f"{kind} {target}[{kept}] = {fold}{part}({reads})"
     if definition.fold is not None:
-        text += f" over [{_list(definition.extents[definition.rank :])}]"
+        folded = _list(definition.extents[definition.rank :])
+        text += f" over [{folded}]" if folded else " running"
     if definition.library is not None:
         text += f" by {definition.library.operation}"
     return text

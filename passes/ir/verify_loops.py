@@ -26,6 +26,7 @@ from axiomjit.passes.ir.loop_ir import (
     used,
 )
 from axiomjit.passes.ir.print_loops import print_loops
+from axiomjit.passes.ir.view_ir import POSITIONS
 
 
 def verify_loops(program: LoopProgram) -> None:
@@ -50,7 +51,7 @@ def _faults(program: LoopProgram) -> Iterator[str]:
             writes = {step.target.name}
         else:
             yield from _nest_faults(step, numbers)
-            own = {buffer.name for buffer in (*step.partials, *step.tiles)}
+            own = {buffer.name for buffer in (*step.partials, *step.tiles, POSITIONS)}
             reads = {s.buffer.name for s in statements(step) if isinstance(s, Load)} - own
             writes = {s.buffer.name for s in statements(step) if isinstance(s, Store)} - own
             reads -= writes  # a nest may read what it has written; order is checked by names

@@ -143,7 +143,9 @@ def _definition_faults(
                     yield f"{definition.name} reads the unlisted number {operand.name}"
     unfolded = definition.rank == len(definition.extents)
     whole = isinstance(definition.primitive, LibraryOperation)
-    if not whole and (definition.fold is None) != unfolded:
+    fold = definition.fold
+    runs = fold is not None and fold.may_run and unfolded and bool(definition.extents)
+    if not whole and not runs and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
     if whole and definition.library is None:
         yield f"{definition.name} needs whole operands but no library computes it"

@@ -8,9 +8,11 @@ r-tensor only needs to be able to provide values; it does not need to store them
 
 from __future__ import annotations
 
+from typing import Final
+
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import IndexMap, Region
-from axiomjit.base.dtypes import DType
+from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
@@ -62,6 +64,10 @@ class Storage(Record):
     def strides(self) -> tuple[Dim, ...]:
         """The steps in memory from one element to the next, by dimension."""
         return tensor_strides(self.tensor)
+
+
+POSITIONS: Final = Storage("at", "positions", INT, (), ())
+"""No memory: the element at an index is the index."""
 
 
 class View(Record):

@@ -18,7 +18,7 @@ VECTOR_LOOPS = {
     "l2": [1],
     "sums_and_map": [1],
     "rows_and_columns": [1, 1],
-    "centred": [2, 1],
+    "centred": [2],
     "strided": [1],
     "product": [1, 1],
     "undone": [1],

@@ -288,7 +288,7 @@ HERE = Index(dim(0), ())
 LOAD, STORE = Load("v0", A, AT), Store(O, AT, "v0")
 MAPPED = For("i0", dim(6), "map", (LOAD, STORE))
 S = State("s0", SUM, FLOAT)
-FOLDED = For("i0", dim(6), "fold", (LOAD, Fold(S, "v0")))
+FOLDED = For("i0", dim(6), "fold", (LOAD, Fold(S, ("v0",))))
 TOTAL = (Alloc(S), FOLDED, Take("v1", S), Store(O, HERE, "v1"))
 
 
@@ -327,7 +327,7 @@ PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
         (loops(steps=()), "result o1 is never written"),
         (inside(Load("v1", A, AT), STORE), "v0 is used before it is defined"),
         (inside(LOAD, Let("v1", FLOAT, NEGATIVE, ("v9",)), STORE), "v9 is used before"),
-        (loops(*TOTAL[:1], Fold(S, "v0"), *TOTAL[2:]), "v0 is used before it is defined"),
+        (loops(*TOTAL[:1], Fold(S, ("v0",)), *TOTAL[2:]), "v0 is used before it is defined"),
         (loops(For("i0", dim(6), "map", (MAPPED,))), "two loops over i0"),
         (inside(LOAD, LOAD, STORE), "v0 is defined twice"),
         (inside(LOAD, Store(O, Index(dim(0), (("i7", dim(1)),)), "v0")), "i7 outside its loop"),
@@ -337,7 +337,7 @@ PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
         (inside(LOAD, Push(S), STORE), "state s0 is not open"),
         (inside(LOAD, Drain(S), STORE), "state s0 is not open"),
         (loops(Alloc(S), MAPPED.replace(body=FOLDED.body)), "fold of s0 outside a fold loop"),
-        (inside(LOAD, Alloc(S), Fold(S, "v0"), STORE), "fold of s0 outside a fold loop"),
+        (inside(LOAD, Alloc(S), Fold(S, ("v0",)), STORE), "fold of s0 outside a fold loop"),
         (
             loops(Alloc(S), FOLDED, Take("v1", S.replace(lanes="i5", cells=4)), TOTAL[3]),
             "lane i5 of s0 outside its loop",

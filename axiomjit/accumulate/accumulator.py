@@ -1,0 +1,205 @@
+"""The record of an accumulator: where a fold starts, how it goes on, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from axiomjit.accumulate.scalars import follow
+from axiomjit.base.dtypes import DType, Promotable, common, convert
+from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.promotion import cast
+from axiomjit.graph.state_folds import StateFold
+
+Number = bool | int | float | complex | np.generic
+Start = Number | tuple[Number, ...]
+_ROUNDS: Final = 8
+"""How often the dtypes of a state may widen before they must have settled."""
+
+
+class Accumulator:
+    """An associative operation that folds elements, from an initial value on.
+
+    The result of a fold of elements m1 to mN is
+    `final(combine(... combine(combine(init, lift(m1)), lift(m2)) ..., lift(mN)))`, up to where the
+    parentheses stand: elements are folded in blocks. `init` takes part once, on the left; of no
+    elements the result is `final(init)`.
+
+    Args:
+        init: A number, or a tuple of numbers for a state of several values; None where a fold
+            starts from its first element, so that nothing cannot be folded.
+        combine: Takes two states and returns one; states are numbers, or tuples of them where
+            `init` is one (without `init`, where `lift` gives one). It must be associative.
+        lift: Takes an element of each operand and returns a state; omitted, the elements are the
+            state.
+        final: Takes a state and returns the result, a number or a tuple of them; omitted, the state
+            is the result.
+        commutative: Whether the order of elements does not matter. Otherwise it is lexicographic
+            in the axes of the fold, in the order in which they are listed.
+        has_identity: Whether `init` changes nothing when it is combined, so that it may be used
+            more than once.
+
+    The functions are followed once per dtypes: they use operators, NumPy's ufuncs and `np.where`.
+    dtypes are NumPy's: a state has the dtype of the lifted elements, or the wider one that
+    `combine` or `init` makes of it.
+
+    Raises:
+        GraphTypeError: `init` is no number or tuple of numbers, or a function cannot be called.
+
+    Examples:
+        >>> last = aj.Accumulator(0.0, lambda a, b: b)
+        >>> aj.fold(last, np.array([[1.0, 2.0], [3.0, 4.0]]), axes=1)
+        array([2., 4.])
+    """
+
+    __slots__ = ("_traced", "combine", "commutative", "final", "has_identity", "init", "lift")
+
+    init: Start | None
+    combine: Callable[..., Any]
+    lift: Callable[..., Any] | None
+    final: Callable[..., Any] | None
+    commutative: bool
+    has_identity: bool
+
+    def __init__(
+        self,
+        init: Start | None,
+        combine: Callable[..., Any],
+        lift: Callable[..., Any] | None = None,
+        final: Callable[..., Any] | None = None,
+        commutative: bool = False,
+        has_identity: bool = False,
+    ) -> None:
+        """Keep the functions; they are followed at the first fold of operands of some dtypes."""
+        self.init = None if init is None else _checked_start(init)
+        for name, function in (("combine", combine), ("lift", lift), ("final", final)):
+            if not callable(function) and (function is not None or name == "combine"):
+                raise GraphTypeError(
+                    f"Accumulator(..., {name}={function!r})",
+                    f"a {type(function).__name__}, which cannot be called",
+                    f"give a function of states as {name}",
+                    user_location(),
+                )
+        self.combine, self.lift, self.final = combine, lift, final
+        self.commutative, self.has_identity = bool(commutative), bool(has_identity)
+        self._traced = lru_cache(maxsize=64)(self._follow)
+
+    def traced(self, operands: Sequence[DType]) -> Traced:
+        """What the functions compute for elements of these dtypes."""
+        return self._traced(tuple(operands))
+
+    def __repr__(self) -> str:
+        return f"Accumulator({self.init!r}, {_name_of(self.combine)})"
+
+    def _follow(self, operands: tuple[DType, ...]) -> Traced:
+        lifted, grouped = self._lifted(operands)
+        fold = self._settled([node.dtype for node in lifted], grouped)
+        states = tuple(cast(node, d) for node, d in zip(lifted, fold.parts, strict=True))
+        if self.final is None:
+            return Traced(states, fold, None, grouped)
+        asked = f"final of {self!r}"
+        found, is_tuple = follow(self.final, [fold.parts], grouped, asked)
+        return Traced(states, fold, found, is_tuple)
+
+    def _lifted(self, operands: tuple[DType, ...]) -> tuple[tuple[Node, ...], bool]:
+        """The values of a state of one element, and whether states are tuples."""
+        lift = self.lift
+        if lift is None:
+            grouped = isinstance(self.init, tuple) or len(operands) > 1
+            lift = (lambda *e: e) if grouped else (lambda e: e)
+        asked = f"lift of {self!r}"
+        found, is_tuple = follow(lift, [(d,) for d in operands], False, asked)
+        if self.init is not None:
+            wanted = len(self.init) if isinstance(self.init, tuple) else None
+            self._check_state(found, is_tuple, wanted, asked)
+        return found, is_tuple
+
+    def _settled(self, dtypes: list[DType], grouped: bool) -> StateFold:
+        """The fold whose states have the dtypes that combining them gives."""
+        start = self.init if isinstance(self.init, tuple) else (self.init,) * len(dtypes)
+        parts = [common((d, _kind(value, d))) for d, value in zip(dtypes, start, strict=True)]
+        asked = f"combine of {self!r}"
+        for _ in range(_ROUNDS):
+            found, is_tuple = follow(self.combine, [parts, parts], grouped, asked)
+            self._check_state(found, is_tuple, len(dtypes) if grouped else None, asked)
+            wider = [common((d, node.dtype)) for d, node in zip(parts, found, strict=True)]
+            if wider == parts:
+                outputs = tuple(cast(n, d) for n, d in zip(found, parts, strict=True))
+                values = tuple(_as_start(v, d) for v, d in zip(start, parts, strict=True))
+                flags = self.commutative, self.has_identity, self.init is not None
+                return StateFold(outputs, values, *flags)
+            parts = wider
+        raise GraphTypeError(
+            asked,
+            f"a state whose dtypes widen each time it is combined: {', '.join(map(str, parts))}",
+            "convert the result of combine with .astype(...)",
+            user_location(),
+        )
+
+    def _check_state(
+        self, found: Sequence[Node], is_tuple: bool, wanted: int | None, asked: str
+    ) -> None:
+        """All states are tuples of as many values, or (None) all are numbers.
+
+        Raises:
+            GraphValueError: this one is another.
+        """
+        if (len(found) if is_tuple else None) != wanted:
+            shape = f"a tuple of {len(found)} numbers" if is_tuple else "a number"
+            like = "a number" if wanted is None else f"a tuple of {wanted} numbers"
+            other = "lift gives" if self.init is None else f"init is {self.init!r},"
+            raise GraphValueError(
+                asked,
+                f"{shape} as a state, where {other} {like}",
+                f"return {like}",
+                user_location(),
+            )
+
+
+class Traced(NamedTuple):
+    """An accumulator for operands of some dtypes, as graphs of scalars.
+
+    `lift` has the elements as inputs; `final` the values of a state, None where the state is the
+    result.
+    """
+
+    lift: tuple[Node, ...]
+    fold: StateFold
+    final: tuple[Node, ...] | None
+    is_tuple: bool
+    """Whether the result is a tuple."""
+
+
+def _checked_start(init: object) -> Start:
+    values = init if isinstance(init, tuple) else (init,)
+    if values and all(isinstance(value, Number) for value in values):
+        return init  # type: ignore[return-value]
+    raise GraphTypeError(
+        f"Accumulator({type(init).__name__}, ...)",
+        "an init that is no number and no tuple of numbers",
+        "give a number, or a tuple with one number per value of the state",
+        user_location(),
+    )
+
+
+def _kind(value: Number | None, dtype: DType) -> Promotable:
+    """What an initial value is to promotion: Python numbers are weak, none changes nothing."""
+    if value is None:
+        return dtype
+    if isinstance(value, np.generic):
+        return value.dtype
+    return np.dtype(np.bool_) if isinstance(value, bool) else type(value)
+
+
+def _as_start(value: Number | None, dtype: DType) -> np.generic:
+    number: np.generic = convert(np.asarray(0 if value is None else value), dtype)[()]
+    return number
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)

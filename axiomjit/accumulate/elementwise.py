@@ -1,0 +1,252 @@
+"""Functions of numbers as functions of arrays of mixed rank, broadcast or accumulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from axiomjit.accumulate.accumulator import Accumulator
+from axiomjit.accumulate.arrays import LARGEST, Given
+from axiomjit.accumulate.fold import accumulator_of, fold_nodes
+from axiomjit.accumulate.scalars import follow
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import permutation
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder, execution
+from axiomjit.graph.nodes import Graph, Node, Op, is_view
+from axiomjit.graph.primitives import CAST, COPY
+from axiomjit.graph.promotion import cast
+from axiomjit.graph.seen import at_hand, seen_call
+from axiomjit.graph.state_folds import computed
+from axiomjit.graph.traced_values import TracedValue
+
+Mode = str | tuple[str, Accumulator | str]
+ORDERS: Final = ("c", "f")
+
+
+class Placed(NamedTuple):
+    """A node whose dimensions are these of the kernel's."""
+
+    node: Node
+    dims: tuple[int, ...]
+
+
+def elementwise(
+    fn: Callable[..., Any], modes: Mode | Sequence[Mode], order: str = "c"
+) -> Elementwise:
+    """A function of arrays of mixed rank, from a function of numbers.
+
+    The dimensions of an array are the first ones of all with `order` "c", the last ones with "f",
+    as in NumPy. Equal dimensions must have equal lengths; a length of 1 does not stretch.
+
+    Args:
+        fn: Takes a number of each array and returns a number, or a tuple of them. It is followed
+            once per dtypes, and may use operators, NumPy's ufuncs and `np.where`.
+        modes: How each result is made, one mode or a list of them. `"broadcast"`: of the largest
+            rank among all arrays, those of smaller rank repeated. `("accumulate", acc)`: of the
+            smallest rank, arrays of larger rank are folded first, along the dimensions beyond it,
+            by an `Accumulator` or one of the names that `fold` takes; fn gets what they are folded
+            to. Where all ranks are equal nothing is folded.
+        order: "c" or "f".
+
+    Returns:
+        A callable of as many arrays as fn takes numbers. It returns a fresh array, and a list of
+        them where fn returns a tuple. Traced arrays in a compiled function give traced ones.
+
+    Raises:
+        GraphValueError: a mode, an order or an accumulator is unknown; when called, lengths differ
+            or the number of modes is another than that of results.
+
+    Examples:
+        >>> scaled = aj.elementwise(lambda x, y: x * y, "broadcast")
+        >>> scaled(np.ones((2, 3)), np.array([1.0, 2.0]))
+        array([[1., 1., 1.],
+               [2., 2., 2.]])
+        >>> total = aj.elementwise(lambda x, y: x * y, ("accumulate", "sum"))
+        >>> total(np.ones((2, 3)), np.array([1.0, 2.0]))
+        array([3., 6.])
+    """
+    if order not in ORDERS:
+        raise GraphValueError(
+            f"elementwise(..., order={order!r})",
+            "an order that is unknown",
+            "use 'c' for the first dimensions, 'f' for the last ones as in NumPy",
+            user_location(),
+        )
+    listed: Sequence[Any] = modes
+    if isinstance(modes, str) or modes[:1] == ("accumulate",):
+        listed = (modes,)
+    return Elementwise(fn, tuple(map(_accumulator, listed)), order)
+
+
+def _accumulator(mode: Mode) -> Accumulator | None:
+    """The accumulator of a mode, None for "broadcast"."""
+    if mode == "broadcast":
+        return None
+    if isinstance(mode, tuple) and len(mode) == 2 and mode[0] == "accumulate":
+        return accumulator_of(mode[1])
+    raise GraphValueError(
+        f"elementwise(..., modes={mode!r})",
+        "a mode that is unknown",
+        "use 'broadcast', or ('accumulate', acc) with an Accumulator or the name of one",
+        user_location(),
+    )
+
+
+class Elementwise:
+    """What `elementwise` returns."""
+
+    def __init__(
+        self, fn: Callable[..., Any], accumulators: tuple[Accumulator | None, ...], order: str
+    ) -> None:
+        """Keep what was given; the function is followed at the first call with arrays of a class.
+
+        Args:
+            fn: A function of numbers.
+            accumulators: One per result, None for a result that is broadcast.
+            order: "c" or "f".
+        """
+        self._fn, self._accumulators, self._order = fn, accumulators, order
+        self._graphs: dict[object, tuple[Graph, bool]] = {}
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The results for arrays, numbers, or traced ones."""
+        host = next((value for value in arrays if isinstance(value, TracedValue)), None)
+        if host is None:
+            given = Given(arrays, repr(self))
+            graph, is_tuple = self._graph(given)
+            found = [value[()] for value in execution.run(graph, given.arrays, given.symbols)]
+        else:
+            nodes = (builder.as_node(getattr(v, "node", v), "elementwise") for v in arrays)
+            results, is_tuple = self.nodes([builder.strong(node) for node in nodes])
+            found = list(map(host.folding((host,), (), False).made, results))
+        return found if is_tuple else found[0]
+
+    def lower(self, *arrays: Any) -> Any:
+        """Every stage of what a call with these arrays runs; nothing is run."""
+        given = Given(arrays, repr(self))
+        return execution.lower(self._graph(given)[0], given.arrays, given.symbols)
+
+    def __repr__(self) -> str:
+        return f"elementwise({getattr(self._fn, '__name__', self._fn)!s})"
+
+    def _graph(self, given: Given) -> tuple[Graph, bool]:
+        """The graph for arrays of a class; and whether the function returned a tuple."""
+        if given.key in self._graphs:
+            return self._graphs[given.key]
+        is_tuple = False
+
+        def build(nodes: Sequence[Node]) -> Sequence[Node]:
+            nonlocal is_tuple
+            results, is_tuple = self.nodes(nodes)
+            return results
+
+        graph, is_general = given.graph(build)
+        if is_general:
+            if len(self._graphs) >= LARGEST:
+                self._graphs.clear()
+            self._graphs[given.key] = graph, is_tuple
+        return graph, is_tuple
+
+    def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
+        """The results for nodes, and whether the function returned a tuple.
+
+        Raises:
+            GraphValueError: lengths differ, or the number of modes is not that of results.
+        """
+        ranks = [len(node.shape) for node in arrays]
+        rank, least = max(ranks, default=0), min(ranks, default=0)
+        first = [0 if self._order == "c" else rank - r for r in ranks]
+        extents = self._extents(arrays, first, rank)
+        inputs = [
+            Placed(node, tuple(range(at, at + r)))
+            for node, at, r in zip(arrays, first, ranks, strict=True)
+        ]
+        kept = tuple(range(least) if self._order == "c" else range(rank - least, rank))
+        results: list[Node] = []
+        is_tuple = False
+        for k, accumulator in enumerate(self._accumulators):
+            operands, dims = inputs, tuple(range(rank))
+            if accumulator is not None:
+                operands, dims = [self._folded(accumulator, x, kept) for x in inputs], kept
+            asked = f"the function of {self!r}"
+            dtypes = [(operand.node.dtype,) for operand in operands]
+            outputs, is_tuple = follow(self._fn, dtypes, False, asked)
+            if len(outputs) != len(self._accumulators):
+                raise GraphValueError(
+                    seen_call(repr(self), *arrays),
+                    f"{len(outputs)} results and {len(self._accumulators)} modes",
+                    "give one mode for each result",
+                    user_location(),
+                )
+            (result,) = _applied(outputs[k : k + 1], operands, extents)
+            results.append(_whole(result, dims, extents))
+        return results, is_tuple
+
+    def _folded(self, accumulator: Accumulator, operand: Placed, kept: tuple[int, ...]) -> Placed:
+        """An input folded along the dimensions that are not kept."""
+        if operand.dims == kept:
+            return operand
+        axes = tuple(at for at, d in enumerate(operand.dims) if d not in kept)
+        nodes, is_tuple = fold_nodes(accumulator, [operand.node], axes)
+        if is_tuple:
+            raise GraphValueError(
+                f"{self!r} accumulating by {accumulator!r}",
+                f"a state of {len(nodes)} values for one number of the function",
+                "give the accumulator a final that makes one number of a state",
+                user_location(),
+            )
+        return Placed(nodes[0], kept)
+
+    def _extents(self, arrays: Sequence[Node], first: Sequence[int], rank: int) -> tuple[Dim, ...]:
+        """The length of each dimension of the kernel.
+
+        Raises:
+            GraphValueError: two arrays have different ones.
+        """
+        found: dict[int, tuple[int, Dim]] = {}
+        for k, (node, at) in enumerate(zip(arrays, first, strict=True)):
+            for d, length in enumerate(node.shape):
+                other, known = found.setdefault(at + d, (k, length))
+                if known != length:
+                    raise GraphValueError(
+                        seen_call(repr(self), *arrays),
+                        f"lengths {at_hand(known)} (dimension {at + d - first[other]} of input "
+                        f"{other}) and {at_hand(length)} (dimension {d} of input {k}) on axis "
+                        f"{at + d} of order {self._order!r}",
+                        "make the lengths equal; a length of 1 does not stretch",
+                        user_location(),
+                    )
+        return tuple(found[d][1] for d in range(rank))
+
+
+def _applied(
+    outputs: Sequence[Node], operands: Sequence[Placed], extents: tuple[Dim, ...]
+) -> list[Placed]:
+    """The results of a graph of scalars, each operation along the dimensions of its operands."""
+
+    def placed(value: Any) -> Placed:
+        return value if isinstance(value, Placed) else Placed(value, ())
+
+    def apply(op: Op, given: Sequence[Any]) -> Placed:
+        values = [placed(value) for value in given]
+        if op.primitive is CAST:
+            return Placed(cast(values[0].node, op.dtype), values[0].dims)
+        dims = tuple(sorted({d for value in values for d in value.dims}))
+        maps = [permutation([dims.index(d) for d in value.dims]) for value in values]
+        nodes = [value.node for value in values]
+        return Placed(
+            builder.map_op(op.primitive, nodes, maps, tuple(extents[d] for d in dims)), dims
+        )
+
+    return [placed(value) for value in computed(outputs, operands, apply)]
+
+
+def _whole(value: Placed, dims: tuple[int, ...], extents: tuple[Dim, ...]) -> Node:
+    """The value at each point of some dimensions, as an array of its own."""
+    shape = tuple(extents[d] for d in dims)
+    seen = builder.view(value.node, permutation([dims.index(d) for d in value.dims]), shape)
+    if isinstance(seen, Op) and not is_view(seen):
+        return seen
+    return builder.elementwise(COPY, seen)

@@ -1,0 +1,155 @@
+"""The built-in accumulators: rows of the one record, each with the folds that it is built of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.accumulate.accumulator import Accumulator, Start
+from axiomjit.base.errors import GraphValueError
+from axiomjit.base.origins import user_location
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.positions import choose_position, log_sum_exp
+from axiomjit.graph.primitives import MAX, MIN, SUM
+from axiomjit.numpy_table import table
+
+Build = Callable[[Node, tuple[int, ...]], Node]
+
+
+class BuiltIn(Accumulator):
+    """An accumulator whose folds are built of those that the compiler knows.
+
+    The functions say what it means; `build` takes a node and dimensions. Those of argmax and argmin
+    have the place of an element as their second operand.
+    """
+
+    __slots__ = ("build", "name")
+
+    def __init__(
+        self,
+        name: str,
+        build: Build,
+        init: Start | None,
+        combine: Callable[..., Any],
+        lift: Callable[..., Any] | None = None,
+        final: Callable[..., Any] | None = None,
+    ) -> None:
+        """A commutative accumulator; `init` is neutral."""
+        super().__init__(init, combine, lift, final, True, init is not None)
+        self.name, self.build = name, build
+
+    def operand(self, nodes: Sequence[Node]) -> Node:
+        """The one operand.
+
+        Raises:
+            GraphValueError: there are several.
+        """
+        if len(nodes) != 1:
+            raise GraphValueError(
+                f"fold({self.name!r}) of {len(nodes)} operands",
+                f"{self.name} takes one",
+                "fold an expression of the operands",
+                user_location(),
+            )
+        return nodes[0]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _numpys(function: Callable[..., Any]) -> Build:
+    """The fold of the NumPy table."""
+
+    def build(node: Node, axes: tuple[int, ...]) -> Node:
+        made: Node = table.FUNCTIONS[function](node, axes)
+        return made
+
+    return build
+
+
+def _wide(e: Any) -> Any:
+    """An element in the dtype in which it is summed."""
+    return e.astype(SUM.result_dtype(e.dtype))
+
+
+def _first_best(better: np.ufunc) -> Callable[[Any, Any], Any]:
+    def combine(a: Any, b: Any) -> Any:
+        (value, place), (other, later) = a, b
+        tie = np.equal(other, value) | (np.isnan(other) & np.isnan(value))
+        wins = better(other, value) | (np.isnan(other) & ~np.isnan(value))
+        wins = (wins & ~np.isnan(value)) | (tie & np.less(later, place))
+        return np.where(wins, other, value), np.where(wins, later, place)
+
+    return combine
+
+
+def _merge_exponentials(a: Any, b: Any) -> Any:
+    """Largest elements, and sums of exponentials of what elements are below them."""
+    top = np.maximum(a[0], b[0])
+    left, right = (s * np.where(m == top, 1.0, np.exp(m - top)) for m, s in (a, b))
+    return top, left + right
+
+
+def _merge_moments(a: Any, b: Any) -> Any:
+    """Counts, means, and sums of squared distances from the mean."""
+    (n1, mean1, square1), (n2, mean2, square2) = a, b
+    n, apart = n1 + n2, mean2 - mean1
+    share = n2 / np.where(n == 0, 1.0, n)
+    return n, mean1 + apart * share, square1 + square2 + apart * apart * (n1 * share)
+
+
+def _moments(e: Any) -> Any:
+    return 1.0, e, 0.0
+
+
+def _rows() -> tuple[BuiltIn, ...]:
+    return (
+        BuiltIn("sum", _numpys(np.sum), 0, np.add, _wide),
+        BuiltIn("prod", _numpys(np.prod), 1, np.multiply, _wide),
+        BuiltIn("max", _numpys(np.max), None, np.maximum),
+        BuiltIn("min", _numpys(np.min), None, np.minimum),
+        BuiltIn("any", _numpys(np.any), False, np.logical_or, lambda e: e != 0),
+        BuiltIn("all", _numpys(np.all), True, np.logical_and, lambda e: e != 0),
+        BuiltIn(
+            "argmax",
+            partial(choose_position, MAX),
+            None,
+            _first_best(np.greater),
+            None,
+            lambda s: s[1],
+        ),
+        BuiltIn(
+            "argmin",
+            partial(choose_position, MIN),
+            None,
+            _first_best(np.less),
+            None,
+            lambda s: s[1],
+        ),
+        BuiltIn(
+            *("mean", _numpys(np.mean), (0.0, 0.0)),
+            lambda a, b: (a[0] + b[0], a[1] + b[1]),
+            lambda e: (e, 1.0),
+            lambda s: s[0] / s[1],
+        ),
+        BuiltIn(
+            *("logsumexp", log_sum_exp, (-np.inf, 0.0), _merge_exponentials),
+            lambda e: (e, 1.0),
+            lambda s: s[0] + np.log(s[1]),
+        ),
+        BuiltIn(
+            *("variance", _numpys(np.var), (0.0, 0.0, 0.0), _merge_moments, _moments),
+            lambda s: s[2] / s[0],
+        ),
+        BuiltIn(
+            *("std", _numpys(np.std), (0.0, 0.0, 0.0), _merge_moments, _moments),
+            lambda s: np.sqrt(s[2] / s[0]),
+        ),
+    )
+
+
+BUILT_IN: Final[dict[str, BuiltIn]] = {row.name: row for row in _rows()}
+"""By name."""

@@ -1,0 +1,167 @@
+"""Following a function of scalars once, to get the graph of scalars that it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from axiomjit.base.dtypes import DType
+from axiomjit.base.errors import GraphTypeError, NeedsValuesError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Input, Node, Scalar
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_table.table import FUNCTIONS, UFUNCS
+
+
+class TracedNumber(TracedValue, NDArrayOperatorsMixin):
+    """Stands for a number while a function of numbers is followed."""
+
+    __slots__ = ("node",)
+    __array_priority__ = 2000
+    __hash__ = object.__hash__
+
+    def __init__(self, node: Node) -> None:
+        """Stand for what a node without dimensions computes."""
+        self.node = node
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.node.dtype
+
+    def astype(self, dtype: Any) -> TracedNumber:
+        """The number in another dtype."""
+        return TracedNumber(builder.cast(self.node, np.dtype(dtype)))
+
+    @property
+    def real(self) -> TracedNumber:
+        """The real part."""
+        return TracedNumber(builder.part(self.node, "real"))
+
+    @property
+    def imag(self) -> TracedNumber:
+        """The imaginary part."""
+        return TracedNumber(builder.part(self.node, "imag"))
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *operands: object, **options: object
+    ) -> object:
+        if method != "__call__" or options or ufunc not in UFUNCS:
+            raise _unknown(f"numpy.{ufunc.__name__}" + ("" if not options else " with options"))
+        return _wrapped(UFUNCS[ufunc](*map(_node_of, operands)))
+
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: Sequence[type],
+        operands: Sequence[object],
+        options: dict[str, object],
+    ) -> object:
+        if function not in FUNCTIONS or options:
+            raise _unknown(f"numpy.{function.__name__}")
+        return _wrapped(FUNCTIONS[function](*map(_node_of, operands)))
+
+    def __bool__(self) -> NoReturn:
+        raise NeedsValuesError(
+            "the truth of a number in a function that is followed once for all elements",
+            f"a traced {self.node.dtype}: its value is not known",
+            "write np.where(condition, a, b) instead of a branch",
+            user_location(),
+        )
+
+    def __float__(self) -> NoReturn:
+        raise NeedsValuesError(
+            "the value of a number in a function that is followed once for all elements",
+            f"a traced {self.node.dtype}: its value is not known",
+            "use NumPy's functions, which are followed",
+            user_location(),
+        )
+
+    __int__ = __index__ = __complex__ = __float__
+
+
+def _unknown(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{name} in a function of numbers",
+        f"{name}, which is not compiled there",
+        "use operators, NumPy's ufuncs and np.where",
+        user_location(),
+    )
+
+
+def _node_of(value: object) -> object:
+    if isinstance(value, TracedNumber):
+        return value.node
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value[()]
+    if isinstance(value, TracedValue):
+        raise _captured(f"{value!r} from outside the function")
+    if isinstance(value, np.ndarray | list):
+        raise _captured(f"an array of shape {np.shape(value)} from outside the function")
+    return value
+
+
+def _captured(seen: str) -> GraphTypeError:
+    return GraphTypeError(
+        "an operation in a function of numbers",
+        seen,
+        "pass arrays as operands, each gives one number per element",
+        user_location(),
+    )
+
+
+def _wrapped(made: Any) -> object:
+    if isinstance(made, tuple):
+        return tuple(TracedNumber(builder.strong(node)) for node in made)
+    return TracedNumber(builder.strong(made))
+
+
+def follow(
+    function: Callable[..., object], given: Sequence[Sequence[DType]], grouped: bool, asked: str
+) -> tuple[tuple[Node, ...], bool]:
+    """The graph of scalars of a function; and whether it returned a tuple.
+
+    Args:
+        function: Called once.
+        given: The dtypes of each argument: one per number, in order of inputs.
+        grouped: Whether an argument is a tuple of its numbers, or the number itself.
+        asked: What is followed, for errors.
+
+    Returns:
+        The nodes of the results, strong, over inputs numbered in order.
+
+    Raises:
+        GraphTypeError: it returned what is no number, or used an array.
+        NeedsValuesError: it branches on a value.
+        UnsupportedError: it calls what is not compiled.
+    """
+    count = 0
+    arguments: list[object] = []
+    for dtypes in given:
+        numbers = tuple(TracedNumber(Input(d, count + k, ())) for k, d in enumerate(dtypes))
+        arguments.append(numbers if grouped else numbers[0])
+        count += len(numbers)
+    with np.errstate(all="ignore"):
+        returned = function(*arguments)
+    is_tuple = isinstance(returned, tuple | list)
+    values = list(returned) if isinstance(returned, tuple | list) else [returned]
+    return tuple(_result(value, asked) for value in values), is_tuple
+
+
+def _result(value: object, asked: str) -> Node:
+    if isinstance(value, TracedNumber):
+        return value.node
+    if isinstance(value, bool | int | float | complex | np.generic):
+        node = builder.as_node(value, asked)
+        assert isinstance(node, Scalar)
+        return Scalar(node.dtype, node.value, False)
+    raise GraphTypeError(
+        asked,
+        f"a result of type {type(value).__name__}",
+        "return a number, or a tuple of numbers",
+        user_location(),
+    )
