@@ -9,6 +9,7 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit import descriptions as descriptions
+from axiomjit import notation as notation
 from axiomjit.axis import numpy_protocol as numpy_protocol
 from axiomjit.axis import transformers as transformers
 from axiomjit.axis.axes import Axes, make_axes
@@ -77,6 +78,7 @@ from axiomjit.axis.views import (
 from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
+from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.driver.jit import jit
 from axiomjit.graph.error_functions import erf, erfc
 
@@ -91,6 +93,8 @@ __all__ = [
     "L2_norm",
     "NamedArray",
     "PrintOp",
+    "ShapeError",
+    "SpecError",
     "Tensor",
     "all",
     "any",
@@ -175,7 +179,7 @@ __all__.sort()
 
 def __dir__() -> list[str]:
     """The public names, and the modules that users import; not the modules behind them."""
-    return [*__all__, "__version__", "descriptions", "errors", "transformers"]
+    return [*__all__, "__version__", "descriptions", "errors", "notation", "transformers"]
 
 
 if _TYPE_CHECKING:
