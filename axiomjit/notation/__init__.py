@@ -2,6 +2,10 @@
 
 - `specs.py`: the records that a spec is read into
 - `scanner.py`, `parser.py`: from text to records; every refusal has a caret below the place
+- `terms.py`, `solving.py`: unknown sizes and rows, and the solver of demands on them
+- `demands.py`, `sums.py`: what operations demand; `templates.py`: what a spec demands
+- `bounds.py`, `closing.py`: what is chosen where demands leave something open
+- `rows.py`: a spec and operands of known shape
 
 May import `base`, `algebra`, `views`, `graph`, `numpy_table`.
 """
