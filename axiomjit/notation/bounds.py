@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.notation.demands import Joins, JoinsAxes, Stretches, StretchesAxis
-from axiomjit.notation.solving import Demand
-from axiomjit.notation.terms import Cell, RowVariable, Unknown
+from axiomjit.notation.terms import Cell, Demand, RowVariable, Unknown
 
 Key = TypeVar("Key", RowVariable, Cell)
 

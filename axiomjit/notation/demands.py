@@ -5,8 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from axiomjit.notation.solving import Demand, Solver, merged
-from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, Unknown, closed_row
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.terms import (
+    Cell,
+    Demand,
+    Origin,
+    Row,
+    RowVariable,
+    Unknown,
+    closed_row,
+    merged,
+)
 
 Pairs = list[tuple[Cell, Cell]]
 

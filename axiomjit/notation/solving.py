@@ -15,47 +15,12 @@ from typing import Any, Final, NoReturn
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.errors import ShapeError
-from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, Unknown
+from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown, merged
 
-_KEPT: Final = 20
-"""Origins that are kept of a size or a row."""
 _RANK: Final = 64
 """Axes of a row; rows that would grow without end are refused there."""
 LOCK: Final = threading.RLock()
 """One inference at a time: shapes of several threads may meet."""
-
-
-class Demand:
-    """What an operation demands of shapes."""
-
-    __slots__ = ("active", "origin")
-
-    def __init__(self, origin: Origin) -> None:
-        """Make one that is not yet fulfilled."""
-        self.origin = origin
-        self.active = True
-
-    def step(self, solver: Solver) -> bool:
-        """Do what can be done now; whether nothing is left to do."""
-        raise NotImplementedError
-
-    @property
-    def unknowns(self) -> list[Unknown]:
-        """What the demand waits for, unknown sizes and rows."""
-        raise NotImplementedError
-
-    @property
-    def origins(self) -> tuple[Origin, ...]:
-        """The origin, and those of what it is about."""
-        found = [self.origin]
-        for unknown in self.unknowns:
-            found += unknown.origins
-        return merged(found)
-
-
-def merged(origins: Iterable[Origin]) -> tuple[Origin, ...]:
-    """Each origin once, the first ones."""
-    return tuple(dict.fromkeys(origins))[:_KEPT]
 
 
 class Solver:

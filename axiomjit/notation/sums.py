@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.quotients import exact_quotient
-from axiomjit.notation.solving import Demand, Solver
-from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, Unknown
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown
 
 
 def _quotient(top: Dim, bottom: Dim) -> Dim | None:

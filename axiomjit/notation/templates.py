@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation.demands import EqualRows
-from axiomjit.notation.solving import Demand
 from axiomjit.notation.specs import (
     KINDS,
     Affine,
@@ -20,7 +19,7 @@ from axiomjit.notation.specs import (
     SlotSpec,
 )
 from axiomjit.notation.sums import AffineSize, ConcatSize, Total
-from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, closed_row, open_row
+from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, closed_row, open_row
 
 Rows = Mapping[str, Row]
 SizeOf = int | Dim | Sequence[int | Dim]

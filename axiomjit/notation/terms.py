@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any, Final
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.base.records import Record
 
-if TYPE_CHECKING:
-    from axiomjit.notation.solving import Demand
+_KEPT: Final = 20
+"""Origins that are kept of a size or a row."""
 
 
 class Origin(Record):
@@ -140,3 +141,36 @@ def closed_row(cells: tuple[Cell, ...]) -> Row:
 def open_row(variable: RowVariable) -> Row:
     """The row that a variable stands for."""
     return Row((), variable, ())
+
+
+class Demand:
+    """What an operation demands of shapes."""
+
+    __slots__ = ("active", "origin")
+
+    def __init__(self, origin: Origin) -> None:
+        """Make one that is not yet fulfilled."""
+        self.origin = origin
+        self.active = True
+
+    def step(self, solver: Any) -> bool:
+        """Do what can be done now; whether nothing is left to do."""
+        raise NotImplementedError
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """What the demand waits for, unknown sizes and rows."""
+        raise NotImplementedError
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """The origin, and those of what it is about."""
+        found = [self.origin]
+        for unknown in self.unknowns:
+            found += unknown.origins
+        return merged(found)
+
+
+def merged(origins: Iterable[Origin]) -> tuple[Origin, ...]:
+    """Each origin once, the first ones."""
+    return tuple(dict.fromkeys(origins))[:_KEPT]
