@@ -81,6 +81,8 @@ from axiomjit.base.counters import stats
 from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.driver.jit import jit
 from axiomjit.graph.error_functions import erf, erfc
+from axiomjit.notation.shapes import Shape
+from axiomjit.notation.sizes import Size
 
 __version__ = "0.1.0"
 
@@ -93,7 +95,9 @@ __all__ = [
     "L2_norm",
     "NamedArray",
     "PrintOp",
+    "Shape",
     "ShapeError",
+    "Size",
     "SpecError",
     "Tensor",
     "all",

@@ -33,7 +33,7 @@ def close(start: Iterable[Unknown]) -> None:
     with LOCK:
         solver = Solver()
         try:
-            _close(solver, list(start))
+            _close(solver, connected(_current(start))[0])
         except BaseException:
             solver.undo()
             raise

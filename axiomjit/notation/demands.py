@@ -70,7 +70,7 @@ class EqualRows(Demand):
         solver.fail(
             self.origin,
             f"{_axes(counts[1])} where {_axes(counts[0])} fit: [{left}] and [{right}]",
-            "write one label per axis, or '...' for the others",
+            "use as many axes as meet there; in a spec one label per axis, or '...'",
             self.origins,
         )
 

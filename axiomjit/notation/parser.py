@@ -30,6 +30,7 @@ from axiomjit.notation.specs import (
     Label,
     Placeholder,
     RowSpec,
+    Sized,
     SlotSpec,
 )
 
@@ -83,16 +84,29 @@ def parse_labels(spec: str, use_padding: bool = False) -> SlotSpec:
     return found
 
 
+def parse_shape(spec: str) -> SlotSpec:
+    """The rows of a spec of one shape, in which `rgb=3` is an axis with a label and a size.
+
+    Raises:
+        SpecError: the text is no spec, or has windows or concatenations.
+        GraphTypeError: `spec` is no text.
+    """
+    parser = _Parser(spec, False, shape=True)
+    found = parser.slot()
+    parser.finish()
+    return found
+
+
 class _Parser:
     """Walks over the tokens of one spec."""
 
-    def __init__(self, spec: object, use_padding: bool) -> None:
+    def __init__(self, spec: object, use_padding: bool, shape: bool = False) -> None:
         if not isinstance(spec, str):
             asked, seen = "a spec in label notation", f"a {type(spec).__name__}"
             remedy = "write the spec as text, such as 'ij;jk=>ik'"
             raise GraphTypeError(asked, seen, remedy, user_location())
         self.spec = spec
-        self.use_padding = use_padding
+        self.use_padding, self.shape = use_padding, shape
         self.several = is_multichar(spec)
         self.tokens = scan(spec)
         self.place = 0
@@ -202,6 +216,8 @@ class _Parser:
     def axis(self) -> AxisSpec:
         """One axis."""
         first = self.take()
+        if self.shape and self.next.kind in ("+", "*", "^", *_PADS):
+            return self.sized(first)
         if first.kind == "int":
             if self.next.kind == "*":
                 return self.affine(first)
@@ -218,6 +234,15 @@ class _Parser:
         if first.text == "_":
             return Placeholder()
         return Label(self.label(first))
+
+    def sized(self, first: Token) -> Sized:
+        """A label and a size, of which the label is read."""
+        if first.kind == "name" and first.text != "_" and self.accept("="):
+            if self.next.kind == "int":
+                return Sized(first.text, int(self.take().text))
+            raise self.unexpected("write a size after '=', as in rgb=3")
+        remedy = "write sizes, labels, label=size and row variables in a shape"
+        raise self.unexpected(remedy)
 
     def label(self, token: Token) -> str:
         """The name of a label, `_` excluded."""

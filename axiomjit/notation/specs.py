@@ -111,7 +111,17 @@ class Concat(AxisSpec):
         return "^".join(self.parts)
 
 
-_CLASSES: Final = (Label, Fixed, Placeholder, Affine, Concat)
+class Sized(AxisSpec):
+    """An axis of a shape with the label and size that are written, `rgb=3`."""
+
+    label: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.label}={self.size}"
+
+
+_CLASSES: Final = (Label, Fixed, Placeholder, Affine, Concat, Sized)
 
 
 def _key(axis: AxisSpec) -> tuple[object, ...]:
