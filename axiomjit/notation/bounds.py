@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.notation.demands import Joins, JoinsAxes, Stretches, StretchesAxis
+from axiomjit.notation.sums import AffineSize, ConcatSize, Total
 from axiomjit.notation.terms import Cell, Demand, RowVariable, Unknown
 
 Key = TypeVar("Key", RowVariable, Cell)
@@ -33,9 +34,13 @@ class Bounds:
             elif isinstance(demand, Joins):
                 result = demand.result.flat.variable
                 if result is not None:
-                    self._decides[result] = [*dict.fromkeys(demand.unknowns)]
+                    self._decides[result] = demand.deciding
             elif isinstance(demand, JoinsAxes):
-                self._decides[demand.result.root] = [*dict.fromkeys(demand.unknowns)]
+                self._decides[demand.result.root] = demand.deciding
+        wholes = (d.whole.root for d in demands if isinstance(d, AffineSize | ConcatSize))
+        factors = (d.factor.root for d in demands if isinstance(d, Total))
+        self.follows: set[Unknown] = {*self._decides, *wholes, *factors}
+        """What is computed of others, so that it is chosen last."""
         self._ranks: dict[RowVariable, tuple[int, bool] | None] = {}
         self._sizes: dict[Cell, list[Dim]] = {}
 

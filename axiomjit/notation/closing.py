@@ -162,7 +162,8 @@ def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
 
 def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
     """Axes that nothing decides: as long as their fixed indices need, else 1."""
-    cells = [cell for cell in bounds.cells if cell.leaf is leaf]
+    every = [cell for cell in bounds.cells if cell.leaf is leaf]
+    cells = [cell for cell in every if cell not in bounds.follows] or every
     for cell in cells:
         if not cell.at_least:
             _refuse_hidden(cell, "how long an axis is")
@@ -170,17 +171,16 @@ def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
 
 
 _Stage = Callable[[Bounds, bool], Sequence[tuple[Unknown, int | Dim]]]
-_STAGES: Final[tuple[_Stage, ...]] = (
-    *(_bounded_rows, _counted_rows, _least_rows),
-    *(_bounded_cells, _vanishing, _factors, _least_cells),
-)
+_ROWS: Final[tuple[_Stage, ...]] = (_bounded_rows, _counted_rows, _least_rows)
+_CELLS: Final[tuple[_Stage, ...]] = (_bounded_cells, _vanishing, _factors, _least_cells)
 
 
 def _choices(bounds: Bounds) -> Sequence[tuple[Unknown, int | Dim]]:
     """What the first stage that decides anything decides."""
-    for leaf in (True, False):
-        for stage in _STAGES:
-            choices = stage(bounds, leaf)
-            if choices:
-                return choices
+    for stages in (_ROWS, _CELLS):  # which axes meet is known only when all rows are closed
+        for leaf in (True, False):
+            for stage in stages:
+                choices = stage(bounds, leaf)
+                if choices:
+                    return choices
     raise AssertionError("the last stage decides every size")

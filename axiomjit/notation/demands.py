@@ -43,17 +43,17 @@ class EqualRows(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The variables of both."""
-        rows = (self.left.flat, self.right.flat)
-        return [row.variable for row in rows if row.variable is not None]
+        """What is open in both."""
+        return [*self.left.flat.unknowns, *self.right.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
         """Unify what overlaps."""
         left, right = self.left.flat, self.right.flat
+        if left.variable is None and right.variable is None:
+            return self._closed(left, right, solver)
         if left.variable is None:
             left, right = right, left
-        if left.variable is None:
-            return self._closed(left, right, solver)
+        assert left.variable is not None
         if right.variable is None:
             return self._half_open(left, left.variable, right, solver)
         return self._open(left, left.variable, right, right.variable, solver)
@@ -125,9 +125,8 @@ class Stretches(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The variables of both."""
-        rows = (self.result.flat, self.operand.flat)
-        return [row.variable for row in rows if row.variable is not None]
+        """What is open in both."""
+        return [*self.result.flat.unknowns, *self.operand.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
         """Match the outer axes; a result that is too short and open grows."""
@@ -224,10 +223,16 @@ class Joins(Demand):
         self.result, self.operands = result, tuple(operands)
 
     @property
-    def unknowns(self) -> list[Unknown]:
-        """The variables of the operands."""
+    def deciding(self) -> list[Unknown]:
+        """The variables of the operands, each once."""
         rows = (row.flat for row in self.operands)
-        return [row.variable for row in rows if row.variable is not None]
+        return [*dict.fromkeys(row.variable for row in rows if row.variable is not None)]
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """What is open in the operands and in the result."""
+        rows = (self.result, *self.operands)
+        return [unknown for row in rows for unknown in row.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
         """Close the result when the operands are closed."""
@@ -267,15 +272,21 @@ class JoinsAxes(Demand):
         self.result, self.operands = result, tuple(operands)
 
     @property
+    def deciding(self) -> list[Unknown]:
+        """The operands that are not known, each once."""
+        return [*dict.fromkeys(c.root for c in self.operands if c.root.size is None)]
+
+    @property
     def unknowns(self) -> list[Unknown]:
-        """The operands that are not known."""
-        return [cell.root for cell in self.operands if cell.root.size is None]
+        """The operands that are not known, and the result."""
+        result = self.result.root
+        return self.deciding if result.size is not None else [*self.deciding, result]
 
     def step(self, solver: Solver) -> bool:
         """Equate the result with the operand that is not 1."""
         cells = [cell.root for cell in self.operands]
         longer = [cell for cell in cells if cell.size is not None and cell.size != 1]
-        if not longer and self.unknowns:
+        if not longer and self.deciding:
             return False
         for cell in longer[:1] or cells[:1]:
             solver.equate(self.result, cell, self.origin)

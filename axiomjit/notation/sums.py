@@ -273,8 +273,9 @@ class Exact(Demand):
 
     @property
     def unknowns(self) -> list[Unknown]:
-        """The row variables that are left."""
-        return [*self.variables]
+        """What is open in the rows, and in the sizes."""
+        found = [unknown for row in self.rows for unknown in row.flat.unknowns]
+        return [*found, *(cell.root for cell in self.cells if cell.root.size is None)]
 
     @property
     def variables(self) -> list[RowVariable]:
