@@ -9,6 +9,7 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit import descriptions as descriptions
+from axiomjit import notation as notation
 from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.elementwise import elementwise
 from axiomjit.accumulate.fold import fold
@@ -81,9 +82,12 @@ from axiomjit.axis.views import (
 from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
+from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.driver.jit import jit
 from axiomjit.driver.warm import spec
 from axiomjit.graph.error_functions import erf, erfc
+from axiomjit.notation.shapes import Shape
+from axiomjit.notation.sizes import Size
 
 __version__ = "0.1.0"
 
@@ -99,6 +103,10 @@ __all__ = [
     "L2_norm",
     "NamedArray",
     "PrintOp",
+    "Shape",
+    "ShapeError",
+    "Size",
+    "SpecError",
     "Tensor",
     "all",
     "any",
@@ -185,7 +193,7 @@ __all__.sort()
 
 def __dir__() -> list[str]:
     """The public names, and the modules that users import; not the modules behind them."""
-    return [*__all__, "__version__", "descriptions", "errors", "transformers"]
+    return [*__all__, "__version__", "descriptions", "errors", "notation", "transformers"]
 
 
 if _TYPE_CHECKING:

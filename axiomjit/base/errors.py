@@ -4,7 +4,9 @@ AxiomError
 ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
 ├── GraphValueError (ValueError)    lengths, axes or arguments that do not fit
 │   ├── AxesError                   axes that do not pair
-│   └── PositionError (IndexError)  a position outside its dimension
+│   ├── PositionError (IndexError)  a position outside its dimension
+│   └── ShapeError                  shapes that do not fit each other, or a spec
+│       └── SpecError               text that is no label notation
 ├── TraceError (TypeError)          the function cannot be followed for all values at once
 │   ├── NeedsValuesError            it branches on values, or writes into an array
 │   └── UnsupportedError            a NumPy function or option outside the table
@@ -28,7 +30,7 @@ class AxiomError(Exception):
         place = f"{where}: " if where else ""
         super().__init__(f"{place}{asked}\n  seen: {seen}\n  instead: {remedy}")
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str, str | None]]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.asked, self.seen, self.remedy, self.where)
 
 
@@ -46,6 +48,45 @@ class AxesError(GraphValueError):
 
 class PositionError(GraphValueError, IndexError):
     """A position outside its dimension."""
+
+
+class ShapeError(GraphValueError):
+    """Shapes that do not fit each other or a spec; `trace` says which demands were combined."""
+
+    def __init__(
+        self,
+        asked: str,
+        seen: str,
+        remedy: str,
+        where: str | None = None,
+        trace: tuple[str, ...] = (),
+    ) -> None:
+        """Keep the parts; `trace` has a line for each demand, the one that failed first."""
+        self.trace = trace
+        lines = "".join(f"\n    {line}" for line in trace)
+        super().__init__(asked, seen + lines, remedy, where)
+        self.seen = seen
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.asked, self.seen, self.remedy, self.where, self.trace)
+
+
+class SpecError(ShapeError):
+    """Text that is no label notation; a caret stands below the character at `position`."""
+
+    def __init__(
+        self, spec: str, position: int, seen: str, remedy: str, where: str | None = None
+    ) -> None:
+        """Keep the spec and the position, from 0, of what is wrong in it."""
+        self.spec, self.position = spec, position
+        before, after = spec[:position].rpartition("\n")[2], spec[position:].partition("\n")[0]
+        line = f"{before}{after}".expandtabs(1)
+        picture = f"    {line}\n    {' ' * len(before)}^"
+        super().__init__(f"the spec {spec!r}", f"{seen}\n{picture}", remedy, where)
+        self.fault = seen
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.spec, self.position, self.fault, self.remedy, self.where)
 
 
 class TraceError(AxiomError, TypeError):

@@ -18,7 +18,7 @@ def test_all_is_sorted_and_visible():
 
 
 def test_dir_shows_what_is_public():
-    modules = {"descriptions", "errors", "transformers"}
+    modules = {"descriptions", "errors", "notation", "transformers"}
     assert set(dir(axiomjit)) == {*axiomjit.__all__, *modules, "__version__"}
     assert {name for name in dir(axiomjit) if isinstance(getattr(axiomjit, name), ModuleType)} == (
         modules

@@ -1,0 +1,44 @@
+"""Label notation: specs such as `"ij;jk=>ik"` with batch, input and output axes (OCANNL shapes).
+
+- `specs.py`: the records that a spec is read into
+- `scanner.py`, `parser.py`: from text to records; every refusal has a caret below the place
+- `terms.py`, `solving.py`: unknown sizes and rows, and the solver of demands on them
+- `demands.py`, `sums.py`: what operations demand; `templates.py`: what a spec demands
+- `bounds.py`, `closing.py`: what is chosen where demands leave something open
+- `rows.py`: a spec and operands of known shape
+
+May import `base`, `algebra`, `views`, `graph`, `numpy_table`.
+"""
+
+from axiomjit.notation.parser import parse_einsum, parse_labels
+from axiomjit.notation.scanner import is_multichar
+from axiomjit.notation.specs import (
+    KINDS,
+    MEMORY_ORDER,
+    Affine,
+    AxisSpec,
+    Concat,
+    EinsumSpec,
+    Fixed,
+    Label,
+    Placeholder,
+    RowSpec,
+    SlotSpec,
+)
+
+__all__ = [
+    "KINDS",
+    "MEMORY_ORDER",
+    "Affine",
+    "AxisSpec",
+    "Concat",
+    "EinsumSpec",
+    "Fixed",
+    "Label",
+    "Placeholder",
+    "RowSpec",
+    "SlotSpec",
+    "is_multichar",
+    "parse_einsum",
+    "parse_labels",
+]

@@ -1,0 +1,186 @@
+"""Closes shapes: what demands leave open is chosen by fixed rules, stage by stage (OCANNL shapes).
+
+A leaf becomes as large as its uses, because nothing else would fix it; what no use fixes has no
+axes, or length 1. Each stage decides from the state before it, for all that it concerns at once,
+so that the order in which a program was written does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.base.errors import ShapeError
+from axiomjit.notation.bounds import Bounds
+from axiomjit.notation.demands import EqualRows
+from axiomjit.notation.solving import LOCK, Solver, connected
+from axiomjit.notation.sums import AffineSize, Exact, Total
+from axiomjit.notation.terms import Cell, Origin, RowVariable, Unknown, closed_row, open_row
+
+_CLOSING: Final = Origin("closing", "the shapes that are asked for", None)
+_RowChoices = list[tuple[RowVariable, int]]
+_CellChoices = list[tuple[Cell, int | Dim]]
+"""For sizes their value, for row variables their number of axes."""
+
+
+def close(start: Iterable[Unknown]) -> None:
+    """Close these unknowns, and all that demands connect with them.
+
+    Raises:
+        ShapeError: the choices contradict a demand, or a parameter is left open.
+    """
+    with LOCK:
+        solver = Solver()
+        try:
+            _close(solver, connected(_current(start))[0])
+        except BaseException:
+            solver.undo()
+            raise
+
+
+def _close(solver: Solver, start: list[Unknown]) -> None:
+    while True:
+        unknowns, demands = connected(_current(start))
+        if not unknowns:
+            return
+        bounds = Bounds(unknowns, demands)
+        for unknown, value in _choices(bounds):
+            _apply(solver, unknown, value)
+        solver.propagate()
+
+
+def _current(start: Iterable[Unknown]) -> list[Unknown]:
+    """What became of unknowns: those that are still open."""
+    found: list[Unknown] = []
+    for unknown in start:
+        if isinstance(unknown, RowVariable):
+            found += open_row(unknown).flat.unknowns
+        elif isinstance(unknown, Cell) and unknown.root.size is None:
+            found.append(unknown.root)
+    return found
+
+
+def _apply(solver: Solver, unknown: Unknown, value: int | Dim) -> None:
+    origin = unknown.origins[-1] if unknown.origins else _CLOSING
+    if isinstance(unknown, RowVariable):
+        if unknown.bound is None:
+            cells = tuple(Cell() for _ in range(int(value)))
+            solver.bind(unknown, closed_row(cells), origin)
+    elif isinstance(unknown, Cell) and unknown.root.size is None:
+        solver.set_size(unknown, value, origin)
+
+
+def _bounded_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
+    """Rows as long as the shortest result; those first whose results are all closed."""
+    ranks = [(row, bounds.rank(row)) for row in bounds.rows if row.leaf is leaf]
+    known = [(row, rank) for row, rank in ranks if rank is not None]
+    closed = [(row, rank[0]) for row, rank in known if rank[1]]
+    return closed or [(row, rank[0]) for row, rank in known]
+
+
+def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
+    """Rows of which the number of elements is known: one axis, of the output where it can be."""
+    choices: _RowChoices = []
+    for demand in bounds.demands:
+        if not isinstance(demand, Total | Exact):
+            continue
+        preferred = demand.rows[len(demand.rows) // 2].flat.variable
+        others = [v for v in demand.variables if v is not preferred]
+        if len(demand.variables) > 1:
+            # The last one is decided by what is left then.
+            rest = others if preferred is not None else others[:-1]
+            choices += [(v, 0) for v in rest if v.leaf is leaf]
+        elif isinstance(demand, Total):
+            cells = [cell for row in demand.rows for cell in row.flat.cells]
+            enough = any(cell.size is None for cell in cells) or (cells and demand.is_met)
+            choices += [(v, 0 if enough else 1) for v in demand.variables if v.leaf is leaf]
+    return choices
+
+
+def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
+    """Rows that nothing decides: no axes, or as many as an equal row has."""
+    least = {row: 0 for row in bounds.rows if row.leaf is leaf}
+    for demand in bounds.demands:
+        if isinstance(demand, EqualRows):
+            left, right = demand.left.flat, demand.right.flat
+            for one, other in ((left, right), (right, left)):
+                if one.variable in least:
+                    lacking = len(other.cells) - len(one.cells)
+                    least[one.variable] = max(least[one.variable], lacking)
+    for row in least:
+        _refuse_hidden(row, "how many axes there are")
+    return [*least.items()]
+
+
+def _refuse_hidden(unknown: Unknown, what: str) -> None:
+    """Refuse a parameter whose shape no use decides."""
+    param = unknown.param
+    if param is not None:
+        raise ShapeError(
+            f"{param.operation}, {param.demand}",
+            f"no use of the parameter that says {what}",
+            "give batch=, input= or output=, or use it with tensors of known shape",
+            param.where,
+            tuple(str(origin) for origin in unknown.origins if origin != param),
+        )
+
+
+def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
+    """Axes as long as those they stretch to; 1 where these differ."""
+    choices: _CellChoices = []
+    for cell in bounds.cells:
+        found = bounds.sizes(cell) if cell.leaf is leaf else []
+        only_first = cell.at_least == 1 and not cell.iterated
+        if found:
+            choices.append((cell, 1 if only_first or len(found) > 1 else found[0]))
+    return choices
+
+
+def _vanishing(bounds: Bounds, leaf: bool) -> _CellChoices:
+    """Parts of concatenations that may be left out."""
+    return [(cell, 0) for cell in bounds.cells if cell.may_vanish and cell.leaf is leaf]
+
+
+def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
+    """Windows, and all but the last axis of a number of elements: 1, so that the rest follows."""
+    choices: _CellChoices = []
+    for demand in bounds.demands:
+        if isinstance(demand, AffineSize) and demand.kernel is not None:
+            kernel, over = demand.kernel.root, demand.over.root
+            if kernel.size is None and kernel.leaf is leaf and over is not kernel:
+                choices.append((kernel, max(kernel.at_least, 1)))
+        elif isinstance(demand, Total):
+            cells = [cell for row in demand.rows for cell in row.flat.cells]
+            for cell in [*dict.fromkeys(cell for cell in cells if cell.size is None)][:-1]:
+                if cell.leaf is leaf:
+                    choices.append((cell, 1))
+    for cell, _ in choices:
+        _refuse_hidden(cell, "how long an axis is")
+    return choices
+
+
+def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
+    """Axes that nothing decides: as long as their fixed indices need, else 1."""
+    every = [cell for cell in bounds.cells if cell.leaf is leaf]
+    cells = [cell for cell in every if cell not in bounds.follows] or every
+    for cell in cells:
+        if not cell.at_least:
+            _refuse_hidden(cell, "how long an axis is")
+    return [(cell, max(cell.at_least, 1)) for cell in cells]
+
+
+_Stage = Callable[[Bounds, bool], Sequence[tuple[Unknown, int | Dim]]]
+_ROWS: Final[tuple[_Stage, ...]] = (_bounded_rows, _counted_rows, _least_rows)
+_CELLS: Final[tuple[_Stage, ...]] = (_bounded_cells, _vanishing, _factors, _least_cells)
+
+
+def _choices(bounds: Bounds) -> Sequence[tuple[Unknown, int | Dim]]:
+    """What the first stage that decides anything decides."""
+    for stages in (_ROWS, _CELLS):  # which axes meet is known only when all rows are closed
+        for leaf in (True, False):
+            for stage in stages:
+                choices = stage(bounds, leaf)
+                if choices:
+                    return choices
+    raise AssertionError("the last stage decides every size")

@@ -1,0 +1,293 @@
+"""Demands on rows and axes: equality, and that an operand stretches to a result."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.terms import (
+    Cell,
+    Demand,
+    Origin,
+    Row,
+    RowVariable,
+    Unknown,
+    closed_row,
+    merged,
+)
+
+Pairs = list[tuple[Cell, Cell]]
+
+
+def _pairs(one: Row, other: Row) -> tuple[Pairs, Pairs]:
+    """The axes at equal places from the left, and those from the right, of two flat rows."""
+    front = zip(one.leading, other.leading, strict=False)
+    back = zip(reversed(one.trailing), reversed(other.trailing), strict=False)
+    return [*front], [*back]
+
+
+def _axes(count: int) -> str:
+    return f"{count} {'axis' if count == 1 else 'axes'}"
+
+
+class EqualRows(Demand):
+    """Two rows have the same axes."""
+
+    __slots__ = ("left", "right")
+
+    def __init__(self, left: Row, right: Row, origin: Origin) -> None:
+        """Keep the rows."""
+        super().__init__(origin)
+        self.left, self.right = left, right
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """What is open in both."""
+        return [*self.left.flat.unknowns, *self.right.flat.unknowns]
+
+    def step(self, solver: Solver) -> bool:
+        """Unify what overlaps."""
+        left, right = self.left.flat, self.right.flat
+        if left.variable is None and right.variable is None:
+            return self._closed(left, right, solver)
+        if left.variable is None:
+            left, right = right, left
+        assert left.variable is not None
+        if right.variable is None:
+            return self._half_open(left, left.variable, right, solver)
+        return self._open(left, left.variable, right, right.variable, solver)
+
+    def _closed(self, left: Row, right: Row, solver: Solver) -> bool:
+        if len(left.cells) != len(right.cells):
+            self._counts(left, right, solver)
+        for one, other in zip(left.cells, right.cells, strict=True):
+            solver.equate(one, other, self.origin)
+        return True
+
+    def _counts(self, left: Row, right: Row, solver: Solver) -> None:
+        counts = sorted((len(left.cells), len(right.cells)))
+        solver.fail(
+            self.origin,
+            f"{_axes(counts[1])} where {_axes(counts[0])} fit: [{left}] and [{right}]",
+            "use as many axes as meet there; in a spec one label per axis, or '...'",
+            self.origins,
+        )
+
+    def _half_open(self, left: Row, variable: RowVariable, right: Row, solver: Solver) -> bool:
+        front, back = len(left.leading), len(left.trailing)
+        cells = right.cells
+        if front + back > len(cells):
+            self._counts(left, right, solver)
+        stop = len(cells) - back
+        whole = Row(cells[:front], None, cells[stop:])
+        for one, other in itertools.chain(*_pairs(left, whole)):
+            solver.equate(one, other, self.origin)
+        solver.bind(variable, closed_row(cells[front:stop]), self.origin)
+        return True
+
+    def _open(
+        self, left: Row, one: RowVariable, right: Row, other: RowVariable, solver: Solver
+    ) -> bool:
+        for a, b in itertools.chain(*_pairs(left, right)):
+            solver.equate(a, b, self.origin)
+        front = len(left.leading) - len(right.leading)
+        back = len(left.trailing) - len(right.trailing)
+        if one is other:
+            if front + back:
+                solver.fail(
+                    self.origin,
+                    f"a row that contains itself and {_axes(abs(front + back))} more",
+                    "use another name for one of the row variables",
+                    self.origins,
+                )
+            return front == 0
+        if front < 0 or back < 0:
+            left, right, one, other, front, back = right, left, other, one, -front, -back
+        if front < 0 or back < 0:
+            return False  # one is longer in front, the other behind
+        leading = left.leading[len(right.leading) :]
+        trailing = left.trailing[: len(left.trailing) - len(right.trailing)]
+        solver.bind(other, Row(leading, one, trailing), self.origin)
+        return True
+
+
+class Stretches(Demand):
+    """The axes of an operand meet those of a result, which may have more and longer ones."""
+
+    __slots__ = ("matched", "operand", "result")
+
+    def __init__(self, result: Row, operand: Row, origin: Origin) -> None:
+        """Keep the rows."""
+        super().__init__(origin)
+        self.result, self.operand = result, operand
+        self.matched = (0, 0)
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """What is open in both."""
+        return [*self.result.flat.unknowns, *self.operand.flat.unknowns]
+
+    def step(self, solver: Solver) -> bool:
+        """Match the outer axes; a result that is too short and open grows."""
+        result, operand = self.result.flat, self.operand.flat
+        lacking = len(operand.cells) - len(result.cells)
+        if lacking > 0:
+            self._grow(result, operand, lacking, solver)
+            result = self.result.flat
+        if result.variable is None:
+            split = len(result.cells) - len(operand.trailing)
+            result = Row(result.cells[:split], None, result.cells[split:])
+        front, back = _pairs(result, operand)
+        for above, below in (*front[self.matched[0] :], *back[self.matched[1] :]):
+            solver.post(StretchesAxis(above, below, self.origin))
+        solver.change(self, "matched", (len(front), len(back)))
+        return result.variable is None and operand.variable is None
+
+    def _grow(self, result: Row, operand: Row, lacking: int, solver: Solver) -> None:
+        variable = result.variable
+        if variable is None or variable is operand.variable:
+            solver.fail(
+                self.origin,
+                f"too many axes in an operand: [{operand}] for [{result}]",
+                "leave out axes of the operand, or contract them with @ or einsum",
+                self.origins,
+            )
+        front = min(max(len(operand.leading) - len(result.leading), 0), lacking)
+        cells = tuple(Cell() for _ in range(lacking))
+        rest = RowVariable(variable.name)
+        solver.bind(variable, Row(cells[:front], rest, cells[front:]), self.origin)
+
+    def candidate(self, result: Row) -> tuple[Cell | None, ...]:
+        """What stands for the operand's variable where the result has these axes."""
+        operand = self.operand.flat
+        cells = result.flat.cells
+        front, back = len(operand.leading), len(operand.trailing)
+        return cells[front : len(cells) - back] if len(cells) > front + back else ()
+
+
+class StretchesAxis(Demand):
+    """An axis of an operand is as long as that of the result, or 1."""
+
+    __slots__ = ("operand", "result")
+
+    def __init__(self, result: Cell, operand: Cell, origin: Origin) -> None:
+        """Keep the cells."""
+        super().__init__(origin)
+        self.result, self.operand = result, operand
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """Those of the two that are not known."""
+        return [cell for cell in (self.result.root, self.operand.root) if cell.size is None]
+
+    def step(self, solver: Solver) -> bool:
+        """Equate them unless the operand is 1, or may become 1."""
+        result, operand = self.result.root, self.operand.root
+        if result is operand:
+            return True
+        if operand.size is not None:
+            if operand.size == 1:
+                solver.set_label(result, operand.label, self.origin)
+            else:
+                solver.equate(result, operand, self.origin)
+            return True
+        if result.size is None:
+            return False
+        if result.size == 1:
+            solver.equate(operand, result, self.origin)
+            return True
+        self._meet(result, operand, solver)
+        return operand.root.size is not None
+
+    def _meet(self, result: Cell, operand: Cell, solver: Solver) -> None:
+        """An operand that is to meet different sizes is 1."""
+        for demand in operand.watchers:
+            if isinstance(demand, StretchesAxis) and demand.active and demand is not self:
+                other = demand.result.root
+                if demand.operand.root is operand and other.size is not None:
+                    labels = {result.label, other.label} - {None}
+                    if other.size != result.size or len(labels) > 1:
+                        solver.set_size(operand, 1, self.origin)
+                        return
+
+
+class Joins(Demand):
+    """A row of a result has no more axes than the longest operand, and stretches no further."""
+
+    __slots__ = ("operands", "result")
+
+    def __init__(self, result: Row, operands: Sequence[Row], origin: Origin) -> None:
+        """Keep the rows; that they stretch to the result is demanded apart."""
+        super().__init__(origin)
+        self.result, self.operands = result, tuple(operands)
+
+    @property
+    def deciding(self) -> list[Unknown]:
+        """The variables of the operands, each once."""
+        rows = (row.flat for row in self.operands)
+        return [*dict.fromkeys(row.variable for row in rows if row.variable is not None)]
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """What is open in the operands and in the result."""
+        rows = (self.result, *self.operands)
+        return [unknown for row in rows for unknown in row.flat.unknowns]
+
+    def step(self, solver: Solver) -> bool:
+        """Close the result when the operands are closed."""
+        operands = [row.flat for row in self.operands]
+        if any(row.variable is not None for row in operands):
+            return False
+        result = self.result.flat
+        longest = max((len(row.cells) for row in operands), default=0)
+        if len(result.cells) > longest:
+            seen = f"a result with axes [{result}] of operands that have at most {_axes(longest)}"
+            remedy = "give an operand the axes that the result is to have"
+            solver.fail(self.origin, seen, remedy, merged((self.origin,)))
+        if result.variable is not None:
+            fresh = tuple(Cell() for _ in range(longest - len(result.cells)))
+            solver.bind(result.variable, closed_row(fresh), self.origin)
+            result = self.result.flat
+        parts: list[list[Cell]] = [[] for _ in result.cells]
+        for row in operands:
+            split = len(result.cells) - len(row.trailing)
+            for k, cell in enumerate(row.leading):
+                parts[k].append(cell)
+            for k, cell in enumerate(row.trailing):
+                parts[split + k].append(cell)
+        for cell, below in zip(result.cells, parts, strict=True):
+            solver.post(JoinsAxes(cell, below, self.origin))
+        return True
+
+
+class JoinsAxes(Demand):
+    """An axis of a result is as long as the longest that meets it."""
+
+    __slots__ = ("operands", "result")
+
+    def __init__(self, result: Cell, operands: Sequence[Cell], origin: Origin) -> None:
+        """Keep the cells."""
+        super().__init__(origin)
+        self.result, self.operands = result, tuple(operands)
+
+    @property
+    def deciding(self) -> list[Unknown]:
+        """The operands that are not known, each once."""
+        return [*dict.fromkeys(c.root for c in self.operands if c.root.size is None)]
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """The operands that are not known, and the result."""
+        result = self.result.root
+        return self.deciding if result.size is not None else [*self.deciding, result]
+
+    def step(self, solver: Solver) -> bool:
+        """Equate the result with the operand that is not 1."""
+        cells = [cell.root for cell in self.operands]
+        longer = [cell for cell in cells if cell.size is not None and cell.size != 1]
+        if not longer and self.deciding:
+            return False
+        for cell in longer[:1] or cells[:1]:
+            solver.equate(self.result, cell, self.origin)
+        return True

@@ -1,0 +1,229 @@
+"""What each operation demands of the shapes of its operands and of its result (OCANNL shapes).
+
+A result is as large as its operands make it: rows of operands meet from the right, an axis of
+length 1 and missing axes stretch. In label notation nothing stretches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from axiomjit.algebra.dims import dim
+from axiomjit.base.records import Record
+from axiomjit.notation.demands import EqualRows, Joins, Stretches
+from axiomjit.notation.rows import check_count
+from axiomjit.notation.sizes import Size
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
+from axiomjit.notation.sums import Exact, Total
+from axiomjit.notation.templates import Rows, SizeOf, Template
+from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, open_row
+
+
+class Place(Record):
+    """What an operation is called in messages, and the user's line."""
+
+    operation: str
+    where: str | None
+
+    def origin(self, demand: str) -> Origin:
+        """The place of one demand."""
+        return Origin(self.operation, demand, self.where)
+
+
+class Logic(Record):
+    """How the shape of a result follows from those of the operands."""
+
+    @property
+    def spec(self) -> str:
+        """A short text for it: the spec in label notation, where it has one."""
+        raise NotImplementedError
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """What the operation demands.
+
+        Raises:
+            ShapeError: the number of operands, or a name, does not fit.
+        """
+        raise NotImplementedError
+
+
+class Pointwise(Logic):
+    """Axes of each kind meet as NumPy's dimensions do."""
+
+    @property
+    def spec(self) -> str:
+        """A dot."""
+        return "."
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """The result stretches each operand."""
+        return [
+            demand
+            for kind in KINDS
+            for demand in _joined(kind, result[kind], [rows[kind] for rows in operands], place)
+        ]
+
+
+class Compose(Logic):
+    """The input of the first operand meets the output of the second, as functions compose."""
+
+    @property
+    def spec(self) -> str:
+        """The operator."""
+        return "@"
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """Input of the second, output of the first, batches stretched."""
+        left, right = operands[:2]
+        batches = [left["batch"], right["batch"]]
+        meet = place.origin("output axes of operand 2 meet the input axes of operand 1")
+        return [
+            Stretches(left["input"], right["output"], meet),
+            *_joined("batch", result["batch"], batches, place),
+            _same(result["input"], right["input"], "input axes of operand 2", place),
+            _same(result["output"], left["output"], "output axes of operand 1", place),
+        ]
+
+
+class ComposeAccumulate(Logic):
+    """`Compose` of two operands, to which a third one is added."""
+
+    @property
+    def spec(self) -> str:
+        """The operators."""
+        return "@+"
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """What `a @ b + c` demands."""
+        product = {kind: open_row(RowVariable(kind)) for kind in KINDS}
+        composed = Compose().demands(product, operands, place)
+        return composed + Pointwise().demands(result, [product, operands[2]], place)
+
+
+class Transpose(Logic):
+    """Input and output are swapped."""
+
+    @property
+    def spec(self) -> str:
+        """The attribute."""
+        return "T"
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """Rows change places whole."""
+        (rows,) = operands
+        return [
+            _same(result["batch"], rows["batch"], "batch axes", place),
+            _same(result["input"], rows["output"], "output axes", place),
+            _same(result["output"], rows["input"], "input axes", place),
+        ]
+
+
+class BatchSlice(Logic):
+    """The leading batch axis at one index; `range` is its size, `least` what the index needs."""
+
+    range: int | None = None
+    least: int = 0
+
+    @property
+    def spec(self) -> str:
+        """A short form."""
+        return "@|"
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """All axes but that one."""
+        (rows,) = operands
+        cell = Cell(None if self.range is None else dim(self.range))
+        cell.at_least = self.least
+        batch = result["batch"]
+        whole = Row((cell, *batch.leading), batch.variable, batch.trailing)
+        origin = place.origin("the leading batch axis, which the index removes")
+        return [
+            EqualRows(rows["batch"], whole, origin),
+            _same(result["input"], rows["input"], "input axes", place),
+            _same(result["output"], rows["output"], "output axes", place),
+        ]
+
+
+class Bitcast(Logic):
+    """Words of four uint32 become `count` elements each."""
+
+    count: int
+
+    @property
+    def spec(self) -> str:
+        """A short form."""
+        return "U4x32"
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """As many elements as the bits make."""
+        (rows,) = operands
+        words = Cell(name="words")
+        exact = [words, Cell(dim(4))]
+        return [
+            Exact([rows[kind] for kind in MEMORY_ORDER], exact, place.origin("words of 4 uint32")),
+            elements(result, words, place.origin("elements of the words"), self.count),
+        ]
+
+
+class Einsum(Logic):
+    """Label notation, with sizes that are given and sizes that are captured."""
+
+    parsed: EinsumSpec
+    sizes: tuple[tuple[str, SizeOf], ...] = ()
+    capture: tuple[Size, ...] = ()
+
+    @property
+    def spec(self) -> str:
+        """The spec as it was written."""
+        return self.parsed.text
+
+    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
+        """Each tensor has the axes of its slot."""
+        return self.template(result, operands, place).demands
+
+    def template(self, result: Rows, operands: Sequence[Rows], place: Place) -> Template:
+        """The demands, with the unknowns of labels and row variables."""
+        made = Template(self.parsed, place.operation, place.where)
+        check_count(made, len(operands))
+        for k, (rows, slot) in enumerate(zip(operands, self.parsed.operands, strict=True), 1):
+            made.match(rows, slot, f"operand {k}")
+        made.match(result, self.parsed.result, "the result")
+        made.set_sizes(dict(self.sizes))
+        for size in self.capture:
+            made.demands += size.captured(made)
+        return made
+
+
+def demand_shapes(logic: Logic, result: Rows, operands: Sequence[Rows], place: Place) -> None:
+    """Solve what an operation demands.
+
+    Raises:
+        ShapeError: the shapes do not fit; none has changed then.
+    """
+    if not isinstance(logic, Einsum):
+        Solver().add(logic.demands(result, operands, place))
+        return
+    template = logic.template(result, operands, place)
+    Solver().add(template.demands)
+    for size in logic.capture:
+        size.bind(template)
+
+
+def elements(rows: Mapping[str, Row], number: Cell, origin: Origin, factor: int = 1) -> Total:
+    """The demand for a number of elements."""
+    return Total([rows[kind] for kind in MEMORY_ORDER], number, origin, factor)
+
+
+def _joined(kind: str, result: Row, operands: Sequence[Row], place: Place) -> list[Demand]:
+    if len(operands) == 1:
+        return [_same(result, operands[0], f"{kind} axes", place)]
+    origins = [place.origin(f"{kind} axes of operand {k}") for k in range(1, len(operands) + 1)]
+    stretched: list[Demand] = [
+        Stretches(result, row, origin) for row, origin in zip(operands, origins, strict=True)
+    ]
+    return [*stretched, Joins(result, operands, place.origin(f"{kind} axes of the result"))]
+
+
+def _same(result: Row, operand: Row, what: str, place: Place) -> EqualRows:
+    return EqualRows(result, operand, place.origin(what))

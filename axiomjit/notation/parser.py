@@ -1,0 +1,301 @@
+"""Reads label notation: the slots of operands and result, their rows and axes (OCANNL shapes).
+
+    einsum   := slot (';' slot)* '=>' slot
+    slot     := [row '|'] [row '->'] row
+    row      := axes | axes? ellipsis axes?
+    ellipsis := '...' | '..' name '..'
+    axis     := name | '_' | integer | affine | concat
+    affine   := [coefficient '*'] name [pad] ['+' integer] '+' [coefficient '*'] name
+              | coefficient '*' name ['+' integer]
+    concat   := name ('^' name)+
+
+In single-character mode each letter is an axis, in multi-character mode commas separate axes. The
+name of a row variable may be long in both.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.base.errors import GraphTypeError, SpecError
+from axiomjit.base.origins import user_location
+from axiomjit.notation.scanner import Token, is_multichar, refused, scan
+from axiomjit.notation.specs import (
+    KINDS,
+    Affine,
+    AxisSpec,
+    Concat,
+    EinsumSpec,
+    Fixed,
+    Label,
+    Placeholder,
+    RowSpec,
+    Sized,
+    SlotSpec,
+)
+
+_PADS: Final = ("<", "=")
+_OPEN: Final = ("...", "..")
+_Row = tuple[tuple[AxisSpec, ...], Token | None, tuple[AxisSpec, ...]]
+
+
+def parse_einsum(spec: str, use_padding: bool = False) -> EinsumSpec:
+    """The slots of a spec such as `"ij;jk=>ik"`: operands, then after `=>` the result.
+
+    Args:
+        spec: The text.
+        use_padding: What `+` without `<` or `=` before a kernel means: whether windows may reach
+            outside the axis.
+
+    Raises:
+        SpecError: the text is no spec; a caret stands below the place.
+        GraphTypeError: `spec` is no text.
+    """
+    parser = _Parser(spec, use_padding)
+    operands = [parser.slot()]
+    while parser.accept(";"):
+        operands.append(parser.slot())
+    if not parser.accept("=>"):
+        raise parser.unexpected("write '=>' and the axes of the result after the operands")
+    result = parser.slot()
+    if parser.next.kind == ";":
+        raise parser.unexpected("write operands before '=>', and one result after it")
+    parser.finish()
+    return EinsumSpec(tuple(operands), result, spec)
+
+
+def parse_labels(spec: str, use_padding: bool = False) -> SlotSpec:
+    """The rows of a spec of one tensor, such as `"batch|in->out"`.
+
+    Args:
+        spec: The text.
+        use_padding: As for `parse_einsum`.
+
+    Raises:
+        SpecError: the text is no spec; a caret stands below the place.
+        GraphTypeError: `spec` is no text.
+    """
+    parser = _Parser(spec, use_padding)
+    found = parser.slot()
+    if parser.next.kind in (";", "=>"):
+        remedy = "give the axes of one tensor; parse_einsum reads operands => result"
+        raise parser.unexpected(remedy)
+    parser.finish()
+    return found
+
+
+def parse_shape(spec: str) -> SlotSpec:
+    """The rows of a spec of one shape, in which `rgb=3` is an axis with a label and a size.
+
+    Raises:
+        SpecError: the text is no spec, or has windows or concatenations.
+        GraphTypeError: `spec` is no text.
+    """
+    parser = _Parser(spec, False, shape=True)
+    found = parser.slot()
+    parser.finish()
+    return found
+
+
+class _Parser:
+    """Walks over the tokens of one spec."""
+
+    def __init__(self, spec: object, use_padding: bool, shape: bool = False) -> None:
+        if not isinstance(spec, str):
+            asked, seen = "a spec in label notation", f"a {type(spec).__name__}"
+            remedy = "write the spec as text, such as 'ij;jk=>ik'"
+            raise GraphTypeError(asked, seen, remedy, user_location())
+        self.spec = spec
+        self.use_padding, self.shape = use_padding, shape
+        self.several = is_multichar(spec)
+        self.tokens = scan(spec)
+        self.place = 0
+        self.axes: dict[str, Token] = {}
+        self.variables: dict[str, Token] = {}
+
+    @property
+    def next(self) -> Token:
+        """The token that comes next."""
+        return self.tokens[self.place]
+
+    def take(self) -> Token:
+        """The next token, which is then behind."""
+        token = self.next
+        self.place += token.kind != "end"
+        return token
+
+    def accept(self, kind: str) -> Token | None:
+        """The next token if it is of this kind."""
+        return self.take() if self.next.kind == kind else None
+
+    def refuse(self, token: Token, seen: str, remedy: str) -> SpecError:
+        """The error for a token."""
+        return refused(self.spec, token.start, seen, remedy)
+
+    def unexpected(self, remedy: str) -> SpecError:
+        """The error for the next token."""
+        return self.refuse(self.next, f"{self.next} there", remedy)
+
+    def finish(self) -> None:
+        """Refuse what is left, and names that are both labels and row variables."""
+        if self.next.kind != "end":
+            raise self.unexpected("end the spec before it")
+        for name, token in self.variables.items():
+            if name in self.axes:
+                later = max(token, self.axes[name], key=lambda t: t.start)
+                seen = f"{name!r} both as a label and as a row variable"
+                raise self.refuse(later, seen, "give the row variable a name of its own")
+
+    def slot(self) -> SlotSpec:
+        """One slot: the rows up to `;`, `=>` or the end."""
+        rows = dict.fromkeys(KINDS, RowSpec())
+        row = self.row()
+        if self.accept("|"):
+            rows["batch"] = self.named(row, "batch")
+            row = self.row()
+        if self.accept("->"):
+            rows["input"] = self.named(row, "input")
+            row = self.row()
+        rows["output"] = self.named(row, "output")
+        if self.next.kind in ("|", "->"):
+            remedy = "write batch | input -> output, each mark at most once, '|' before '->'"
+            raise self.unexpected(remedy)
+        return SlotSpec(**rows)
+
+    def named(self, row: _Row, kind: str) -> RowSpec:
+        """The row as a row of this kind, after which its `...` is called."""
+        leading, variable, trailing = row
+        if variable is None:
+            return RowSpec((), None, leading)
+        name = variable.text if variable.kind == "name" else kind
+        self.variables.setdefault(name, variable)
+        return RowSpec(leading, name, trailing)
+
+    def row(self) -> _Row:
+        """One row: the axes before its row variable, the variable, and those after it."""
+        leading = self.listed()
+        if self.next.kind not in _OPEN:
+            return leading, None, ()
+        variable = self.variable()
+        if self.accept(",") and self.next.kind == ",":
+            raise self.unexpected("write an axis between two commas")
+        trailing = self.listed()
+        if self.next.kind in _OPEN:
+            remedy = "use at most one row variable among the axes of one kind"
+            raise self.refuse(self.next, f"a second row variable {self.next}", remedy)
+        return leading, variable, trailing
+
+    def variable(self) -> Token:
+        """The name of a row variable, or the token `...`."""
+        token = self.take()
+        if token.kind == "...":
+            return token
+        name = self.next
+        if name.kind != "name" or name.text == "_":
+            raise self.unexpected("write a row variable as '..name..', or '...' without a name")
+        self.take()
+        if not self.accept(".."):
+            raise self.unexpected("write '..' after the name of a row variable, as in '..name..'")
+        return name
+
+    def listed(self) -> tuple[AxisSpec, ...]:
+        """The axes up to a row variable or the end of the row."""
+        axes: list[AxisSpec] = []
+        while self.next.kind in ("name", "int"):
+            axes.append(self.axis())
+            if not self.several:
+                continue
+            if self.next.kind in ("name", "int"):
+                raise self.unexpected("separate axes by ','")
+            if not self.accept(","):
+                break
+        if self.next.kind in (",", "*", "+", "^", *_PADS):
+            raise self.unexpected("write an axis before it")
+        return tuple(axes)
+
+    def axis(self) -> AxisSpec:
+        """One axis."""
+        first = self.take()
+        if self.shape and self.next.kind in ("+", "*", "^", *_PADS):
+            return self.sized(first)
+        if first.kind == "int":
+            if self.next.kind == "*":
+                return self.affine(first)
+            if self.next.kind in ("+", "^", *_PADS):
+                raise self.unexpected("write labels, not integers, in sums and concatenations")
+            return Fixed(int(first.text))
+        if self.next.kind in ("+", *_PADS):
+            return self.affine(first)
+        if self.next.kind == "*":
+            remedy = "write an integer before '*', then a label, as in 2*i"
+            raise self.refuse(first, f"{first} as a coefficient", remedy)
+        if self.next.kind == "^":
+            return self.concat(first)
+        if first.text == "_":
+            return Placeholder()
+        return Label(self.label(first))
+
+    def sized(self, first: Token) -> Sized:
+        """A label and a size, of which the label is read."""
+        if first.kind == "name" and first.text != "_" and self.accept("="):
+            if self.next.kind == "int":
+                return Sized(first.text, int(self.take().text))
+            raise self.unexpected("write a size after '=', as in rgb=3")
+        remedy = "write sizes, labels, label=size and row variables in a shape"
+        raise self.unexpected(remedy)
+
+    def label(self, token: Token) -> str:
+        """The name of a label, `_` excluded."""
+        if token.kind != "name" or token.text == "_":
+            raise self.refuse(token, f"{token} there", "write a label there")
+        self.axes.setdefault(token.text, token)
+        return token.text
+
+    def concat(self, first: Token) -> Concat:
+        """A concatenation of labels, of which the first is read."""
+        parts = [self.label(first)]
+        while self.accept("^"):
+            parts.append(self.label(self.take()))
+        if self.next.kind in ("+", "*", *_PADS):
+            raise self.unexpected("write a sum or a concatenation of labels, not both")
+        return Concat(tuple(parts))
+
+    def term(self, first: Token) -> tuple[int, str]:
+        """A coefficient, 1 where none is written, and a label; the first token is read."""
+        if first.kind != "int":
+            return 1, self.label(first)
+        factor = int(first.text)
+        if factor == 0:
+            raise self.refuse(first, "0 as a coefficient", "write a positive coefficient")
+        if not self.accept("*"):
+            raise self.unexpected("write '*' and a label after a coefficient")
+        return factor, self.label(self.take())
+
+    def affine(self, first: Token) -> Affine:
+        """A sum `stride*over + offset + dilation*kernel`, of which the first token is read."""
+        stride, over = self.term(first)
+        pad = self.take() if self.next.kind in _PADS else None
+        offset, dilation, kernel = 0, 1, None
+        if pad is not None and self.next.kind != "+":
+            raise self.refuse(pad, f"{pad} without a kernel", "write '+' and a label after it")
+        if self.accept("+"):
+            number = self.next if self.next.kind == "int" else None
+            if number is not None and self.tokens[self.place + 1].kind != "*":
+                offset = int(self.take().text)
+                if self.accept("+"):
+                    dilation, kernel = self.term(self.take())
+                elif pad is not None or first.kind != "int":
+                    remedy = (
+                        "write '+' and a label after the offset, or a stride above it, as in 2*i+1"
+                    )
+                    raise self.refuse(number, f"the offset {number} without a kernel", remedy)
+            else:
+                dilation, kernel = self.term(self.take())
+            if number is not None and offset >= stride:
+                seen = f"an offset of {offset} for a stride of {stride}"
+                raise self.refuse(number, seen, "write an offset below the stride")
+        if self.next.kind in ("+", "*", "^", *_PADS):
+            remedy = "write stride*over + offset + dilation*kernel, and nothing after the kernel"
+            raise self.unexpected(remedy)
+        padded = self.use_padding if pad is None else pad.kind == "="
+        return Affine(stride, over, offset, dilation, kernel, padded and kernel is not None)

@@ -1,0 +1,112 @@
+"""Shapes that are known: rows of sizes, and what a spec means for operands of known shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.errors import ShapeError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.notation.closing import close
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
+from axiomjit.notation.sums import Exact
+from axiomjit.notation.templates import SizeOf, Template
+from axiomjit.notation.terms import Cell, Row, RowVariable, Unknown, closed_row, open_row
+
+
+class Rows(Record):
+    """The sizes of the axes of each kind."""
+
+    batch: tuple[Dim, ...] = ()
+    input: tuple[Dim, ...] = ()
+    output: tuple[Dim, ...] = ()
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The sizes in memory order: batch, output, input."""
+        return self.batch + self.output + self.input
+
+
+Known = Rows | tuple[Dim, ...]
+"""A shape: rows, or dimensions in memory order of which the rows are to be found."""
+
+
+class Solution(Record):
+    """The shapes of operands and result, and what labels and row variables stand for."""
+
+    operands: tuple[Rows, ...]
+    result: Rows
+    labels: Mapping[str, Dim]
+    rows: Mapping[str, tuple[Dim, ...]]
+
+
+def solve_known(
+    spec: EinsumSpec,
+    operands: Sequence[Known],
+    sizes: Mapping[str, SizeOf] | None = None,
+    asked: str = "",
+) -> Solution:
+    """What a spec means for operands of known shape.
+
+    Args:
+        spec: The spec, with one slot per operand.
+        operands: Their shapes.
+        sizes: Sizes of labels; of row variables the number of elements, or the sizes.
+        asked: What to call the operation in messages; the spec when empty.
+
+    Raises:
+        ShapeError: the shapes do not fit the spec.
+    """
+    where = user_location()
+    template = Template(spec, asked or f"einsum {spec.text!r}", where)
+    check_count(template, len(operands))
+    shapes = [_unknown_rows() for _ in spec.slots]
+    for k, (rows, known) in enumerate(zip(shapes, operands, strict=False), 1):
+        what = f"operand {k}"
+        if isinstance(known, Rows):
+            rows |= {kind: _row(getattr(known, kind)) for kind in KINDS}
+        else:
+            cells = [Cell(dim(size)) for size in known]
+            order = [rows[kind] for kind in MEMORY_ORDER]
+            template.demands.append(Exact(order, cells, template.origin(f"dimensions of {what}")))
+        template.match(rows, spec.operands[k - 1], what)
+    template.match(shapes[-1], spec.result, "the result")
+    template.set_sizes(sizes or {})
+    Solver().add(template.demands)
+    close(_unknowns(shapes, template))
+    labels = {name: sizes_of(closed_row((cell,)))[0] for name, cell in template.labels.items()}
+    variables = {name: sizes_of(open_row(row)) for name, row in template.rows.items()}
+    found = tuple(Rows(*(sizes_of(rows[kind]) for kind in KINDS)) for rows in shapes)
+    return Solution(found[:-1], found[-1], labels, variables)
+
+
+def check_count(template: Template, count: int) -> None:
+    """Refuse another number of operands than the spec has."""
+    slots = len(template.spec.operands)
+    if count != slots:
+        raise ShapeError(
+            template.operation,
+            f"{count} operands for {slots} {'slot' if slots == 1 else 'slots'} before '=>'",
+            "write one slot per operand, separated by ';'",
+            template.where,
+        )
+
+
+def sizes_of(row: Row) -> tuple[Dim, ...]:
+    """The sizes of a closed row."""
+    return tuple(cell.size for cell in row.flat.cells if cell.size is not None)
+
+
+def _row(sizes: Sequence[Dim]) -> Row:
+    return closed_row(tuple(Cell(dim(size)) for size in sizes))
+
+
+def _unknown_rows() -> dict[str, Row]:
+    return {kind: open_row(RowVariable(kind)) for kind in KINDS}
+
+
+def _unknowns(shapes: Sequence[Mapping[str, Row]], template: Template) -> list[Unknown]:
+    found = [unknown for rows in shapes for kind in KINDS for unknown in rows[kind].flat.unknowns]
+    return [*found, *template.labels.values(), *template.rows.values()]

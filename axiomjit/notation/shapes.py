@@ -1,0 +1,345 @@
+"""Shapes with batch, input and output axes, of which parts may still be inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.errors import ShapeError
+from axiomjit.base.origins import user_location
+from axiomjit.notation.closing import close
+from axiomjit.notation.demands import EqualRows
+from axiomjit.notation.parser import parse_shape
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.specs import KINDS, MEMORY_ORDER, AxisSpec, Fixed, Label, Sized
+from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, Unknown, closed_row, open_row
+
+DEDUCED: Final = (None, "not_constrained", "input_equals_output")
+
+
+class Entry:
+    """What can stand for an axis in a shape: `Size`, which has a cell of its own."""
+
+    __slots__ = ()
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that it stands for."""
+        raise NotImplementedError
+
+
+def number(size: Dim | None) -> int | None:
+    """A size for people: an int where it is one; None where it is not known."""
+    if size is None:
+        return None
+    return cast(int, size) if size.constant is None else size.constant
+
+
+class ShapeRow:
+    """The axes of one kind of a shape: iterate for their sizes, `labels` for their labels.
+
+    A size that is not known is None; axes of unknown number are one Ellipsis.
+    """
+
+    __slots__ = ("_row",)
+
+    def __init__(self, row: Row) -> None:
+        """Look at a row."""
+        self._row = row
+
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        """The label of each axis, None where it has none."""
+        row = self._row.flat
+        middle: list[Any] = [] if row.variable is None else [...]
+        front, back = ([cell.label for cell in part] for part in (row.leading, row.trailing))
+        return (*front, *middle, *back)
+
+    def __iter__(self) -> Iterator[Any]:
+        row = self._row.flat
+        yield from (number(cell.size) for cell in row.leading)
+        if row.variable is not None:
+            yield ...
+        yield from (number(cell.size) for cell in row.trailing)
+
+    def __len__(self) -> int:
+        row = self._row.flat
+        return len(row.cells) + (row.variable is not None)
+
+    def __getitem__(self, place: Any) -> Any:
+        return tuple(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            tuple(self) == tuple(other) if isinstance(other, ShapeRow | tuple) else NotImplemented
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __str__(self) -> str:
+        return str(self._row)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Shape:
+    """The batch, input and output axes of a tensor; what is not given is inferred from its use."""
+
+    __slots__ = ("__weakref__", "deduced", "name", "rows")
+
+    def __init__(
+        self,
+        batch: object = None,
+        input: object = None,
+        output: object = None,
+        *,
+        batch_labels: object = None,
+        input_labels: object = None,
+        output_labels: object = None,
+        deduced: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Make a shape.
+
+        Args:
+            batch: The batch axes, each a size, a `Size`, or a pair of label and size; `()` for
+                none, None to infer them.
+            input: The input axes.
+            output: The output axes.
+            batch_labels: Pairs of label and size, or labels alone, instead of `batch`.
+            input_labels: The same, instead of `input`.
+            output_labels: The same, instead of `output`.
+            deduced: "input_equals_output" where input and output axes are the same.
+            name: What to call it in messages.
+
+        Raises:
+            ShapeError: an entry is no size, or axes of a kind are given twice or do not fit.
+        """
+        given = (batch, batch_labels), (input, input_labels), (output, output_labels)
+        pairs = dict(zip(KINDS, given, strict=True))
+        self.name = name
+        rows = {kind: _row(kind, *pair, self._called) for kind, pair in pairs.items()}
+        self._start(rows, deduced)
+
+    def _start(self, rows: Mapping[str, Row], deduced: str | None) -> None:
+        self.rows = dict(rows)
+        if deduced not in DEDUCED:
+            raise ShapeError(
+                self._called,
+                f"deduced={deduced!r}",
+                "give 'input_equals_output', or leave it out",
+                user_location(),
+            )
+        self.deduced = deduced
+        if deduced == "input_equals_output":
+            origin = Origin(self._called, "input and output axes are the same", user_location())
+            Solver().add([EqualRows(self.rows["input"], self.rows["output"], origin)])
+
+    @classmethod
+    def of_rows(
+        cls, rows: Mapping[str, Row], name: str | None = None, deduced: str | None = None
+    ) -> Shape:
+        """The shape with these rows."""
+        shape = cls.__new__(cls)
+        shape.name = name
+        shape._start(rows, deduced)
+        return shape
+
+    @classmethod
+    def parse(cls, spec: str, deduced: str | None = None, name: str | None = None) -> Shape:
+        """The shape that label notation describes, such as `"b|3->n"`; integers are sizes.
+
+        Equal labels are equal sizes, equal row variables equal axes; `_` is a size of its own.
+        `rgb=3` is an axis labelled so, as `str` writes it.
+
+        Raises:
+            SpecError: the text is no such spec.
+        """
+        cells: dict[str, Cell] = {}
+        variables: dict[str, RowVariable] = {}
+        rows: dict[str, Row] = {}
+        for kind, row in parse_shape(spec).rows:
+            leading, trailing = (
+                tuple(_written(axis, cells) for axis in axes)
+                for axes in (row.leading, row.trailing)
+            )
+            name_ = row.variable
+            variable = None if name_ is None else variables.setdefault(name_, RowVariable(kind))
+            rows[kind] = Row(leading, variable, trailing)
+        return cls.of_rows(rows, name, deduced)
+
+    @property
+    def _called(self) -> str:
+        return "a shape" if self.name is None else f"the shape of {self.name}"
+
+    @property
+    def batch(self) -> ShapeRow:
+        """The batch axes."""
+        return ShapeRow(self.rows["batch"])
+
+    @property
+    def input(self) -> ShapeRow:
+        """The input axes."""
+        return ShapeRow(self.rows["input"])
+
+    @property
+    def output(self) -> ShapeRow:
+        """The output axes."""
+        return ShapeRow(self.rows["output"])
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether every axis is known."""
+        return not self._unknowns
+
+    @property
+    def _unknowns(self) -> list[Unknown]:
+        return [unknown for row in self.rows.values() for unknown in row.flat.unknowns]
+
+    def close(self) -> None:
+        """Decide what is open, here and in all shapes that depend on this one.
+
+        Raises:
+            ShapeError: what is decided does not fit, or the shape of a parameter is left open.
+        """
+        if not self.is_closed:
+            close(self._unknowns)
+
+    @property
+    def lengths(self) -> tuple[Dim, ...]:
+        """The sizes in memory order, symbolic where the function is followed; closes first."""
+        self.close()
+        cells = (cell for kind in MEMORY_ORDER for cell in self.rows[kind].flat.cells)
+        return tuple(cell.size for cell in cells if cell.size is not None)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The sizes in memory order: batch, output, input; closes the shape first."""
+        return tuple(cast(int, number(size)) for size in self.lengths)
+
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        """The labels of the axes in memory order, None where an axis has none; closes first."""
+        self.close()
+        return tuple(label for kind in MEMORY_ORDER for label in ShapeRow(self.rows[kind]).labels)
+
+    def equate(self, other: Shape) -> None:
+        """Demand that this shape is `other`, row by row.
+
+        Raises:
+            ShapeError: they differ.
+        """
+        if not isinstance(other, Shape):
+            raise ShapeError(
+                f"{self._called}, equal to another",
+                f"a {type(other).__name__}",
+                "give a Shape, as in Shape(output=(3,))",
+                user_location(),
+            )
+        where = user_location()
+        Solver().add(
+            EqualRows(
+                self.rows[kind],
+                other.rows[kind],
+                Origin(self._called, f"{kind} axes equal to those of {other._called}", where),
+            )
+            for kind in KINDS
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the sizes and labels that are known are the same."""
+        if not isinstance(other, Shape):
+            return NotImplemented
+        pairs = ((ShapeRow(self.rows[kind]), ShapeRow(other.rows[kind])) for kind in KINDS)
+        return all(a == b and a.labels == b.labels for a, b in pairs)
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        names = _numbers(self._unknowns)
+        batch, inner, output = (_written_row(self.rows[kind].flat, names) for kind in KINDS)
+        return f"{batch}{batch and '|'}{inner}{inner and '->'}{output}"
+
+    def __repr__(self) -> str:
+        name = "" if self.name is None else f" {self.name}"
+        return f"<Shape{name} {self}>"
+
+
+def _numbers(unknowns: Sequence[Unknown]) -> dict[Unknown, str]:
+    """A number for each unknown size, with the name of its label."""
+    cells = [u for u in dict.fromkeys(unknowns) if isinstance(u, Cell)]
+    return {c: f"${k}" + (f":{c.name}" if c.name else "") for k, c in enumerate(cells, 1)}
+
+
+def _written_row(row: Row, names: Mapping[Unknown, str]) -> str:
+    def shown(cell: Cell) -> str:
+        size = names[cell] if cell.size is None else str(cell.size)
+        return size if cell.label is None else f"{cell.label}={size}"
+
+    middle = [] if row.variable is None else ["..."]
+    return ",".join([*map(shown, row.leading), *middle, *map(shown, row.trailing)])
+
+
+def _written(axis: AxisSpec, cells: dict[str, Cell]) -> Cell:
+    """The cell of an axis of the notation of shapes."""
+    match axis:
+        case Label(name=name):
+            return cells.setdefault(name, Cell(name=name))
+        case Fixed(index=size):
+            return Cell(dim(size))
+        case Sized(label=label, size=size):
+            return Cell(dim(size), label)
+    return Cell()
+
+
+def _row(kind: str, sizes: object, labelled: object, asked: str) -> Row:
+    if sizes is not None and labelled is not None:
+        raise ShapeError(
+            asked,
+            f"both {kind}= and {kind}_labels=",
+            f"give one of them: {kind}= takes pairs of label and size as well",
+            user_location(),
+        )
+    given = sizes if labelled is None else labelled
+    if given is None:
+        return open_row(RowVariable(kind))
+    if isinstance(given, Mapping):
+        given = tuple(given.items())
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        given = (given,)
+    cells = (
+        Cell(label=entry)
+        if labelled is not None and isinstance(entry, str)
+        else entry_cell(entry, kind, asked)
+        for entry in given
+    )
+    return closed_row(tuple(cells))
+
+
+def entry_cell(entry: Any, kind: str, asked: str) -> Cell:
+    """The cell of an entry: a size, a `Size`, or a pair of label and size."""
+    if isinstance(entry, tuple | list) and len(entry) == 2 and isinstance(entry[0], str | None):
+        label, size = entry
+        cell = Cell() if size is None else entry_cell(size, kind, asked)
+        if label is not None:
+            origin = Origin(asked, f"the label of an axis of {kind}=", user_location())
+            Solver().set_label(cell, label, origin)
+        return cell
+    if isinstance(entry, Entry):
+        return entry.cell
+    size = getattr(entry, "dim", entry)
+    try:
+        length = dim(size)
+    except TypeError:
+        length = None
+    if length is None or isinstance(entry, bool) or length < 0:
+        raise ShapeError(
+            asked,
+            f"{entry!r} as a size" + (f" of {kind}=" if kind else ""),
+            "give sizes, 0 or more, or pairs of label and size",
+            user_location(),
+        )
+    return Cell(length)

@@ -1,0 +1,313 @@
+"""Demands that compute sizes: windows, concatenations, numbers of elements, exact dimensions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown
+
+
+def _quotient(top: Dim, bottom: Dim) -> Dim | None:
+    """top / bottom where that leaves no rest; whoever asks leaves a guard."""
+    whole = exact_quotient(top, bottom) if bottom.terms else None
+    if whole is not None:
+        return whole
+    if bottom == 0:
+        return None
+    return top // bottom if top % bottom == 0 else None
+
+
+class AffineSize(Demand):
+    """An axis that is visited at `stride * over + offset + dilation * kernel` has its length.
+
+    Without a kernel, or padded, that is `stride * over`, else
+    `stride * (over - 1) + 1 + dilation * (kernel - 1)`.
+    """
+
+    __slots__ = ("dilation", "kernel", "over", "stride", "whole")
+
+    def __init__(
+        self,
+        whole: Cell,
+        over: Cell,
+        stride: int,
+        kernel: Cell | None,
+        dilation: int,
+        origin: Origin,
+    ) -> None:
+        """Keep the cells; `kernel` is None where it does not count for the length."""
+        super().__init__(origin)
+        self.whole, self.over, self.kernel = whole, over, kernel
+        self.stride, self.dilation = stride, dilation
+
+    @property
+    def cells(self) -> list[Cell]:
+        """What the equation is about."""
+        cells = [self.whole.root, self.over.root]
+        return cells if self.kernel is None else [*cells, self.kernel.root]
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """The sizes that are not known."""
+        return [cell for cell in self.cells if cell.size is None]
+
+    def step(self, solver: Solver) -> bool:
+        """Compute the last size that is not known."""
+        whole, over = self.whole.root.size, self.over.root.size
+        kernel = dim(1) if self.kernel is None else self.kernel.root.size
+        if kernel is not None and over is not None:
+            span = (kernel - 1) * self.dilation + 1
+            size = (
+                span + (over - 1) * self.stride if self.kernel is not None else over * self.stride
+            )
+            solver.set_size(self.whole, size, self.origin)
+            return True
+        if whole is None or (kernel is None and over is None):
+            return False
+        if self.kernel is None:
+            solver.set_size(self.over, self._divided(whole, self.stride, solver), self.origin)
+        elif kernel is not None:
+            rest = whole - ((kernel - 1) * self.dilation + 1)
+            steps = self._divided(rest, self.stride, solver)
+            solver.set_size(self.over, steps + 1, self.origin)
+        elif over is not None:
+            rest = whole - ((over - 1) * self.stride + 1)
+            steps = self._divided(rest, self.dilation, solver)
+            solver.set_size(self.kernel, steps + 1, self.origin)
+        return True
+
+    def _divided(self, rest: Dim, factor: int, solver: Solver) -> Dim:
+        if rest < 0:
+            cells = ", ".join(map(str, self.cells))
+            solver.fail(
+                self.origin,
+                f"a window that is longer than the axis (axis, places, window: {cells})",
+                "pad with '=' before the kernel, or use a shorter window",
+                self.origins,
+            )
+        steps = _quotient(rest, dim(factor))
+        if steps is None:
+            solver.fail(
+                self.origin,
+                f"steps of {factor} that do not tile an axis of {self.whole.root}",
+                "use an axis, window or stride so that the steps end with the axis",
+                self.origins,
+            )
+        return steps
+
+
+class ConcatSize(Demand):
+    """An axis is as long as its parts together."""
+
+    __slots__ = ("parts", "whole")
+
+    def __init__(self, whole: Cell, parts: Sequence[Cell], origin: Origin) -> None:
+        """Keep the cells."""
+        super().__init__(origin)
+        self.whole, self.parts = whole, tuple(parts)
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """The sizes that are not known."""
+        cells = dict.fromkeys(cell.root for cell in (self.whole, *self.parts))
+        return [cell for cell in cells if cell.size is None]
+
+    def step(self, solver: Solver) -> bool:
+        """Compute the last size that is not known."""
+        parts = [cell.root for cell in self.parts]
+        total = sum((c.size for c in parts if c.size is not None), dim(0))
+        unknown = Counter(cell for cell in parts if cell.size is None)
+        if not unknown:
+            solver.set_size(self.whole, total, self.origin)
+            return True
+        whole = self.whole.root.size
+        if whole is None:
+            self._cancel(solver)
+        if whole is None or len(unknown) > 1:
+            return False
+        ((cell, count),) = unknown.items()
+        rest = _quotient(whole - total, dim(count))
+        if rest is None or rest < 0:
+            solver.fail(
+                self.origin,
+                f"parts of {total} in a concatenated axis of {whole}",
+                "give parts that make up the axis",
+                self.origins,
+            )
+        solver.set_size(cell, rest, self.origin)
+        return True
+
+    def _cancel(self, solver: Solver) -> None:
+        """Another concatenation of the same axis: what the two do not share is equal."""
+        mine = Counter(cell.root for cell in self.parts)
+        for other in self.whole.root.watchers:
+            if isinstance(other, ConcatSize) and other is not self and other.active:
+                theirs = Counter(cell.root for cell in other.parts)
+                left, right = [*(mine - theirs).elements()], [*(theirs - mine).elements()]
+                if other.whole.root is self.whole.root and len(left) == len(right) == 1:
+                    solver.equate(left[0], right[0], self.origin)
+                    return
+
+
+class Total(Demand):
+    """The axes of rows have so many elements: `coefficient * factor / divisor`."""
+
+    __slots__ = ("coefficient", "divisor", "factor", "rows")
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        factor: Cell,
+        origin: Origin,
+        coefficient: int = 1,
+        divisor: int = 1,
+    ) -> None:
+        """Keep the rows and the number."""
+        super().__init__(origin)
+        self.rows, self.factor = tuple(rows), factor
+        self.coefficient, self.divisor = coefficient, divisor
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """The rows and sizes that are not known."""
+        found = [unknown for row in self.rows for unknown in row.flat.unknowns]
+        factor = self.factor.root
+        return found if factor.size is not None else [*found, factor]
+
+    @property
+    def variables(self) -> list[RowVariable]:
+        """The row variables that are left, each once."""
+        found = (row.flat.variable for row in self.rows)
+        return list(dict.fromkeys(v for v in found if v is not None))
+
+    @property
+    def known(self) -> Dim:
+        """The product of the sizes that are known."""
+        cells = (cell for row in self.rows for cell in row.flat.cells)
+        return product(tuple(cell.size for cell in cells if cell.size is not None))
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the sizes that are known have all the elements."""
+        size = self.factor.root.size
+        return size is not None and size * self.coefficient == self.known * self.divisor
+
+    def rest(self, solver: Solver) -> Dim | None:
+        """How many elements the unknown sizes have together; None while the number is unknown."""
+        size = self.factor.root.size
+        if size is None:
+            return None
+        number, known = size * self.coefficient, self.known * self.divisor
+        rest = _quotient(number, known)
+        if rest is None and number == 0 and known == 0:
+            return dim(0)
+        if rest is None:
+            shown = " ".join(f"[{row}]" for row in self.rows)
+            count = number if self.divisor == 1 else f"{number}/{self.divisor}"
+            solver.fail(
+                self.origin,
+                f"{count} elements for a shape {shown}",
+                "give as many elements as the shape has",
+                self.origins,
+            )
+        return rest
+
+    def step(self, solver: Solver) -> bool:
+        """Compute the last size that is not known."""
+        cells = Counter(c for row in self.rows for c in row.flat.cells if c.size is None)
+        rest = self.rest(solver)
+        if self.variables:
+            return False
+        if rest is None:
+            if cells:
+                return False
+            number = _quotient(self.known * self.divisor, dim(self.coefficient))
+            if number is None:
+                seen = f"{self.known} elements where a multiple of {self.coefficient} fits"
+                solver.fail(self.origin, seen, "give a shape of such a number", self.origins)
+            solver.set_size(self.factor, number, self.origin)
+            return True
+        if not cells:
+            if rest != 1 and self.known != 0:
+                seen = f"{rest * self.known} elements for a shape of {self.known}"
+                remedy = "give as many elements as the shape has"
+                solver.fail(self.origin, seen, remedy, self.origins)
+            return True
+        return self._solved(cells, rest, solver)
+
+    def _solved(self, cells: Counter[Cell], rest: Dim, solver: Solver) -> bool:
+        if rest == 1:
+            for cell in cells:
+                solver.set_size(cell, 1, self.origin)
+            return True
+        if len(cells) > 1:
+            return False
+        ((cell, power),) = cells.items()
+        side = rest if power == 1 else _root(rest, power)
+        if side is None:
+            seen = f"{rest} elements for {power} equal axes"
+            solver.fail(self.origin, seen, f"give a {power}th power of a size", self.origins)
+        solver.set_size(cell, side, self.origin)
+        return True
+
+
+def _root(size: Dim, power: int) -> Dim | None:
+    number = int(size) if size.constant is None else size.constant
+    side = round(number ** (1 / power))
+    return dim(side) if side**power == number else None
+
+
+class Exact(Demand):
+    """Rows, one after another, have exactly these sizes."""
+
+    __slots__ = ("cells", "rows")
+
+    def __init__(self, rows: Sequence[Row], cells: Sequence[Cell], origin: Origin) -> None:
+        """Keep the rows, and the sizes in their order."""
+        super().__init__(origin)
+        self.rows, self.cells = tuple(rows), tuple(cells)
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """What is open in the rows, and in the sizes."""
+        found = [unknown for row in self.rows for unknown in row.flat.unknowns]
+        return [*found, *(cell.root for cell in self.cells if cell.root.size is None)]
+
+    @property
+    def variables(self) -> list[RowVariable]:
+        """The row variables that are left, each once."""
+        found = (row.flat.variable for row in self.rows)
+        return list(dict.fromkeys(v for v in found if v is not None))
+
+    def step(self, solver: Solver) -> bool:
+        """Bind the last row variable to the sizes that are left, and equate."""
+        rows = [row.flat for row in self.rows]
+        free = len(self.cells) - sum(len(row.cells) for row in rows)
+        uses = Counter(row.variable for row in rows if row.variable is not None)
+        if free < 0 or (free and not uses):
+            self._refuse(solver)
+        if len(uses) > 1 and free:
+            return False
+        for variable, times in uses.items():
+            if free % times:
+                self._refuse(solver)
+            fresh = tuple(Cell() for _ in range(free // times))
+            solver.bind(variable, Row((), None, fresh), self.origin)
+        cells = [cell for row in self.rows for cell in row.flat.cells]
+        for one, other in zip(cells, self.cells, strict=True):
+            solver.equate(one, other, self.origin)
+        return True
+
+    def _refuse(self, solver: Solver) -> None:
+        shown = " ".join(f"[{row}]" for row in self.rows)
+        sizes = ", ".join(map(str, self.cells))
+        solver.fail(
+            self.origin,
+            f"{len(self.cells)} dimensions ({sizes}) for {shown}",
+            "give one dimension per axis",
+            self.origins,
+        )

@@ -1,0 +1,123 @@
+"""What a spec demands of shapes: each slot is a template that a tensor's rows are equal to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.errors import ShapeError
+from axiomjit.notation.demands import EqualRows
+from axiomjit.notation.specs import (
+    KINDS,
+    Affine,
+    AxisSpec,
+    Concat,
+    EinsumSpec,
+    Fixed,
+    Label,
+    RowSpec,
+    SlotSpec,
+)
+from axiomjit.notation.sums import AffineSize, ConcatSize, Total
+from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, closed_row, open_row
+
+Rows = Mapping[str, Row]
+SizeOf = int | Dim | Sequence[int | Dim]
+"""What `sizes` gives: the size of a label, the number of elements or the sizes of a row."""
+
+
+class Template:
+    """The unknowns of one spec, and what it demands."""
+
+    def __init__(self, spec: EinsumSpec, operation: str, where: str | None) -> None:
+        """Make an unknown for each label and row variable."""
+        self.spec = spec
+        self.operation, self.where = operation, where
+        self.labels = {name: Cell(name=name) for name in spec.labels}
+        self.rows = {name: RowVariable(name) for name in spec.row_variables}
+        self.demands: list[Demand] = []
+        for cell in self.labels.values():
+            cell.iterated = True
+        self._let_vanish()
+
+    def origin(self, demand: str) -> Origin:
+        """The place of one demand."""
+        return Origin(self.operation, demand, self.where)
+
+    def match(self, rows: Rows, slot: SlotSpec, what: str) -> None:
+        """Demand that the rows of a tensor are those of a slot."""
+        for kind in KINDS:
+            row = slot.row(kind)
+            origin = self.origin(f"{kind} axes [{row}] of {what}")
+            self.demands.append(EqualRows(rows[kind], self.row(row, origin), origin))
+
+    def row(self, row: RowSpec, origin: Origin) -> Row:
+        """The unknowns of a row."""
+        if row.variable is None:
+            return closed_row(tuple(self.cell(axis, origin) for axis in row.axes))
+        leading = tuple(self.cell(axis, origin) for axis in row.leading)
+        trailing = tuple(self.cell(axis, origin) for axis in row.trailing)
+        return Row(leading, self.rows[row.variable], trailing)
+
+    def cell(self, axis: AxisSpec, origin: Origin) -> Cell:
+        """The unknown of an axis."""
+        match axis:
+            case Label(name=name):
+                return self.labels[name]
+            case Fixed(index=index):
+                cell = Cell()
+                cell.at_least = index + 1
+                return cell
+            case Affine(over=over, kernel=kernel):
+                cell = Cell(name=str(axis))
+                inner = None if kernel is None or axis.padded else self.labels[kernel]
+                self.demands.append(
+                    AffineSize(cell, self.labels[over], axis.stride, inner, axis.dilation, origin)
+                )
+                return cell
+            case Concat(parts=parts):
+                cell = Cell(name=str(axis))
+                self.demands.append(ConcatSize(cell, [self.labels[p] for p in parts], origin))
+                return cell
+        return Cell(name="_")
+
+    def set_sizes(self, sizes: Mapping[str, SizeOf]) -> None:
+        """Demand the sizes of labels and row variables."""
+        for name, size in sizes.items():
+            origin = self.origin(f"the size of {name!r}")
+            if name in self.labels and not isinstance(size, Sequence):
+                given = closed_row((Cell(dim(size)),))
+                self.demands.append(EqualRows(closed_row((self.labels[name],)), given, origin))
+            elif name in self.rows and isinstance(size, Sequence):
+                given = closed_row(tuple(Cell(dim(one)) for one in size))
+                self.demands.append(EqualRows(open_row(self.rows[name]), given, origin))
+            elif name in self.rows and not isinstance(size, Sequence):
+                rows = [open_row(self.rows[name])]
+                self.demands.append(Total(rows, Cell(dim(size)), origin))
+            else:
+                self.refuse_name(name, "sizes=")
+
+    def refuse_name(self, name: str, what: str) -> None:
+        """Refuse a name that the spec does not have."""
+        known = ", ".join(map(repr, (*self.labels, *self.rows)))
+        raise ShapeError(
+            f"{self.operation}, {what}",
+            f"{name!r}, which is no label or row variable of the spec, or several sizes for one",
+            f"name one of {known}" if known else "leave it out",
+            self.where,
+        )
+
+    def _let_vanish(self) -> None:
+        """Parts of concatenations may be empty where the other side does without them."""
+        for slot in self.spec.slots:
+            result = slot is self.spec.result
+            others = self.spec.operands if result else (self.spec.result,)
+            for axis in slot:
+                for name in axis.parts if isinstance(axis, Concat) else ():
+                    rest = set(axis.labels) - {name}
+                    if all(any(_within(a, rest) for a in other) for other in others):
+                        self.labels[name].may_vanish = True
+
+
+def _within(axis: AxisSpec, labels: set[str]) -> bool:
+    return isinstance(axis, Label | Concat) and set(axis.labels) <= labels

@@ -1,0 +1,176 @@
+"""What inference is about: sizes and rows of axes that may still be unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.base.records import Record
+
+_KEPT: Final = 20
+"""Origins that are kept of a size or a row."""
+
+
+class Origin(Record):
+    """Where a demand on shapes comes from: the operation, what it demands, the user's line."""
+
+    operation: str
+    demand: str
+    where: str | None
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        return f"{self.operation}: {self.demand}{place}"
+
+
+class Unknown:
+    """What sizes and rows have in common: who looks at them, and how they are closed.
+
+    `leaf` says that it belongs to a tensor that is given, not computed; `param`,
+    that its shape must come from its use, has the place of that tensor.
+    """
+
+    __slots__ = ("leaf", "name", "origins", "param", "watchers")
+
+    def __init__(
+        self, name: str | None = None, leaf: bool = False, param: Origin | None = None
+    ) -> None:
+        """Make one that nothing is known of; `name` is for people."""
+        self.name = name
+        self.leaf = leaf
+        self.param = param
+        self.origins: tuple[Origin, ...] = ()
+        self.watchers: list[Demand] = []
+
+
+class Cell(Unknown):
+    """The size of an axis; cells that are demanded to be equal share one representative.
+
+    `at_least` comes from fixed indices, `iterated` from labels; `may_vanish` marks a part of a
+    concatenation that is 0 where nothing says how long it is.
+    """
+
+    __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "parent", "size")
+
+    def __init__(
+        self,
+        size: Dim | None = None,
+        label: str | None = None,
+        name: str | None = None,
+        leaf: bool = False,
+        param: Origin | None = None,
+    ) -> None:
+        """Make a cell of a known size, or of one to be inferred."""
+        super().__init__(name, leaf, param)
+        self.parent: Cell | None = None
+        self.count = 1
+        self.size = size
+        self.label = label
+        self.at_least = 0
+        self.iterated = False
+        self.may_vanish = False
+
+    @property
+    def root(self) -> Cell:
+        """The representative of the cells that are equal to this one."""
+        cell = self
+        while cell.parent is not None:
+            cell = cell.parent
+        return cell
+
+    def __str__(self) -> str:
+        root = self.root
+        size = f"${root.name or ''}" if root.size is None else str(root.size)
+        return size if root.label is None else f"{root.label}={size}"
+
+
+class RowVariable(Unknown):
+    """Axes of one kind of which neither number nor sizes are known; `bound` once they are."""
+
+    __slots__ = ("bound",)
+
+    def __init__(
+        self, name: str | None = None, leaf: bool = False, param: Origin | None = None
+    ) -> None:
+        """Make one that is not bound."""
+        super().__init__(name, leaf, param)
+        self.bound: Row | None = None
+
+
+class Row(Record):
+    """Axes of one kind: leading ones, what a variable stands for, trailing ones."""
+
+    leading: tuple[Cell, ...]
+    variable: RowVariable | None
+    trailing: tuple[Cell, ...]
+
+    @property
+    def flat(self) -> Row:
+        """The row with bound variables replaced and cells by their representatives."""
+        leading, trailing = self.leading, self.trailing
+        variable = self.variable
+        while variable is not None and variable.bound is not None:
+            bound = variable.bound
+            leading, trailing = leading + bound.leading, bound.trailing + trailing
+            variable = bound.variable
+        return Row(tuple(c.root for c in leading), variable, tuple(c.root for c in trailing))
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The axes that are there, those that a variable stands for left out."""
+        return self.leading + self.trailing
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """The variables of a flat row that are not known."""
+        open_cells: list[Unknown] = [cell for cell in self.cells if cell.size is None]
+        return open_cells if self.variable is None else [*open_cells, self.variable]
+
+    def __str__(self) -> str:
+        row = self.flat
+        middle = [] if row.variable is None else ["..."]
+        return ",".join([*map(str, row.leading), *middle, *map(str, row.trailing)])
+
+
+def closed_row(cells: tuple[Cell, ...]) -> Row:
+    """The row of these axes and no others."""
+    return Row((), None, cells)
+
+
+def open_row(variable: RowVariable) -> Row:
+    """The row that a variable stands for."""
+    return Row((), variable, ())
+
+
+class Demand:
+    """What an operation demands of shapes."""
+
+    __slots__ = ("active", "origin")
+
+    def __init__(self, origin: Origin) -> None:
+        """Make one that is not yet fulfilled."""
+        self.origin = origin
+        self.active = True
+
+    def step(self, solver: Any) -> bool:
+        """Do what can be done now; whether nothing is left to do."""
+        raise NotImplementedError
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """What the demand waits for, unknown sizes and rows."""
+        raise NotImplementedError
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """The origin, and those of what it is about."""
+        found = [self.origin]
+        for unknown in self.unknowns:
+            found += unknown.origins
+        return merged(found)
+
+
+def merged(origins: Iterable[Origin]) -> tuple[Origin, ...]:
+    """Each origin once, the first ones."""
+    return tuple(dict.fromkeys(origins))[:_KEPT]

@@ -1,0 +1,123 @@
+"""The order in which a program is written does not change the shapes that are inferred."""
+
+import random
+
+import pytest
+
+import axiomjit as aj
+from axiomjit.notation import parse_einsum
+from axiomjit.notation.logic import (
+    BatchSlice,
+    Compose,
+    ComposeAccumulate,
+    Einsum,
+    Place,
+    Pointwise,
+    Transpose,
+    demand_shapes,
+)
+from axiomjit.notation.solving import connected
+
+KINDS = ("batch", "input", "output")
+SPECS = [
+    *("ij=>ji", "...|i->o=>...|o->i", "...i=>i...", "i...=>...", "ij=>i0", "ii=>i", "i=>ii"),
+    *("...|...->...=>...|0", "..v..|=>..v..", "2...|=>...|", "ij=>", "...=>...i"),
+    *("ij;jk=>ik", "...;...=>...", "...i;i=>...", "...|i;...|ij=>...|j", "i;j=>ij", "i;i=>"),
+    *("a;b=>a^b", "o<+k;k=>o", "2*o=+k;k=>o", "i...j;j=>i...", "a...b;b...c=>a...c"),
+]
+
+
+def leaf(rows):
+    """A shape of a leaf; unknown rows are inferred."""
+    shape = aj.Shape(**rows)
+    unknowns, _ = connected(u for r in shape.rows.values() for u in r.flat.unknowns)
+    for unknown in unknowns:
+        unknown.leaf = True
+    return shape
+
+
+def random_row(rng):
+    if rng.random() < 0.4:
+        return None
+    return tuple(rng.choice([1, 2, 3, 3, 3]) for _ in range(rng.choice([0, 0, 1, 1, 2])))
+
+
+def random_program(rng, tame):
+    """Leaves, and operations on earlier shapes; all by number."""
+    leaves = []
+    for _ in range(rng.randint(2, 4)):
+        rows = {kind: random_row(rng) for kind in KINDS}
+        if tame:
+            rows |= {"batch": (), "input": ()} if rng.random() < 0.7 else {}
+        leaves.append(rows)
+    steps = []
+    for k in range(rng.randint(2, 6)):
+        count = len(leaves) + k
+        pick = rng.random()
+        if pick < 0.45:
+            logic = rng.choice([Pointwise(), Compose(), Pointwise()])
+            operands = [rng.randrange(count), rng.randrange(count)]
+        elif pick < 0.55:
+            logic = rng.choice([Transpose(), BatchSlice(), Pointwise()])
+            operands = [rng.randrange(count)]
+        elif pick < 0.62:
+            logic = rng.choice([Pointwise(), ComposeAccumulate()])
+            operands = [rng.randrange(count) for _ in range(3)]
+        else:
+            spec = parse_einsum(rng.choice(SPECS))
+            names = [*spec.labels, *spec.row_variables]
+            capture = (rng.choice(names), rng.randint(1, 4)) if rng.random() < 0.2 else None
+            logic = (spec, capture if capture and capture[0] in names else None)
+            operands = [rng.randrange(count) for _ in spec.operands]
+        steps.append((logic, operands))
+    return leaves, steps
+
+
+def orders_of(steps, first, rng):
+    """A random order of the steps in which each comes after what it uses."""
+    left = list(range(len(steps)))
+    done = set(range(first))
+    while left:
+        ready = [k for k in left if all(o in done for o in steps[k][1])]
+        k = rng.choice(ready)
+        left.remove(k)
+        done.add(first + k)
+        yield k
+
+
+def run(program, rng):
+    """The sizes of all shapes of a program, or None where it is refused."""
+    leaves, steps = program
+    shapes = dict(enumerate(map(leaf, leaves)))
+    sizes, late = [], []
+    try:
+        for k in orders_of(steps, len(leaves), rng):
+            logic, operands = steps[k]
+            if isinstance(logic, tuple):
+                spec, capture = logic
+                size = () if capture is None else (aj.Size(capture[0]),)
+                if size and rng.random() < 0.5:
+                    size[0].set(capture[1])
+                elif size:
+                    late.append((size[0], capture[1]))
+                sizes += size
+                logic = Einsum(spec, (), size)
+            result = shapes[len(leaves) + k] = aj.Shape()
+            rows = [shapes[o].rows for o in operands]
+            demand_shapes(logic, result.rows, rows, Place(f"step {k}", None))
+        for size, value in rng.sample(late, len(late)):
+            size.set(value)
+        order = rng.sample(sorted(shapes), len(shapes))
+        for k in order:
+            shapes[k].close()
+    except aj.ShapeError:
+        return None
+    return [(str(shapes[k]), shapes[k].dims) for k in sorted(shapes)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("tame", [False, True])
+def test_shapes_are_equal_for_every_order(seed, tame):
+    program = random_program(random.Random(seed * 2 + tame), tame)
+    found = [run(program, random.Random(order)) for order in range(24)]
+    assert found == found[:1] * 24
