@@ -89,10 +89,14 @@ class _Writer:
         """Write statements, and keep in `scope` what the names mean after them."""
         for stmt in body:
             match stmt:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    scope[name] = self.assigned(name, self.value(value, scope), scope)
-                case ast.Expr(value=value):
-                    self.value(value, scope)
+                case ast.Assign(targets=[ast.Name(id=name)], value=expression):
+                    scope[name] = self.assigned(name, self.value(expression, scope), scope)
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                    given = [self.value(value, scope) for value in values]
+                    for name, value in zip(_names(names), given, strict=True):
+                        scope[name] = self.assigned(name, value, scope)
+                case ast.Expr(value=expression):
+                    self.value(expression, scope)
                 case ast.For(target=ast.Name(id=name), orelse=[]):
                     self.loop(stmt, name, scope)
                 case ast.If():
@@ -314,13 +318,20 @@ def _kept_plain(module: Any) -> Any:
     return node
 
 
+def _names(targets: Sequence[ast.expr]) -> list[str]:
+    """The names among the targets of an assignment."""
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
     """The names that statements assign and that mean something before them, in order."""
     assigned: dict[str, None] = {}
     for stmt in body:
         for node in ast.walk(stmt):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                assigned[node.targets[0].id] = None
+            if isinstance(node, ast.Assign):
+                (target,) = node.targets
+                elements = target.elts if isinstance(target, ast.Tuple) else [target]
+                assigned |= dict.fromkeys(_names(elements))
     return [name for name in assigned if name in scope]
 
 
