@@ -93,8 +93,14 @@ class Job:
                 return True
         return False
 
+    def wait(self) -> None:
+        """Wait until nobody is at work in a seat."""
+        for seat in self.seats:
+            with seat:
+                pass
+
     def stop(self) -> None:
-        """Let no further chunk start."""
+        """Let nothing further start, of chunks under way neither."""
         self.chunks.clear()
         self.is_open = False
 
@@ -167,6 +173,7 @@ class Pool:
                 self.jobs[job] = None
                 self._call_workers(len(job.seats))
                 job.work()
+                job.wait()
             finally:
                 job.close()
         finally:  # again, if a signal came before the first step of that
