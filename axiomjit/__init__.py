@@ -79,6 +79,7 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.driver.jit import jit
 from axiomjit.graph.error_functions import erf, erfc
+from axiomjit.runtime.launching.schedule import threads
 
 __version__ = "0.1.0"
 
@@ -158,6 +159,7 @@ __all__ = [
     "temporary",
     "tensor_size",
     "tensor_slice",
+    "threads",
     "unflatten",
     "uniform",
     "value_of",

@@ -29,11 +29,23 @@ POLICIES: Final = ("error", "warn", "allow")
 class Config:
     """The settings of axiomjit; assigning an unknown name or value raises."""
 
-    __slots__ = ("_fallback", "_generator", "_outer", "_seed", "bounds", "check", "disable", "show")
+    __slots__ = (
+        "_fallback",
+        "_generator",
+        "_outer",
+        "_seed",
+        "bounds",
+        "check",
+        "disable",
+        "show",
+        "was_disabled",
+    )
 
     bounds: bool
     check: bool
     disable: bool
+    was_disabled: bool
+    """Whether the environment has said so: then the user is told once."""
     show: tuple[str, ...]
     _generator: np.random.Generator | None
 
@@ -41,6 +53,7 @@ class Config:
         """Read the environment."""
         self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
+        self.was_disabled = self.disable
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")

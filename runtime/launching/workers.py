@@ -17,9 +17,9 @@ from typing import Final
 from axiomjit.base.locks import after_fork, new_gate, new_lock
 
 Chunk = Callable[[int, int], int]
-LONG_S: Final = 0.04
+LONG_S: Final = 0.02
 """An uninterrupted call that takes longer is followed by shorter ones, so that Ctrl-C is heard."""
-SHORT_S: Final = 0.01
+SHORT_S: Final = 0.005
 """One that takes less is followed by longer ones."""
 
 

@@ -4,11 +4,14 @@ The runs are short ones of `tests.thread_runs`, which has the long ones.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from tests.structure.sources import ROOT
 
 SHORT = {
     "threads": (2, {"wrong": 0, "hung": 0}),
@@ -117,3 +120,10 @@ def test_a_signal_handler_may_call_what_is_being_compiled(step):
 def test_a_child_of_a_torn_compilation_runs_in_numpy():
     """The fork did not wait for the compilation any longer: the child compiles nothing."""
     assert run(TORN).strip() == "0"
+
+
+def test_the_page_about_threads_runs():
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "docs/threads.md").read_text(), re.DOTALL)
+    assert snippets
+    for snippet in snippets:
+        exec(snippet, {})

@@ -215,8 +215,9 @@ def test_threads_that_cannot_start_are_not_counted(monkeypatch):
     assert len(pool.workers) == 2
 
 
-def test_calls_at_the_same_time_share_the_threads():
+def test_calls_at_the_same_time_share_the_threads(monkeypatch):
     """Live threads stay within the callers and the workers that one call may have."""
+    monkeypatch.setattr(workers._Process, "pool", Pool())
     most, lock, now = [0], threading.Lock(), [0]
 
     def chunk(low, high):
@@ -254,8 +255,8 @@ def test_the_pace_follows_measured_speed(guess, unit_s):
         pace.learn(units, seconds)
     settled = taken[20:-1]
     assert settled
-    assert max(settled) <= 0.1
-    assert min(settled) >= 0.005
+    assert max(settled) <= 0.03
+    assert min(settled) >= 0.0025
     assert max(taken[1:]) <= 0.1
 
 
