@@ -80,6 +80,7 @@ from axiomjit.base.counters import stats
 from axiomjit.driver.jit import jit
 from axiomjit.graph.error_functions import erf, erfc
 from axiomjit.runtime.launching.schedule import threads
+from axiomjit.runtime.pool.recycling import trim
 
 __version__ = "0.1.0"
 
@@ -160,6 +161,7 @@ __all__ = [
     "tensor_size",
     "tensor_slice",
     "threads",
+    "trim",
     "unflatten",
     "uniform",
     "value_of",

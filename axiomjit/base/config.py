@@ -7,6 +7,7 @@
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
+| pool_bytes | AXIOMJIT_POOL_BYTES | 2**28 | memory kept for further results; 0: none |
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
 | target | AXIOMJIT_TARGET | native | the CPU to compile for: this one ("native"), a level \
 ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4") or a CPU as LLVM names it; not after a compile |
@@ -23,6 +24,7 @@ import numpy as np
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
+POOL_BYTES: Final = 2**28
 POLICIES: Final = ("error", "warn", "allow")
 
 
@@ -33,6 +35,7 @@ class Config:
         "_fallback",
         "_generator",
         "_outer",
+        "_pool_bytes",
         "_seed",
         "bounds",
         "check",
@@ -58,6 +61,8 @@ class Config:
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
+        kept = os.environ.get("AXIOMJIT_POOL_BYTES", "").strip()
+        self.pool_bytes = int(kept) if kept.isdecimal() else POOL_BYTES
         name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
         self.seed = None
 
@@ -81,6 +86,18 @@ class Config:
     @outer.setter
     def outer(self, policy: str) -> None:
         self._outer = _checked("outer", policy)
+
+    @property
+    def pool_bytes(self) -> int:
+        """How many bytes of freed results are kept, so that further results lie there."""
+        return self._pool_bytes
+
+    @pool_bytes.setter
+    def pool_bytes(self, most: int) -> None:
+        if not isinstance(most, int) or not 0 <= most < 2**63:
+            asked = f"config.pool_bytes = {most!r}"
+            raise GraphValueError(asked, "no number of bytes", "give an int from 0 on")
+        self._pool_bytes = most
 
     @property
     def target(self) -> str:

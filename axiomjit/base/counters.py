@@ -15,8 +15,8 @@ _NAMES: Final = (
     "library_calls",
     "fallbacks",
     "rewrites_refused",
-    "bytes_pooled",
 )
+_gauges: Final[list[tuple[str, Callable[[], int]]]] = []
 _counts: Final = {name: itertools.count() for name in _NAMES}
 _asked: Final = itertools.count()
 _lock: Final = new_lock()
@@ -25,6 +25,11 @@ _lock: Final = new_lock()
 def counter(name: str) -> Callable[[], object]:
     """What adds one to a counter when called; safe from many threads, and short."""
     return _counts[name].__next__
+
+
+def add_gauge(name: str, read: Callable[[], int]) -> None:
+    """Let `stats` tell under `name` what `read()` says."""
+    _gauges.append((name, read))
 
 
 def stats() -> dict[str, int]:
@@ -36,4 +41,5 @@ def stats() -> dict[str, int]:
     """
     with _lock:  # to ask a counter adds one to it
         asked = next(_asked)
-        return {name: next(numbers) - asked for name, numbers in _counts.items()}
+        counts = {name: next(numbers) - asked for name, numbers in _counts.items()}
+    return counts | {name: read() for name, read in _gauges}

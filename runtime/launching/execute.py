@@ -115,7 +115,7 @@ def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
     name, dtype = buffer.name, buffer.dtype
 
     def allocate(arrays: Arrays, arguments: Sequence[object]) -> None:
-        fresh = memory.allocate(laid_out, dtype)
+        fresh = memory.allocate(laid_out, dtype, size_bytes)
         arrays[name] = fresh if back is None else fresh.transpose(back)
 
     return allocate
