@@ -72,7 +72,7 @@ _NARROW = re.compile(
 class CompiledKernel:
     """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
 
-    __slots__ = ("_library", "checked", "compile_ms", "entry", "symbol")
+    __slots__ = ("__weakref__", "_library", "checked", "compile_ms", "entry", "symbol")
 
     entry: Callable[[int, int, int], int]
     """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
@@ -180,6 +180,7 @@ def compile_source(
                 {},
                 library=new_library("kernel", traits, target),
             )
+            context.remove_user_function(result.entry_point)  # would keep the library for good
             symbol = str(result.fndesc.llvm_func_name)
             address = int(result.library.get_pointer_to_function(symbol))
             took_ms = (time.perf_counter() - started) * 1e3
