@@ -88,6 +88,8 @@ from axiomjit.driver.warm import spec
 from axiomjit.graph.error_functions import erf, erfc
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.sizes import Size
+from axiomjit.runtime.launching.schedule import threads
+from axiomjit.runtime.pool.recycling import trim
 
 __version__ = "0.1.0"
 
@@ -176,6 +178,8 @@ __all__ = [
     "temporary",
     "tensor_size",
     "tensor_slice",
+    "threads",
+    "trim",
     "unflatten",
     "uniform",
     "value_of",

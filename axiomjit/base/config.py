@@ -8,6 +8,7 @@
 | entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
 | fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
+| pool_bytes | AXIOMJIT_POOL_BYTES | 2**28 | memory kept for further results; 0: none |
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
 | target | AXIOMJIT_TARGET | native | the CPU to compile for: this one ("native"), a level \
 ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4") or a CPU as LLVM names it; not after a compile |
@@ -30,6 +31,7 @@ import numpy as np
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
+POOL_BYTES: Final = 2**28
 POLICIES: Final = ("error", "warn", "allow")
 ENTRIES: Final = ("auto", "portable")
 _SETTINGS: Final = array("q", [0])
@@ -50,8 +52,9 @@ class Config:
     """The settings of axiomjit; assigning an unknown name or value raises."""
 
     __slots__ = (
-        *("_cache_mb", "_entry", "_fallback", "_generator", "_outer", "_seed"),
+        *("_cache_mb", "_entry", "_fallback", "_generator", "_outer", "_pool_bytes", "_seed"),
         *("bounds", "cache_dir", "cache_shared", "cache_tag", "check", "disable", "show"),
+        "was_disabled",
     )
 
     bounds: bool
@@ -60,6 +63,8 @@ class Config:
     cache_tag: str
     check: bool
     disable: bool
+    was_disabled: bool
+    """Whether the environment has said so: then the user is told once."""
     show: tuple[str, ...]
     _generator: np.random.Generator | None
 
@@ -68,6 +73,7 @@ class Config:
         self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.entry = os.environ.get("AXIOMJIT_ENTRY", "auto")
+        self.was_disabled = self.disable
         self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
         self.cache_dir = os.environ.get("AXIOMJIT_CACHE_DIR")
@@ -77,6 +83,8 @@ class Config:
         self.cache_mb = int(megabytes) if megabytes.isdecimal() else megabytes
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
+        kept = os.environ.get("AXIOMJIT_POOL_BYTES", "").strip()
+        self.pool_bytes = int(kept) if kept.isdecimal() else POOL_BYTES
         name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
         self.seed = None
 
@@ -132,6 +140,18 @@ class Config:
             remedy = "a whole number of megabytes, 0 to keep kernels in memory only"
             raise GraphValueError(f"config.cache_mb = {bound!r}", "no such bound", remedy)
         self._cache_mb = bound
+
+    @property
+    def pool_bytes(self) -> int:
+        """How many bytes of freed results are kept for the memory of further results."""
+        return self._pool_bytes
+
+    @pool_bytes.setter
+    def pool_bytes(self, most: int) -> None:
+        if not isinstance(most, int) or not 0 <= most < 2**63:
+            asked = f"config.pool_bytes = {most!r}"
+            raise GraphValueError(asked, "no number of bytes", "give an int from 0 on")
+        self._pool_bytes = most
 
     @property
     def target(self) -> str:

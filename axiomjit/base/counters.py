@@ -18,8 +18,8 @@ _NAMES: Final = (
     "library_calls",
     "fallbacks",
     "rewrites_refused",
-    "bytes_pooled",
 )
+_gauges: Final[list[tuple[str, Callable[[], int]]]] = []
 _counts: Final = {name: itertools.count() for name in _NAMES}
 _words: Final = {name: array("q", [0]) for name in _NAMES}
 _asked: Final = itertools.count()
@@ -36,6 +36,11 @@ def word_of(name: str) -> int:
     return _words[name].buffer_info()[0]
 
 
+def add_gauge(name: str, read: Callable[[], int]) -> None:
+    """Let `stats` tell under `name` what `read()` returns."""
+    _gauges.append((name, read))
+
+
 def stats() -> dict[str, int]:
     """What axiomjit has done in this process.
 
@@ -45,4 +50,5 @@ def stats() -> dict[str, int]:
     """
     with _lock:  # to ask a counter adds one to it
         asked = next(_asked)
-        return {n: next(count) - asked + _words[n][0] for n, count in _counts.items()}
+        counts = {n: next(count) - asked + _words[n][0] for n, count in _counts.items()}
+    return counts | {name: read() for name, read in _gauges}

@@ -118,7 +118,11 @@ def evaluator_reason() -> str | None:
     """Why programs run in the NumPy evaluator; None where they are compiled."""
     if config.disable:
         return "AXIOMJIT_DISABLE is set"
-    return None if find_spec("numba") else "numba is not installed"
+    try:
+        found = find_spec("numba")
+    except (ImportError, ValueError) as error:  # something keeps it from being imported
+        return f"numba cannot be imported: {error}"
+    return None if found else "numba is not installed"
 
 
 def _how() -> str:

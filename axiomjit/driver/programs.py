@@ -65,13 +65,16 @@ class LoweredProgram:
 
     def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated | Postponed:
         """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
-        if not config.disable and not user_traps_errors():
+        if config.disable:
+            if config.was_disabled:
+                _notice("AXIOMJIT_DISABLE is set", "unset it to compile")
+        elif not user_traps_errors():
             from axiomjit.runtime.launching.execute import BoundPlan
 
             try:
                 return BoundPlan(self.stages.plan, lengths)
             except ImportError as error:
-                _notice(str(error))
+                _notice(str(error), _REMEDY)
             except NotNowError:
                 return Postponed(self.stages, lengths)
         return Evaluated(self.stages.graph, lengths)
@@ -111,12 +114,14 @@ class Postponed:
         return self._plan.run(arguments, given)
 
 
+_REMEDY: Final = "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset"
+
+
 @lru_cache(maxsize=1)
-def _notice(reason: str) -> None:
+def _notice(reason: str, remedy: str) -> None:
     """Say once that nothing is compiled, and why."""
     warnings.warn(
-        f"axiomjit: Numba compiles nothing here, every program runs in NumPy ({reason}); "
-        "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset",
+        f"axiomjit: nothing is compiled here, every program runs in NumPy ({reason}); {remedy}",
         FallbackWarning,
         stacklevel=8,
     )

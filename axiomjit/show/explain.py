@@ -19,7 +19,8 @@ class Explanation:
             f"kernels {cost.kernels}, library calls {cost.library_calls}\n"
             f"reads {cost.bytes_read:,} bytes, writes {cost.bytes_written:,} bytes, "
             f"{cost.flops:,} operations\n"
-            f"temporaries {cost.temporary_bytes:,} bytes, scratch {cost.scratch_bytes:,} bytes\n"
+            f"temporaries {cost.temporary_bytes:,} bytes, scratch {cost.scratch_bytes:,} bytes, "
+            f"at most {cost.peak_bytes:,} bytes at once with results\n"
         )
         return (
             ("cost", sums),

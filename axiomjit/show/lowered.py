@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
@@ -13,7 +14,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.passes.ir.forms import AnyProgram, text_of
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.passes.ir.plan_ir import Call, Launch
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release
 from axiomjit.passes.ir.print_loops import print_loops
 from axiomjit.passes.ir.print_plan import print_plan
 from axiomjit.passes.ir.print_views import print_views
@@ -35,8 +36,9 @@ class CostInNumbers(Record):
     """What a call reads, writes and computes.
 
     `temporary_bytes` is memory that is neither argument nor result; `scratch_bytes` are partial
-    results of folds. `flops` weighs each operation in additions. `kernels` counts compiled loops,
-    `library_calls` products left to BLAS.
+    results of folds. `peak_bytes` is the most that a call has allocated at once, results included;
+    steps of a library may need memory of their own beside it. `flops` weighs each operation in
+    additions. `kernels` counts compiled loops, `library_calls` products left to BLAS.
     """
 
     bytes_read: int
@@ -44,8 +46,26 @@ class CostInNumbers(Record):
     flops: int
     temporary_bytes: int
     scratch_bytes: int
+    peak_bytes: int
     kernels: int
     library_calls: int
+
+
+def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
+    """The most memory that is allocated at once while a plan runs."""
+    sizes = {
+        buffer.name: math.prod((evaluate(n, lengths) for n in buffer.shape), start=1)
+        * buffer.dtype.itemsize
+        for buffer in plan.buffers
+    }
+    now = peak = 0
+    for step in plan.steps:
+        if isinstance(step, Allocate):
+            now += sizes[step.buffer]
+        elif isinstance(step, Release):
+            now -= sizes[step.buffer]
+        peak = max(peak, now)
+    return peak
 
 
 class Lowered:
@@ -152,6 +172,7 @@ class Lowered:
             flops=evaluate(cost.flops, at),
             temporary_bytes=evaluate(cost.temporary_bytes, at),
             scratch_bytes=evaluate(cost.scratch_bytes, at),
+            peak_bytes=_peak_bytes(self._stages.plan, at),
             kernels=cost.kernels,
             library_calls=products,
         )

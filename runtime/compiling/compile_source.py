@@ -61,7 +61,7 @@ _NARROW = re.compile(
 class CompiledKernel:
     """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
 
-    __slots__ = ("_library", "checked", "compile_ms", "entry", "symbol")
+    __slots__ = ("__weakref__", "_library", "checked", "compile_ms", "entry", "symbol")
 
     entry: KernelEntry
     """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""

@@ -1,15 +1,19 @@
 """Compiled kernels by key: in memory, else on disk, else compiled, once whoever asks first.
 
-A kernel and its checked form (`config.bounds`) are two.
+A kernel and its checked form (`config.bounds`) are two. A kernel lives as long as a plan runs it;
+beyond that, as long as it is one of the last `KEPT` that were asked for.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
@@ -27,22 +31,30 @@ _count_hit: Final = counter("cache_hits")
 Compiler = Callable[[Kernel, bool], "CompiledKernel"]
 Key = tuple[str, bool]
 
+KEPT: Final = 256
+"""Kernels that are kept although nobody may run them any more."""
+
 
 class KernelCache:
     """Kernels in memory; numba is imported by the first that has to be compiled."""
 
     def __init__(
-        self, compiler: Compiler | None = None, objects: ObjectStore | None = None
+        self,
+        compiler: Compiler | None = None,
+        objects: ObjectStore | None = None,
+        kept: int = KEPT,
     ) -> None:
         """Start empty.
 
         Args:
             compiler: `compiler(kernel, checked)` stands in for Numba in tests.
             objects: where machine code is kept on disk; None keeps it in memory.
+            kept: how many kernels are kept although nobody may run them any more.
         """
-        self._compile = compiler or _compile
+        self._compile, self._most = compiler or _compile, kept
         self._objects = objects
-        self._kernels: dict[Key, CompiledKernel | LoadedKernel] = {}
+        self._alive: WeakValueDictionary[Key, CompiledKernel | LoadedKernel] = WeakValueDictionary()
+        self._recent: OrderedDict[Key, CompiledKernel | LoadedKernel] = OrderedDict()
         self._turns: dict[Key, Lock] = {}
 
     def get(self, kernel: Kernel) -> CompiledKernel | LoadedKernel:
@@ -55,7 +67,7 @@ class KernelCache:
             NotNowError: it is not compiled yet, and this thread cannot do it now.
         """
         key = kernel.key, config.bounds
-        found = self._kernels.get(key)
+        found = self._find(key)
         if found is not None:
             _count_hit()
             return found
@@ -63,18 +75,32 @@ class KernelCache:
         if reason is not None:  # who compiles this key may be waiting for this thread
             raise NotNowError(reason)
         with self._turns.setdefault(key, new_lock()):
-            found = self._kernels.get(key)
+            found = self._find(key)
             if found is not None:
                 _count_hit()
                 return found
-            found = self._kernels[key] = self._made(kernel, key[1])
+            found = self._alive[key] = self._made(kernel, key[1])
+            self._keep(key, found)
             self._turns.pop(key, None)
         return found
 
-    def forget(self, kernel: Kernel) -> None:
-        """Drop both forms of a kernel; the code goes when no plan that runs it is left."""
-        for checked in (False, True):
-            self._kernels.pop((kernel.key, checked), None)
+    def forget(self) -> None:
+        """Keep no kernel that nobody runs."""
+        self._recent.clear()
+
+    def _find(self, key: Key) -> CompiledKernel | LoadedKernel | None:
+        found = self._alive.get(key)
+        if found is not None:
+            self._keep(key, found)
+        return found
+
+    def _keep(self, key: Key, kernel: CompiledKernel | LoadedKernel) -> None:
+        """Make a kernel the last one that was asked for; other threads may do so meanwhile."""
+        self._recent[key] = kernel
+        with suppress(KeyError):
+            self._recent.move_to_end(key)
+            while len(self._recent) > self._most:
+                self._recent.popitem(last=False)
 
     def _made(self, kernel: Kernel, checked: bool) -> CompiledKernel | LoadedKernel:
         """A kernel that is not in memory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from axiomjit.passes.ir.plan_ir import (
     WriteBack,
 )
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.launching.blas import is_limited, limited
 from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
 from axiomjit.runtime.launching.workers import Pace
 from axiomjit.runtime.names.report import REPORT, refuse_report
@@ -38,8 +40,9 @@ Action = Callable[[Arrays, Sequence[object]], None]
 SERIAL_WORK: Final = 6_000_000
 """Additions below which one thread is faster: about 0.2 ms."""
 FIRST_WORK: Final = 40_000_000
-"""Additions in the first uninterrupted call: about 1 ms; `Pace` finds how many are 10 to 40 ms."""
+"""Additions in the first uninterrupted call: about 1 ms; `Pace` finds how many are 5 to 20 ms."""
 LARGEST: Final = 2**63 - 1
+_UNLIMITED: Final = nullcontext()
 _count_run: Final = counter("kernels_run")
 count_call: Final = counter("library_calls")
 
@@ -113,7 +116,7 @@ def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
     name, dtype = buffer.name, buffer.dtype
 
     def allocate(arrays: Arrays, arguments: Sequence[object]) -> None:
-        fresh = memory.allocate(laid_out, dtype)
+        fresh = memory.allocate(laid_out, dtype, size_bytes)
         arrays[name] = fresh if back is None else fresh.transpose(back)
 
     return allocate
@@ -329,6 +332,7 @@ def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, in
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:
         count_call()
-        evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
+        with limited() if is_limited() else _UNLIMITED:
+            evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
 
     return call

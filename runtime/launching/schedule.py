@@ -101,6 +101,11 @@ def threads(n: int) -> Iterator[None]:
         _LIMIT.reset(token)
 
 
+def asked_threads() -> int | None:
+    """The number of the innermost `threads(n)`; None outside of all."""
+    return _LIMIT.get()
+
+
 def available_threads() -> int:
     """Threads that a call may use now: what the process was granted, and `threads(n)`."""
     most = granted()

@@ -17,9 +17,9 @@ from typing import Final
 from axiomjit.base.locks import after_fork, new_gate, new_lock
 
 Chunk = Callable[[int, int], int]
-LONG_S: Final = 0.04
+LONG_S: Final = 0.02
 """An uninterrupted call that takes longer is followed by shorter ones, so that Ctrl-C is heard."""
-SHORT_S: Final = 0.01
+SHORT_S: Final = 0.005
 """One that takes less is followed by longer ones."""
 
 
@@ -93,8 +93,14 @@ class Job:
                 return True
         return False
 
+    def wait(self) -> None:
+        """Wait until nobody is at work in a seat."""
+        for seat in self.seats:
+            with seat:
+                pass
+
     def stop(self) -> None:
-        """Let no further chunk start."""
+        """Let nothing further start, of chunks under way neither."""
         self.chunks.clear()
         self.is_open = False
 
@@ -167,6 +173,7 @@ class Pool:
                 self.jobs[job] = None
                 self._call_workers(len(job.seats))
                 job.work()
+                job.wait()
             finally:
                 job.close()
         finally:  # again, if a signal came before the first step of that

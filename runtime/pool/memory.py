@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.runtime.pool.recycling import LARGE, recycled
 
 Array = np.ndarray[Any, Any]
 ArgumentBlock = ctypes.Array[ctypes.c_int64]
@@ -44,13 +45,13 @@ def poison(dtype: np.dtype[Any]) -> Any:
     return True if dtype.kind == "b" else math.nan
 
 
-def allocate(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """A dense array, poisoned under `config.check`.
+def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) -> Array:
+    """A dense array, poisoned under `config.check`; its memory is recycled if `size_bytes` is much.
 
     Raises:
         MemoryError: there is not so much memory.
     """
-    fresh = empty(shape, dtype)
+    fresh = empty(shape, dtype) if size_bytes < LARGE else recycled(empty, shape, dtype)
     if config.check:
         fresh.fill(poison(dtype))
     return fresh

@@ -1,15 +1,23 @@
 """One compilation per key, whoever asks; a failed one is tried again."""
 
+import gc
 import threading
 import time
+import weakref
 
+import numpy as np
 import pytest
 
+import axiomjit
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.compiling.kernel_cache import KERNELS, KernelCache
+
+
+class Code:
+    """Stands for the code of a kernel."""
 
 
 def kernel(key):
@@ -18,7 +26,7 @@ def kernel(key):
 
 def test_each_key_is_compiled_once():
     compiled = []
-    cache = KernelCache(lambda k, checked: compiled.append(k.key) or object())
+    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Code())
     before = stats()
     first = cache.get(kernel("a"))
     assert cache.get(kernel("a")) is first
@@ -37,7 +45,7 @@ def test_threads_wait_for_one_compilation_and_other_keys_do_not():
         compiled.append(k.key)
         if k.key == "slow":
             assert release.wait(10)
-        return object()
+        return Code()
 
     cache = KernelCache(compiler)
 
@@ -67,7 +75,7 @@ def test_failed_compilation_is_tried_again():
         attempts.append(k.key)
         if len(attempts) == 1:
             raise CompileError("compile", "a failure", "try again")
-        return object()
+        return Code()
 
     cache = KernelCache(compiler)
     before = stats()["compiles"]
@@ -76,3 +84,46 @@ def test_failed_compilation_is_tried_again():
     assert stats()["compiles"] == before
     assert cache.get(kernel("a")) is cache.get(kernel("a"))
     assert attempts == ["a", "a"]
+
+
+def test_kernels_that_nobody_runs_are_bounded_and_held_ones_stay():
+    compiled = []
+    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Code(), kept=3)
+    held = cache.get(kernel("held"))
+    watched = [weakref.ref(cache.get(kernel(f"k{n}"))) for n in range(20)]
+    gc.collect()
+    assert sum(one() is not None for one in watched) == 3
+    assert cache.get(kernel("held")) is held
+    assert compiled.count("held") == 1
+    cache.get(kernel("k19"))
+    assert compiled.count("k19") == 1
+    cache.get(kernel("k0"))
+    assert compiled.count("k0") == 2
+    cache.forget()
+    gc.collect()
+    assert not any(one() for one in watched)
+    assert cache.get(kernel("held")) is held
+
+
+def test_the_last_asked_for_are_kept():
+    compiled = []
+    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Code(), kept=2)
+    for key in ("a", "b", "a", "c", "a", "b"):
+        cache.get(kernel(key))
+    assert compiled == ["a", "b", "c", "b"]
+
+
+def test_kernels_of_dropped_functions_are_freed(monkeypatch):
+    """Their code, and what Numba knew of them."""
+    monkeypatch.setattr(KERNELS, "_most", 2)
+    x, alive = np.ones(3), []
+    for k in range(6):
+        function = axiomjit.jit(eval("lambda x: x + 7" + " * x - 3" * k, {}))
+        program = function.lower(x)
+        function(x)
+        alive += [weakref.ref(KERNELS.get(one)) for one in program.kernels]
+        alive += [weakref.ref(KERNELS.get(one)._library) for one in program.kernels]
+    assert all(one() is not None for one in alive[-4:])
+    del function, program
+    gc.collect()
+    assert sum(one() is not None for one in alive) <= 4

@@ -183,6 +183,23 @@ def test_a_signal_handler_may_run_jobs():
     assert all(done == [0, 1, 2, 3] for done in inner)
 
 
+def test_a_helper_ends_its_chunk_when_the_caller_has_nothing_left():
+    """A chunk of many paces is run to its end, though nothing else is left to take."""
+    pool, done, taken = Pool(), [], threading.Event()
+
+    def call(low, high):
+        if low == 0:  # the caller holds on until the helper has the long chunk
+            assert taken.wait(30)
+        else:
+            taken.set()
+            time.sleep(0.001)
+        done.append((low, high))
+        return 0
+
+    pool.run(Job(call, [(1, 60), (0, 1)], 1, Pace(1)))
+    assert sum(high - low for low, high in done) == 60
+
+
 def test_threads_that_cannot_start_are_not_counted(monkeypatch):
     pool, buffer = Pool(), Buffer(0.0)
 
@@ -198,8 +215,9 @@ def test_threads_that_cannot_start_are_not_counted(monkeypatch):
     assert len(pool.workers) == 2
 
 
-def test_calls_at_the_same_time_share_the_threads():
+def test_calls_at_the_same_time_share_the_threads(monkeypatch):
     """Live threads stay within the callers and the workers that one call may have."""
+    monkeypatch.setattr(workers._Process, "pool", Pool())
     most, lock, now = [0], threading.Lock(), [0]
 
     def chunk(low, high):
@@ -237,8 +255,8 @@ def test_the_pace_follows_measured_speed(guess, unit_s):
         pace.learn(units, seconds)
     settled = taken[20:-1]
     assert settled
-    assert max(settled) <= 0.1
-    assert min(settled) >= 0.005
+    assert max(settled) <= 0.03
+    assert min(settled) >= 0.0025
     assert max(taken[1:]) <= 0.1
 
 

@@ -1,0 +1,293 @@
+"""An allocator of array memory as machine code: freed blocks are kept and given out again.
+
+NumPy calls it with the allocator's state as the first operand (NEP 49), when an array is made and
+when its memory is not needed any more: then Python may be ending, so that it cannot be Python code.
+
+A block has a size of which there are eight for each power of two, lies at a multiple of 64 bytes,
+and has behind it what malloc gave and, nearest, the number of its size. A free block begins with
+the address of the next free one of its size. State: a lock, the bytes that are kept, the most that
+may be, counts of blocks given out again and of new ones, three unused words, and a list per size.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Final
+
+LISTS_AT: Final = 8
+SIZES: Final = 512
+KEPT, LIMIT, RECYCLED, FRESH = 1, 2, 3, 4
+State = ctypes.c_uint64 * (LISTS_AT + SIZES)
+
+_HUGE: Final = """
+  %large = icmp uge i64 %bytes, 4194304
+  br i1 %large, label %advise, label %ready
+advise:
+  %page = add i64 %rawint, 4095
+  %pages = and i64 %page, -4096
+  %begin = inttoptr i64 %pages to ptr
+  %length = and i64 %bytes, -4096
+  %ignored = call i32 @madvise(ptr %begin, i64 %length, i32 14)
+  br label %ready
+"""
+TEXT: Final = """
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare i32 @madvise(ptr, i64, i32)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.umax.i64(i64, i64)
+declare {i64, i1} @llvm.umul.with.overflow.i64(i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define internal void @lock(ptr %state) {
+entry:
+  br label %again
+again:
+  %pair = cmpxchg ptr %state, i64 0, i64 1 acquire monotonic
+  %taken = extractvalue {i64, i1} %pair, 1
+  br i1 %taken, label %done, label %again
+done:
+  ret void
+}
+
+define internal void @unlock(ptr %state) {
+  store atomic i64 0, ptr %state release, align 8
+  ret void
+}
+
+define internal void @add(ptr %state, i64 %word, i64 %amount) {
+  %place = getelementptr i64, ptr %state, i64 %word
+  %old = load i64, ptr %place
+  %new = add i64 %old, %amount
+  store i64 %new, ptr %place
+  ret void
+}
+
+define internal i64 @number(i64 %wanted) {
+  %below = sub i64 %wanted, 1
+  %zeros = call i64 @llvm.ctlz.i64(i64 %below, i1 false)
+  %power = sub i64 63, %zeros
+  %shift = sub i64 %power, 3
+  %part = lshr i64 %below, %shift
+  %eights = shl i64 %power, 3
+  %sum = add i64 %eights, %part
+  %number = sub i64 %sum, 8
+  ret i64 %number
+}
+
+define internal i64 @bytes(i64 %number) {
+  %power = lshr i64 %number, 3
+  %shift = sub i64 %power, 3
+  %low = and i64 %number, 7
+  %part = add i64 %low, 9
+  %bytes = shl i64 %part, %shift
+  ret i64 %bytes
+}
+
+define internal ptr @list(ptr %state, i64 %number) {
+  %word = add i64 %number, 8
+  %place = getelementptr i64, ptr %state, i64 %word
+  ret ptr %place
+}
+
+define internal i64 @number_of(ptr %block) {
+  %place = getelementptr i64, ptr %block, i64 -1
+  %number = load i64, ptr %place
+  ret i64 %number
+}
+
+define internal void @give_back(ptr %block) {
+  %place = getelementptr i64, ptr %block, i64 -2
+  %raw = load ptr, ptr %place
+  call void @free(ptr %raw)
+  ret void
+}
+
+define internal void @drop_all(ptr %state) {
+entry:
+  br label %next
+next:
+  %number = phi i64 [0, %entry], [%number, %drop], [%following, %empty]
+  %place = call ptr @list(ptr %state, i64 %number)
+  %block = load ptr, ptr %place
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %empty, label %drop
+drop:
+  %after = load ptr, ptr %block
+  store ptr %after, ptr %place
+  call void @give_back(ptr %block)
+  br label %next
+empty:
+  %following = add i64 %number, 1
+  %more = icmp ult i64 %following, 512
+  br i1 %more, label %next, label %end
+end:
+  %kept = getelementptr i64, ptr %state, i64 1
+  store i64 0, ptr %kept
+  ret void
+}
+
+define void @axiomjit_trim(ptr %state) {
+  call void @lock(ptr %state)
+  call void @drop_all(ptr %state)
+  call void @unlock(ptr %state)
+  ret void
+}
+
+define ptr @axiomjit_malloc(ptr %state, i64 %size) {
+entry:
+  %huge = icmp ugt i64 %size, 140737488355328
+  br i1 %huge, label %refused, label %possible
+possible:
+  %padded = add i64 %size, 64
+  %wanted = call i64 @llvm.umax.i64(i64 %padded, i64 4096)
+  %number = call i64 @number(i64 %wanted)
+  %bytes = call i64 @bytes(i64 %number)
+  call void @lock(ptr %state)
+  %place = call ptr @list(ptr %state, i64 %number)
+  %block = load ptr, ptr %place
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %fresh, label %again
+again:
+  %after = load ptr, ptr %block
+  store ptr %after, ptr %place
+  %less = sub i64 0, %bytes
+  call void @add(ptr %state, i64 1, i64 %less)
+  call void @add(ptr %state, i64 3, i64 1)
+  call void @unlock(ptr %state)
+  ret ptr %block
+fresh:
+  call void @add(ptr %state, i64 4, i64 1)
+  call void @unlock(ptr %state)
+  %room = add i64 %bytes, 64
+  %first = call ptr @malloc(i64 %room)
+  %failed = icmp eq ptr %first, null
+  br i1 %failed, label %trim, label %given
+trim:
+  call void @axiomjit_trim(ptr %state)
+  %second = call ptr @malloc(i64 %room)
+  %lost = icmp eq ptr %second, null
+  br i1 %lost, label %refused, label %given
+given:
+  %raw = phi ptr [%first, %fresh], [%second, %trim]
+  %rawint = ptrtoint ptr %raw to i64
+ADVISE
+ready:
+  %beyond = add i64 %rawint, 127
+  %aligned = and i64 %beyond, -64
+  %data = inttoptr i64 %aligned to ptr
+  %rawplace = getelementptr i64, ptr %data, i64 -2
+  store ptr %raw, ptr %rawplace
+  %numberplace = getelementptr i64, ptr %data, i64 -1
+  store i64 %number, ptr %numberplace
+  ret ptr %data
+refused:
+  ret ptr null
+}
+
+define void @axiomjit_free(ptr %state, ptr %block, i64 %size) {
+entry:
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %end, label %some
+some:
+  %number = call i64 @number_of(ptr %block)
+  %bytes = call i64 @bytes(i64 %number)
+  call void @lock(ptr %state)
+  %limitplace = getelementptr i64, ptr %state, i64 2
+  %limit = load i64, ptr %limitplace
+  %large = icmp ugt i64 %bytes, %limit
+  br i1 %large, label %give, label %keep
+give:
+  call void @unlock(ptr %state)
+  call void @give_back(ptr %block)
+  br label %end
+keep:
+  %keptplace = getelementptr i64, ptr %state, i64 1
+  %kept = load i64, ptr %keptplace
+  %sum = add i64 %kept, %bytes
+  %over = icmp ugt i64 %sum, %limit
+  br i1 %over, label %drop, label %push
+drop:
+  call void @drop_all(ptr %state)
+  br label %push
+push:
+  %place = call ptr @list(ptr %state, i64 %number)
+  %head = load ptr, ptr %place
+  store ptr %head, ptr %block
+  store ptr %block, ptr %place
+  call void @add(ptr %state, i64 1, i64 %bytes)
+  call void @unlock(ptr %state)
+  br label %end
+end:
+  ret void
+}
+
+define ptr @axiomjit_calloc(ptr %state, i64 %count, i64 %each) {
+entry:
+  %pair = call {i64, i1} @llvm.umul.with.overflow.i64(i64 %count, i64 %each)
+  %over = extractvalue {i64, i1} %pair, 1
+  br i1 %over, label %refused, label %possible
+possible:
+  %size = extractvalue {i64, i1} %pair, 0
+  %block = call ptr @axiomjit_malloc(ptr %state, i64 %size)
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %refused, label %clear
+clear:
+  call void @llvm.memset.p0.i64(ptr %block, i8 0, i64 %size, i1 false)
+  ret ptr %block
+refused:
+  ret ptr null
+}
+
+define ptr @axiomjit_realloc(ptr %state, ptr %block, i64 %size) {
+entry:
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %new, label %some
+new:
+  %made = call ptr @axiomjit_malloc(ptr %state, i64 %size)
+  ret ptr %made
+some:
+  %number = call i64 @number_of(ptr %block)
+  %bytes = call i64 @bytes(i64 %number)
+  %room = sub i64 %bytes, 64
+  %fits = icmp ule i64 %size, %room
+  br i1 %fits, label %same, label %move
+same:
+  ret ptr %block
+move:
+  %moved = call ptr @axiomjit_malloc(ptr %state, i64 %size)
+  %lost = icmp eq ptr %moved, null
+  br i1 %lost, label %refused, label %copy
+copy:
+  call void @llvm.memcpy.p0.p0.i64(ptr %moved, ptr %block, i64 %room, i1 false)
+  call void @axiomjit_free(ptr %state, ptr %block, i64 %room)
+  ret ptr %moved
+refused:
+  ret ptr null
+}
+"""
+
+
+def compile_allocator() -> dict[str, int]:
+    """The addresses of malloc, calloc, realloc, free and trim; they stay loaded for good.
+
+    Raises:
+        ImportError: there is no llvmlite.
+        RuntimeError: LLVM refuses the code.
+    """
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    advise = _HUGE if sys.platform == "linux" else "  br label %ready\n"
+    module = binding.parse_assembly(TEXT.replace("ADVISE\n", advise.lstrip("\n")))
+    module.triple = binding.get_process_triple()
+    machine = binding.Target.from_triple(module.triple).create_target_machine(opt=2)
+    engine: Any = binding.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    # Arrays may be freed after modules are: nothing ends the life of the code.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+    names = ("malloc", "calloc", "realloc", "free", "trim")
+    return {name: engine.get_function_address(f"axiomjit_{name}") for name in names}

@@ -1,0 +1,171 @@
+"""Memory of large arrays that is recycled: given out again after NumPy has freed it.
+
+Such an array owns its memory as any other does (`base` is None): NumPy asks the handler that is
+set while the array is made, and tells the same handler when the memory is free (NEP 49). Fresh
+memory costs as much as the work on it: the system clears each page when it is first touched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.config import config
+from axiomjit.base.counters import add_gauge
+from axiomjit.base.locks import FORKS_WAIT, why_not_compile
+from axiomjit.runtime.pool.allocator import FRESH, KEPT, LIMIT, RECYCLED, State, compile_allocator
+
+Array = np.ndarray[Any, Any]
+Maker = Callable[[Sequence[int], np.dtype[Any]], Array]
+LARGE: Final = 1 << 17
+"""Bytes from which memory is recycled; malloc keeps smaller blocks itself."""
+NAME: Final = b"axiomjit"
+_SET_HANDLER: Final = 304
+"""The place of `PyDataMem_SetHandler` among the functions of NumPy's C interface."""
+
+
+class _Allocator(ctypes.Structure):
+    """NumPy's `PyDataMem_Handler`, version 1."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("state", ctypes.c_void_p),
+        ("malloc", ctypes.c_void_p),
+        ("calloc", ctypes.c_void_p),
+        ("realloc", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+    )
+
+
+class _Pool:
+    """The state of the allocator, and what NumPy is given to use it."""
+
+    def __init__(self) -> None:
+        """Compile it.
+
+        Raises:
+            ImportError: there is no llvmlite, or no such interface in NumPy.
+            RuntimeError: LLVM refuses the code, or NumPy does not take the handler.
+        """
+        addresses = compile_allocator()
+        self.state = _immortal(State)
+        handler = _immortal(_Allocator)
+        handler.name, handler.version = NAME, 1
+        handler.state = ctypes.addressof(self.state)
+        for name in ("malloc", "calloc", "realloc", "free"):
+            setattr(handler, name, addresses[name])
+        self._trim = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(addresses["trim"])
+        self.capsule = _capsule(ctypes.addressof(handler))
+        self.set_handler = _numpy_function(_SET_HANDLER)
+        self.check()
+
+    def check(self) -> None:
+        """Make an array and look whose memory it has."""
+        from numpy._core.multiarray import get_handler_name
+
+        before = self.set_handler(self.capsule)
+        try:
+            array = np.empty(LARGE, np.uint8)
+        finally:
+            self.set_handler(before)
+        if get_handler_name(array) != NAME.decode() or array.ctypes.data % 64:
+            raise RuntimeError("NumPy does not use the handler that it was given")
+
+    def trim(self) -> None:
+        """Give what is kept back to the system."""
+        self._trim(ctypes.addressof(self.state))
+
+
+def _immortal(kind: Any) -> Any:
+    """A structure of zeros that is never freed: arrays may be freed after modules are."""
+    made = kind()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
+
+
+def _capsule(address: int) -> Any:
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return make(address, b"mem_handler", None)
+
+
+def _numpy_function(place: int) -> Callable[[Any], Any]:
+    """A function from capsule to capsule of NumPy's C interface."""
+    from numpy._core import multiarray
+
+    read = ctypes.pythonapi.PyCapsule_GetPointer
+    read.restype, read.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = ctypes.cast(read(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(table[place])
+
+
+class _Process:
+    """Whether there is a pool in this process."""
+
+    pool: _Pool | None = None
+
+
+@lru_cache(maxsize=1)
+def _start() -> None:
+    """Make the pool, where that is possible."""
+    if os.name != "posix":
+        return
+    try:
+        with FORKS_WAIT:
+            _Process.pool = _Pool()
+    except (ImportError, AttributeError, RuntimeError):
+        return
+
+
+def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """`make(shape, dtype)`, which allocates an array, with memory from the pool.
+
+    Raises:
+        MemoryError: there is not so much memory.
+    """
+    limit = config.pool_bytes
+    pool = _Process.pool
+    if pool is None:
+        if limit and why_not_compile() is None:
+            _start()
+        pool = _Process.pool
+    if pool is None or not limit:
+        return make(shape, dtype)
+    pool.state[LIMIT] = limit
+    before = pool.set_handler(pool.capsule)
+    try:
+        return make(shape, dtype)
+    finally:
+        pool.set_handler(before)
+
+
+def trim() -> int:
+    """Give memory that is kept for further results back to the system; how many bytes."""
+    pool = _Process.pool
+    if pool is None:
+        return 0
+    kept = pool.state[KEPT]
+    pool.trim()
+    return int(kept)
+
+
+def kept_bytes() -> int:
+    """Bytes that are kept now."""
+    return 0 if _Process.pool is None else int(_Process.pool.state[KEPT])
+
+
+def counts() -> tuple[int, int]:
+    """Blocks that were given out again, and new ones."""
+    if _Process.pool is None:
+        return 0, 0
+    return int(_Process.pool.state[RECYCLED]), int(_Process.pool.state[FRESH])
+
+
+add_gauge("bytes_pooled", kept_bytes)

@@ -1,0 +1,84 @@
+"""Matrix products use the caller's threads, and afterwards as many as before."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.runtime.launching import blas
+from axiomjit.runtime.launching.schedule import granted
+
+
+class Library:
+    """Stands in for a library with threads of its own."""
+
+    def __init__(self):
+        self.count, self.seen = 8, []
+
+    def get_num_threads(self):
+        return self.count
+
+    def set_num_threads(self, count):
+        self.count = count
+        self.seen.append(count)
+
+
+@pytest.fixture(name="library")
+def make_library(monkeypatch):
+    """The only library, on a machine of four CPUs."""
+    library = Library()
+    monkeypatch.setattr(blas, "_libraries", lambda: (library,))
+    monkeypatch.setattr("axiomjit.runtime.launching.schedule.granted", lambda: 4)
+    return library
+
+
+A = np.random.default_rng(0).normal(size=(40, 40))
+
+
+def test_products_without_a_limit_leave_the_library_alone(library):
+    assert np.allclose(axiomjit.jit(lambda a, b: a @ b)(A, A), A @ A)
+    assert library.seen == []
+
+
+@pytest.mark.parametrize("count", [1, 3, 64])
+def test_products_are_limited_and_the_number_of_before_comes_back(library, count):
+    product = axiomjit.jit(lambda a, b: a @ b)
+    with axiomjit.threads(count):
+        assert np.allclose(product(A, A), A @ A)
+    assert library.seen == [min(count, 4), 8]
+
+
+def test_a_failing_product_gives_the_number_back(library):
+    with pytest.raises(ZeroDivisionError), axiomjit.threads(2), blas.limited():
+        raise ZeroDivisionError
+    assert (library.count, library.seen) == (8, [2, 8])
+
+
+def test_the_smallest_limit_of_calls_at_the_same_time_holds(library):
+    inside, leave, seen = threading.Event(), threading.Event(), []
+
+    def other():
+        with axiomjit.threads(1), blas.limited():
+            inside.set()
+            assert leave.wait(30)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert inside.wait(30)
+    with axiomjit.threads(3), blas.limited():
+        seen.append(library.count)
+        leave.set()
+        thread.join()
+        seen.append(library.count)
+    assert (seen, library.count) == ([1, 3], 8)
+
+
+def test_real_libraries():
+    pytest.importorskip("threadpoolctl")
+    libraries = blas._libraries()
+    before = [one.get_num_threads() for one in libraries]
+    with axiomjit.threads(1), blas.limited():
+        assert all(one.get_num_threads() == 1 for one in libraries)
+    assert [one.get_num_threads() for one in libraries] == before
+    assert granted() >= 1
