@@ -108,6 +108,7 @@ def whole_session(config: pytest.Config) -> bool:
 FILES = pytest.StashKey[GoldenFiles]()
 TURNS = pytest.StashKey[Turns]()
 KERNEL_FOLDER = pytest.StashKey[tempfile.TemporaryDirectory]()
+CACHE_DIR = pytest.StashKey[str | None]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -120,10 +121,21 @@ def share_kernels(stash: pytest.Stash, kept: str | None) -> None:
     if kept is None:
         folder = tempfile.TemporaryDirectory(prefix="axiomjit-kernels-", ignore_cleanup_errors=True)
         stash[KERNEL_FOLDER], kept = folder, folder.name
+    stash[CACHE_DIR] = os.environ.get("AXIOMJIT_CACHE_DIR")
     config.cache_dir = os.environ["AXIOMJIT_CACHE_DIR"] = kept
 
 
+def restore_cache_dir(before: str | None) -> None:
+    """Name the folder of kernels as it was named before this session."""
+    config.cache_dir = before
+    os.environ.pop("AXIOMJIT_CACHE_DIR", None)
+    if before is not None:
+        os.environ["AXIOMJIT_CACHE_DIR"] = before
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if CACHE_DIR in config.stash:  # a session may run inside another one
+        restore_cache_dir(config.stash[CACHE_DIR])
     if folder := config.stash.get(KERNEL_FOLDER, None):
         folder.cleanup()
 
