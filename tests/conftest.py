@@ -108,20 +108,34 @@ def whole_session(config: pytest.Config) -> bool:
 FILES = pytest.StashKey[GoldenFiles]()
 TURNS = pytest.StashKey[Turns]()
 KERNEL_FOLDER = pytest.StashKey[tempfile.TemporaryDirectory]()
+CACHE_DIR = pytest.StashKey[str | None]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the files of `golden`")
+    parser.addoption("--kernels", help="keep compiled kernels in this folder between sessions")
 
 
-def share_kernels(stash: pytest.Stash) -> None:
-    """Keep the kernels of this session in a folder of its own; workers find it in the variable."""
-    folder = tempfile.TemporaryDirectory(prefix="axiomjit-kernels-", ignore_cleanup_errors=True)
-    stash[KERNEL_FOLDER] = folder
-    config.cache_dir = os.environ["AXIOMJIT_CACHE_DIR"] = folder.name
+def share_kernels(stash: pytest.Stash, kept: str | None) -> None:
+    """Keep the kernels of this session in one folder; workers find it in the variable."""
+    if kept is None:
+        folder = tempfile.TemporaryDirectory(prefix="axiomjit-kernels-", ignore_cleanup_errors=True)
+        stash[KERNEL_FOLDER], kept = folder, folder.name
+    stash[CACHE_DIR] = os.environ.get("AXIOMJIT_CACHE_DIR")
+    config.cache_dir = os.environ["AXIOMJIT_CACHE_DIR"] = kept
+
+
+def restore_cache_dir(before: str | None) -> None:
+    """Name the folder of kernels as it was named before this session."""
+    config.cache_dir = before
+    os.environ.pop("AXIOMJIT_CACHE_DIR", None)
+    if before is not None:
+        os.environ["AXIOMJIT_CACHE_DIR"] = before
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if CACHE_DIR in config.stash:  # a session may run inside another one
+        restore_cache_dir(config.stash[CACHE_DIR])
     if folder := config.stash.get(KERNEL_FOLDER, None):
         folder.cleanup()
 
@@ -131,7 +145,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # The folder for temporary files of a process of a spread session lies in that of the session.
     worker = hasattr(config, "workerinput")
     if not worker:
-        share_kernels(config.stash)
+        share_kernels(config.stash, config.getoption("kernels"))
     config.stash[TURNS] = Turns(Path(config.option.basetemp).parent if worker else None)
     config.addinivalue_line("markers", "alone: measures time; nothing else runs beside it")
 

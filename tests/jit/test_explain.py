@@ -68,7 +68,7 @@ def run(script: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_numba_is_imported_by_the_first_compilation_only():
+def test_numba_is_imported_by_the_first_compilation_only(memory_only):
     script = """
 import sys, numpy as np, axiomjit
 f = axiomjit.jit(lambda x: ((x - 1) ** 2).sum())

@@ -1,5 +1,6 @@
 """Machine code is loaded if all it calls is there; what is not is named."""
 
+import struct
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
 from axiomjit.runtime.emission import half_casts
 from axiomjit.runtime.emission.emitters import call_library
+from axiomjit.runtime.llvm.object_file import read_object
 from axiomjit.runtime.llvm.object_symbols import PROVIDED, undefined_symbols
 from axiomjit.runtime.llvm.target_code import target_context
 
@@ -54,6 +56,30 @@ def test_what_is_no_elf_file_names_nothing():
     assert undefined_symbols(b"\xcf\xfa\xed\xfe" + bytes(200)) == set()
 
 
+def test_a_part_of_an_object_file_is_refused():
+    whole = code("cbrt")
+    assert {symbol.name for symbol in read_object(whole).symbols} >= {"it", "own", "cbrt"}
+    for size in range(0, len(whole) - 8, 7):
+        with pytest.raises(ValueError, match="no whole object file"):
+            read_object(whole[:size])
+
+
+def test_tables_that_lead_outside_are_refused():
+    """Each field of each section and symbol that LLVM follows, set beyond the end."""
+    whole, refused = code("cbrt"), 0
+    (start,) = struct.unpack_from("<Q", whole, 0x28)
+    (count,) = struct.unpack_from("<H", whole, 0x3C)
+    sections = [start + 64 * k for k in range(1, count)]
+    for at in [0x28, 0x3A, 0x3C, 0x3E, *(s + f for s in sections for f in (24, 32, 40))]:
+        damaged = bytearray(whole)
+        struct.pack_into("<I", damaged, at, 0x7FFF_FFFF)
+        try:
+            read_object(bytes(damaged))
+        except ValueError:
+            refused += 1
+    assert refused >= 3 * len(sections)
+
+
 @pytest.mark.parametrize("absent", ["axiomjit_absent", "__truncdfhf2", "getpid", "cbrt"])
 def test_code_that_calls_what_is_not_provided_is_not_loaded(absent):
     """Functions of the process that are none of those that kernels may call are refused, too."""
@@ -81,7 +107,7 @@ def test_each_provided_function_is_found():
     assert [name for name in PROVIDED if binding.address_of_symbol(name) is None] == []
 
 
-def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch):
+def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch, memory_only):
     """Not run, as it was when LLVM wrote a call of `__truncdfhf2`."""
 
     def call(builder, value):
