@@ -9,7 +9,7 @@ becomes a phi there. A name ends with the block that assigned it first.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from llvmlite import ir
@@ -316,12 +316,16 @@ def _kept_plain(module: Any) -> Any:
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
     """The names that statements assign and that mean something before them, in order."""
-    assigned: dict[str, None] = {}
+    return [name for name in dict.fromkeys(_assigned(body)) if name in scope]
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
     for stmt in body:
-        for node in ast.walk(stmt):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                assigned[node.targets[0].id] = None
-    return [name for name in assigned if name in scope]
+        if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name):
+            yield stmt.targets[0].id
+        elif isinstance(stmt, ast.For | ast.If):
+            yield from _assigned(stmt.body)
+            yield from _assigned(stmt.orelse)
 
 
 def _refused(node: ast.AST, why: str) -> TypeError:
