@@ -19,6 +19,7 @@ from axiomjit.runtime.emission.emitters import Rules
 from axiomjit.runtime.emission.intrinsic import Intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, WORD
 from axiomjit.runtime.emission.operators import BINARY, COMPARISONS, UNARY
+from axiomjit.runtime.vector_math.definitions import add_attributes
 
 _POINTER: Final = ir.IntType(8).as_pointer()
 _STATUS: Final = ir.IntType(32)
@@ -143,7 +144,9 @@ class _Writer:
         The ends of a loop over a block are formulas of the loops around it. LLVM would write all
         addresses and counts as such formulas: that takes longer, and the code is no better.
         """
-        return self.builder.asm(_KEPT, "", "=r,0", [number], side_effect=False)
+        kept = self.builder.asm(_KEPT, "", "=r,0", [number], side_effect=False)
+        add_attributes(kept, "nounwind", "memory(none)")
+        return kept
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
         """What names stand for, complex numbers as two: LLVM does not take a phi apart."""

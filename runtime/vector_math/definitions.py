@@ -26,7 +26,7 @@ def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> A
 
 
 def add_attributes(function: Any, *attributes: str) -> None:
-    """Add attributes to a function, also those that llvmlite's own check does not know."""
+    """Add attributes to a function or a call, also those that llvmlite does not know."""
     for attribute in attributes:
         set.add(function.attributes, attribute)
 
