@@ -2,11 +2,14 @@
 
 A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`: Numba's raw convention,
 without CPython or C wrapper, without reference counting, without fastmath, serial. The first two
-pointers are Numba's; a kernel leaves nothing of meaning there.
+pointers are Numba's; a kernel leaves them alone.
 
-Numba's own pipeline is used as it is. Leaving out the passes that find nothing to do in a kernel
-gave identical code and saved 2 to 3 ms of about 50; LLVM's function passes (6 ms) change the code.
+`lower_source` writes LLVM code with Numba's types, models and intrinsics. What Numba does before
+that for Python in general (byte code, inference of types, registries of functions) is left out,
+since the language of kernels needs none of it. Numba's code library has LLVM optimise and load it.
 """
+
+from __future__ import annotations
 
 import hashlib
 import itertools
@@ -14,7 +17,7 @@ import math
 import re
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -28,9 +31,10 @@ from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, valu
 from axiomjit.runtime.emission.kernel_types import WordsType
 from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.names import memory_intrinsics, tree_intrinsics
-from axiomjit.runtime.names.plain import KernelWord
-from axiomjit.runtime.vector_math import intrinsics as elementary
 from axiomjit.runtime.vector_math.library import called_objects
+
+if TYPE_CHECKING:
+    from axiomjit.runtime.names.plain import KernelWord
 
 NAMES: dict[str, Any] = {
     "inf": math.inf,
@@ -40,9 +44,8 @@ NAMES: dict[str, Any] = {
     **value_intrinsics.NAMES,
     **division_intrinsics.NAMES,
     **tree_intrinsics.NAMES,
-    **elementary.NAMES,
 }
-"""What a kernel source may name; `plain.plain_names` has the same."""
+"""What a kernel source may name beside elementary functions; `plain.plain_names` has both."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_intrinsics.CHECKED_NAMES}
 """The same names in a kernel that checks each access (see `report`)."""
 
@@ -120,10 +123,14 @@ def _remedy(source: str) -> str:
 
 
 def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
-    """What the names in a kernel source mean."""
-    names = (CHECKED_NAMES if checked else NAMES) | elementary.names(traits.functions)
-    prefetches = traits.functions and not checked
-    return names | memory_intrinsics.PREFETCHING_NAMES if prefetches else names
+    """What the names in a kernel source mean; elementary functions are imported by need."""
+    names = CHECKED_NAMES if checked else NAMES
+    if not traits.functions:
+        return names
+    from axiomjit.runtime.vector_math import intrinsics as elementary
+
+    loads = {} if checked else memory_intrinsics.PREFETCHING_NAMES
+    return names | elementary.names(traits.functions) | loads
 
 
 def _unused_symbol(library: Any, source: str) -> str:

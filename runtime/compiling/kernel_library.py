@@ -15,6 +15,7 @@ from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.llvm.early_divisions import start_early
 from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
+from axiomjit.runtime.vector_math.definitions import KEPT
 from axiomjit.runtime.vector_math.native import PREFIX
 
 AVX512 = 64
@@ -38,11 +39,19 @@ class KernelLibrary(TargetLibrary):
         for step in steps:
             step.add_function_attribute("alwaysinline")
         if steps:
-            self._run("always_inliner", "new_gvn", "instruction_combine")
+            self._run("always_inliner")
+            self._drop_kept()
+            self._run("new_gvn", "instruction_combine")
             if self.divides_early:
                 self._start_divisions_early()
             if self.loops_apart:
                 self._run("loop_extract")
+
+    def _drop_kept(self) -> None:
+        """Drop what was kept for the vectoriser and is part of loops now."""
+        kept = self._final_module.get_global_variable(KEPT)
+        kept.name, kept.linkage = "", "private"
+        self._run("global_dead_code_eliminate")
 
     def _start_divisions_early(self) -> None:
         text = start_early(str(self._final_module))

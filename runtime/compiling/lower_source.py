@@ -9,7 +9,7 @@ becomes a phi there. A name ends with the block that assigned it first.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from llvmlite import ir
@@ -19,6 +19,7 @@ from axiomjit.runtime.emission.emitters import Rules
 from axiomjit.runtime.emission.intrinsic import Intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, WORD
 from axiomjit.runtime.emission.operators import BINARY, COMPARISONS, UNARY
+from axiomjit.runtime.vector_math.definitions import add_attributes
 
 _POINTER: Final = ir.IntType(8).as_pointer()
 _STATUS: Final = ir.IntType(32)
@@ -147,7 +148,9 @@ class _Writer:
         The ends of a loop over a block are formulas of the loops around it. LLVM would write all
         addresses and counts as such formulas: that takes longer, and the code is no better.
         """
-        return self.builder.asm(_KEPT, "", "=r,0", [number], side_effect=False)
+        kept = self.builder.asm(_KEPT, "", "=r,0", [number], side_effect=False)
+        add_attributes(kept, "nounwind", "memory(none)")
+        return kept
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
         """What names stand for, complex numbers as two: LLVM does not take a phi apart."""
@@ -325,14 +328,17 @@ def _names(targets: Sequence[ast.expr]) -> list[str]:
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
     """The names that statements assign and that mean something before them, in order."""
-    assigned: dict[str, None] = {}
+    return [name for name in dict.fromkeys(_assigned(body)) if name in scope]
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
     for stmt in body:
-        for node in ast.walk(stmt):
-            if isinstance(node, ast.Assign):
-                (target,) = node.targets
-                elements = target.elts if isinstance(target, ast.Tuple) else [target]
-                assigned |= dict.fromkeys(_names(elements))
-    return [name for name in assigned if name in scope]
+        if isinstance(stmt, ast.Assign):
+            (target,) = stmt.targets
+            yield from _names(target.elts if isinstance(target, ast.Tuple) else [target])
+        elif isinstance(stmt, ast.For | ast.If):
+            yield from _assigned(stmt.body)
+            yield from _assigned(stmt.orelse)
 
 
 def _refused(node: ast.AST, why: str) -> TypeError:

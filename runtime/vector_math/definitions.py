@@ -6,6 +6,8 @@ from llvmlite import ir
 
 LATE = '"function-inline-cost"="1000000"'
 """Keeps LLVM from inlining before its vectoriser has run (`kernel_library`)."""
+KEPT = "llvm.compiler.used"
+"""The list of what LLVM keeps although nothing uses it."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 
 
@@ -24,7 +26,7 @@ def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> A
 
 
 def add_attributes(function: Any, *attributes: str) -> None:
-    """Add attributes to a function, also those that llvmlite does not know."""
+    """Add attributes to a function or a call, also those that llvmlite does not know."""
     for attribute in attributes:
         set.add(function.attributes, attribute)
 
@@ -44,9 +46,9 @@ def variants(name: str, forms: dict[str, str]) -> str:
 def keep(module: Any, functions: list[Any]) -> None:
     """Keep functions that nothing calls before loops are vectorised."""
     pointer = ir.IntType(8).as_pointer()
-    used = module.globals.get("llvm.compiler.used")
+    used = module.globals.get(KEPT)
     if used is None:
-        used = ir.GlobalVariable(module, ir.ArrayType(pointer, 0), "llvm.compiler.used")
+        used = ir.GlobalVariable(module, ir.ArrayType(pointer, 0), KEPT)
         used.linkage, used.section = "appending", "llvm.metadata"
         used.initializer = ir.Constant(used.value_type, [])
     kept = [*used.initializer.constant, *(function.bitcast(pointer) for function in functions)]

@@ -54,9 +54,20 @@ def test_a_line_of_each_input_per_vector(code):
 
 def test_the_line_lies_ahead():
     kernel = agree(kernel_of("i", "log(x) * exp(y)"), "f8")
-    asked = re.findall(r"prefetcht0\s+(\d+)\(%\w+(?:,%\w+(?:,\d)?)?\)", kernel.asm)
+    loop = loop_of(kernel)
+    ahead = set(re.findall(rf"(%\S+) = add (?:n\w+ )*i64 %\S+, {AHEAD_BYTES}\n", kernel.llvm))
+    asked = re.findall(r"@llvm.prefetch.p0\(ptr (%[\w.]+)", loop)
     assert asked
-    assert {int(ahead) for ahead in asked} == {AHEAD_BYTES}
+    for pointer in asked:
+        (address,) = re.findall(rf"{re.escape(pointer)} = inttoptr i64 (%[\w.]+) to ptr", loop)
+        starts = re.findall(rf"{re.escape(address)} = phi i64 (.*)", loop) or [address]
+        assert ahead.intersection(re.findall(r"%[\w.]+", starts[0]))
+
+
+def test_what_is_part_of_loops_is_no_function_any_more():
+    kernel = agree(kernel_of("i", "log(x) * exp(y)"), "f8")
+    assert re.findall(r"^(\w+):", kernel.asm, re.MULTILINE)[0] == kernel.symbol
+    assert "axiomjit_step_" not in kernel.llvm
 
 
 @pytest.mark.parametrize("place", ["2 * i", "132 - i"])

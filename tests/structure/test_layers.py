@@ -19,7 +19,8 @@ ORDER = (
     *("passes.ir", "passes.costs", "passes"),
     *("runtime.pool", "runtime.llvm", "runtime.objects", "runtime.emission", "runtime.vector_math"),
     *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
-    *("show", "driver", "bench.suite", "bench.report", "bench.elementary", "bench", "cli"),
+    *("show", "driver", "bench.suite", "bench.report", "bench.elementary", "bench.compiling"),
+    *("bench", "cli"),
 )
 DOORS = {"axis", "tracing", "accumulate", "notation", "gradients", "numpy", "scale"}
 # Modules of the root: what users import, and what starts the package.
