@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
+from axiomjit.algebra.dims import Dim
 from axiomjit.passes.choose_storage import STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -51,12 +52,16 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: every result, bit for bit.
     """
     steps: list[Nest | LibraryCall] = []
+    known: list[_Facts] = []
     for step in program.steps:
-        place = _host(steps, step) if isinstance(step, Nest) else None
+        facts = _facts(step)
+        place = _host(steps, known, step, facts) if isinstance(step, Nest) else None
         if place is None:
             steps.append(_tidy(step))
+            known.append(facts)
         else:
             steps[place[0]] = place[1]
+            known[place[0]] = _facts(place[1])
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
 
 
@@ -67,30 +72,45 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
     return step if body == step.body else Nest(body)
 
 
-def _host(steps: list[Nest | LibraryCall], nest: Nest) -> tuple[int, Nest] | None:
+class _Facts(NamedTuple):
+    """What decides at once that two steps stay apart."""
+
+    reads: frozenset[Storage]
+    writes: frozenset[Storage]
+    size: int
+    """How many statements the step has."""
+    extent: Dim | None
+    """That of its one outer loop; None where it has none or several."""
+
+
+def _facts(step: Nest | LibraryCall) -> _Facts:
+    if isinstance(step, LibraryCall):
+        reads = frozenset(view.storage for view in step.operands)
+        return _Facts(reads, frozenset({step.target}), 0, None)
+    every = list(statements(step))
+    loops = [s for s in step.body if isinstance(s, For)]
+    return _Facts(
+        frozenset(s.buffer for s in every if isinstance(s, Load)),
+        frozenset(s.buffer for s in every if isinstance(s, Store)),
+        len(every),
+        loops[0].extent if len(loops) == 1 else None,
+    )
+
+
+def _host(
+    steps: list[Nest | LibraryCall], known: list[_Facts], nest: Nest, own: _Facts
+) -> tuple[int, Nest] | None:
     """The latest earlier nest that can take `nest` in, and what it becomes."""
-    needed, changed = _reads(nest), _writes(nest)
     for k in reversed(range(len(steps))):
-        step = steps[k]
-        if isinstance(step, Nest):
+        step, facts = steps[k], known[k]
+        alike = facts.extent is own.extent or None in (facts.extent, own.extent)
+        if isinstance(step, Nest) and alike and facts.size + len(own.writes) <= LARGEST:
             fused = _join(step, nest)
             if fused is not None:
                 return k, fused
-        if needed & _writes(step) or changed & (_reads(step) | _writes(step)):
+        if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
             return None
     return None
-
-
-def _reads(step: Nest | LibraryCall) -> set[Storage]:
-    if isinstance(step, LibraryCall):
-        return {view.storage for view in step.operands}
-    return {s.buffer for s in statements(step) if isinstance(s, Load)}
-
-
-def _writes(step: Nest | LibraryCall) -> set[Storage]:
-    if isinstance(step, LibraryCall):
-        return {step.target}
-    return {s.buffer for s in statements(step) if isinstance(s, Store)}
 
 
 def _join(first: Nest, second: Nest) -> Nest | None:
@@ -291,7 +311,7 @@ def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
     """Remove stores into temporaries that nobody loads, and the temporaries."""
     needed = {view.storage for view in program.results}
     for step in program.steps:
-        needed |= _reads(step)
+        needed |= _facts(step).reads
     dead = {s for s in program.storages if s.role == "temporary" and s not in needed}
     if not dead:
         return before if program.steps == before.steps else program
