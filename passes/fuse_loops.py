@@ -122,8 +122,9 @@ def _join(first: Nest, second: Nest) -> Nest | None:
     mapped = any(loop.kind == "map" for loop in loops)
     if len(loops) > 1 or (mapped and len(body) > 1) or _inner_loops(body) > 1:
         return None
-    large = len(list(walk(body))) > LARGEST or _split_count(body) > STATEMENTS
-    if large or _reads_other_place(body):
+    if sum(1 for _ in walk(body)) > LARGEST or _split_count(body) > STATEMENTS:
+        return None
+    if _reads_other_place(body):
         return None
     if _jumps(body) > _jumps(first.body) + _jumps(second.body):
         return None
@@ -132,7 +133,11 @@ def _join(first: Nest, second: Nest) -> Nest | None:
 
 def _split_count(body: tuple[Stmt, ...]) -> int:
     """How many statements a body has, at most, once its loops are split where picks change part."""
-    extents = {s.iterator: s.extent for s in walk(body) if isinstance(s, For)}
+    every = list(walk(body))
+    picks = [s for s in every if isinstance(s, Pick)]
+    if not picks:
+        return len(every)
+    extents = {s.iterator: s.extent for s in every if isinstance(s, For)}
     cuts = {
         (bound.iterator, place)
         for bound in bounds_of(body)
@@ -142,10 +147,9 @@ def _split_count(body: tuple[Stmt, ...]) -> int:
         and place is not extents.get(bound.iterator)
     }
     pieces = math.prod(1 + n for n in Counter(iterator for iterator, _ in cuts).values())
-    total = sum(1 for _ in walk(body))
     parts = [part for stmt in _outside(body) if isinstance(stmt, Pick) for part in stmt.parts]
     once = sum(1 for part in parts for _ in walk(part.body))
-    return (total - once) * pieces + once
+    return (len(every) - once) * pieces + once
 
 
 def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
