@@ -31,7 +31,7 @@ SHARED: Final = 16
 """Additions that may be repeated for readers in other loops or at other places."""
 SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
-PARTS: Final = 8
+PARTS: Final = 16
 """Parts of a join that one kernel writes: beyond it compile time grows faster than their number."""
 LARGEST: Final = 128
 """Ops computed in one place: beyond it compile time grows faster than what fusion saves."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Region, shift
@@ -19,6 +20,8 @@ from axiomjit.passes.ir.view_ir import (
 )
 
 Part = tuple[ReadOperand, Region]
+PIECE: Final = 8
+"""Parts of one piece of a join that is cut: they compile as fast, by part, as in smaller pieces."""
 
 
 def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
@@ -29,7 +32,7 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
 
     Needs: a legal view program.
     Gives: a legal view program; the storage of a join that was cut is written by several
-    definitions, none of more than `PARTS` parts unless one operand alone has more.
+    definitions, none of more than `PIECE` parts unless one operand alone has more.
     Keeps: every value, bit for bit, and where it is stored.
     """
     counts = _parts(program)
@@ -98,7 +101,7 @@ def _boxes(
     size = 0
     for operand, region in zip(definition.operands, definition.regions, strict=True):
         count = _count(operand, counts)
-        larger = None if box is None or size + count > PARTS else _joined(box, region)
+        larger = None if box is None or size + count > PIECE else _joined(box, region)
         if larger is None and box is not None:
             yield box, group
             group, size = [], 0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import permutations
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from axiomjit.algebra.dims import Dim, bound
 from axiomjit.passes.choose_storage import STATEMENTS
@@ -29,19 +27,17 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
     bounds_of,
-    chain_of,
     rename_iterators,
     rewrite_body,
     statements,
     stride_cost,
     walk,
 )
+from axiomjit.passes.ir.loop_orders import extents_of, in_one_order
 from axiomjit.passes.ir.view_ir import Storage
 
 ROW: Final = 65_536
 """Steps of loops side by side in a loop over rows: so many elements stay in the cache."""
-DEEPEST: Final = 4
-"""Loops in each other that are put in another order to join a nest."""
 LARGEST: Final = 200
 """Statements in one nest; beyond it compile time grows faster than what fusion saves."""
 
@@ -64,13 +60,17 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: every result, bit for bit.
     """
     steps: list[Nest | LibraryCall] = []
+    known: list[_Facts] = []
     with bound(context.scope):
         for step in program.steps:
-            place = _host(steps, step) if isinstance(step, Nest) else None
+            facts = _facts(step)
+            place = _host(steps, known, step, facts) if isinstance(step, Nest) else None
             if place is None:
                 steps.append(_tidy(step))
+                known.append(facts)
             else:
                 steps[place[0]] = place[1]
+                known[place[0]] = _facts(place[1])
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
 
 
@@ -81,45 +81,71 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
     return step if body == step.body else Nest(body)
 
 
-def _host(steps: list[Nest | LibraryCall], nest: Nest) -> tuple[int, Nest] | None:
-    """The latest earlier nest that can be joined with `nest`, and the joined nest."""
-    needed, changed = _reads(nest), _writes(nest)
+class _Facts(NamedTuple):
+    """What decides at once that two steps are not joined."""
+
+    reads: frozenset[Storage]
+    writes: frozenset[Storage]
+    size: int
+    """How many statements the step has."""
+    extents: tuple[Dim, ...]
+    """Those of the loops in each other; none where it has no or several outer loops."""
+
+    @property
+    def storages(self) -> frozenset[Storage]:
+        """Those that the step reads or writes."""
+        return self.reads | self.writes
+
+    def may_join(self, other: _Facts) -> bool:
+        """Whether the outer loops may be one, as they are or in another order."""
+        if not self.extents or not other.extents or self.extents[0] is other.extents[0]:
+            return True
+        return set(map(id, self.extents)) == set(map(id, other.extents))
+
+
+def _facts(step: Nest | LibraryCall) -> _Facts:
+    if isinstance(step, LibraryCall):
+        reads = frozenset(view.storage for view in step.operands)
+        return _Facts(reads, frozenset({step.target}), 0, ())
+    every = list(statements(step))
+    loops = [s for s in step.body if isinstance(s, For)]
+    return _Facts(
+        frozenset(s.buffer for s in every if isinstance(s, Load)),
+        frozenset(s.buffer for s in every if isinstance(s, Store)),
+        len(every),
+        tuple(extents_of(step.body)) if len(loops) == 1 else (),
+    )
+
+
+def _host(
+    steps: list[Nest | LibraryCall], known: list[_Facts], nest: Nest, own: _Facts
+) -> tuple[int, Nest] | None:
+    """The latest earlier nest that can take `nest` in, and what it becomes."""
     for k in reversed(range(len(steps))):
-        step = steps[k]
-        if isinstance(step, Nest):
-            fused = _join(step, nest)
+        step, facts = steps[k], known[k]
+        small = facts.size + len(own.writes) <= LARGEST
+        if isinstance(step, Nest) and small and facts.may_join(own):
+            shared = not facts.storages.isdisjoint(own.storages)
+            fused = _join(step, nest, shared)
             if fused is not None:
                 return k, fused
-        if needed & _writes(step) or changed & (_reads(step) | _writes(step)):
+        if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
             return None
     return None
 
 
-def _reads(step: Nest | LibraryCall) -> set[Storage]:
-    if isinstance(step, LibraryCall):
-        return {view.storage for view in step.operands}
-    return {s.buffer for s in statements(step) if isinstance(s, Load)}
+def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
+    """Both nests as one, or None where their loops or their data do not allow it.
 
-
-def _writes(step: Nest | LibraryCall) -> set[Storage]:
-    if isinstance(step, LibraryCall):
-        return {step.target}
-    return {s.buffer for s in statements(step) if isinstance(s, Store)}
-
-
-def _join(first: Nest, second: Nest) -> Nest | None:
-    """Both nests as one, or None where their loops or their data do not allow it."""
+    If they have `shared` storages, the loops of one may be put in the order of the other's.
+    """
     taken = 1 + max((name.number for name in _names(first.body)), default=0)
     moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
     fused = _joined(first.body, moved)
-    if fused is None and _folds(first.body) != _folds(moved) and _buffers(first) & _buffers(second):
-        for host, guest in _turned(first.body, moved):
+    if fused is None and shared:
+        for host, guest in in_one_order(first.body, moved):
             fused = fused or _joined(host, guest)
     return fused
-
-
-def _buffers(nest: Nest) -> set[Storage]:
-    return _reads(nest) | _writes(nest)
 
 
 def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
@@ -130,8 +156,9 @@ def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
         return None
     if _inner_loops(body) > 1 and not all(map(_is_row_walk, loops)):
         return None
-    large = len(list(walk(body))) > LARGEST or _split_count(body) > STATEMENTS
-    if large or _reads_other_place(body):
+    if sum(1 for _ in walk(body)) > LARGEST or _split_count(body) > STATEMENTS:
+        return None
+    if _reads_other_place(body):
         return None
     if _jumps(body) > _jumps(first) + _jumps(second):
         return None
@@ -140,7 +167,11 @@ def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
 
 def _split_count(body: tuple[Stmt, ...]) -> int:
     """How many statements a body has, at most, once its loops are split where picks change part."""
-    extents = {s.iterator: s.extent for s in walk(body) if isinstance(s, For)}
+    every = list(walk(body))
+    picks = [s for s in every if isinstance(s, Pick)]
+    if not picks:
+        return len(every)
+    extents = {s.iterator: s.extent for s in every if isinstance(s, For)}
     cuts = {
         (bound.iterator, place)
         for bound in bounds_of(body)
@@ -150,10 +181,9 @@ def _split_count(body: tuple[Stmt, ...]) -> int:
         and place is not extents.get(bound.iterator)
     }
     pieces = math.prod(1 + n for n in Counter(iterator for iterator, _ in cuts).values())
-    total = sum(1 for _ in walk(body))
     parts = [part for stmt in _outside(body) if isinstance(stmt, Pick) for part in stmt.parts]
     once = sum(1 for part in parts for _ in walk(part.body))
-    return (total - once) * pieces + once
+    return (len(every) - once) * pieces + once
 
 
 def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
@@ -162,49 +192,6 @@ def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
         yield stmt
         if isinstance(stmt, For):
             yield from _outside(stmt.body)
-
-
-def _folds(body: tuple[Stmt, ...]) -> bool:
-    return any(isinstance(stmt, Fold) for stmt in walk(body))
-
-
-def _turned(
-    first: tuple[Stmt, ...], second: tuple[Stmt, ...]
-) -> Iterator[tuple[tuple[Stmt, ...], tuple[Stmt, ...]]]:
-    """Both bodies, the loops of the one without folds in the order of the other's."""
-    plain, other = (second, first) if _folds(first) else (first, second)
-    if len(plain) != 1 or not isinstance(plain[0], For):
-        return
-    chain, inner = chain_of(plain[0])
-    wanted = _extents(other)
-    extents = [loop.extent for loop in chain]
-    if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > DEEPEST:
-        return
-    for order in permutations(chain):
-        if list(order) != chain and [loop.extent for loop in order] == wanted:
-            body = rewrite_body(inner, partial(_ordered, loops=order))
-            for loop in reversed(order):
-                body = (loop.replace(body=body),)
-            yield (first, body) if plain is second else (body, second)
-
-
-def _ordered(stmt: Stmt, loops: Sequence[For]) -> tuple[Stmt, ...]:
-    """The statement with the terms of its index in the order of the loops."""
-    if not isinstance(stmt, Load | Store):
-        return (stmt,)
-    places = {loop.iterator: k for k, loop in enumerate(loops)}
-    terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], len(places)))
-    return (stmt.replace(index=Index(stmt.index.offset, tuple(terms))),)
-
-
-def _extents(body: tuple[Stmt, ...]) -> list[Dim]:
-    """The extents of the loops in each other, of the first at each level."""
-    found = []
-    loop = next((stmt for stmt in body if isinstance(stmt, For)), None)
-    while loop is not None:
-        found.append(loop.extent)
-        loop = next((stmt for stmt in loop.body if isinstance(stmt, For)), None)
-    return found
 
 
 def _is_row_walk(loop: For) -> bool:
@@ -400,7 +387,7 @@ def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
     """Remove stores into temporaries that nobody loads, and the temporaries."""
     needed = {view.storage for view in program.results}
     for step in program.steps:
-        needed |= _reads(step)
+        needed |= _facts(step).reads
     dead = {s for s in program.storages if s.role == "temporary" and s not in needed}
     if not dead:
         return before if program.steps == before.steps else program

@@ -153,7 +153,7 @@ def small_forms():
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch("axiomjit.passes.tile_folds.LANES", 4),
         patch("axiomjit.passes.choose_storage.PARTS", 2),
-        patch("axiomjit.passes.cut_joins.PARTS", 2),
+        patch.multiple("axiomjit.passes.cut_joins", PARTS=2, PIECE=2),
         patch.multiple("axiomjit.passes.strip_mine", **strips),
         patch(
             "axiomjit.passes.strip_mine._is_function", lambda let: let.primitive.name in functions

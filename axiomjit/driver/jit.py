@@ -48,7 +48,7 @@ from axiomjit.driver.named_calls import (
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
-from axiomjit.driver.warm import stood_in
+from axiomjit.driver.warm import no_named_arrays, stood_in
 from axiomjit.tracing.holders import traced_among
 
 if TYPE_CHECKING:
@@ -246,20 +246,22 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
         Raises:
             As a call does: GraphTypeError and GraphValueError where arguments do not fit.
+            GraphTypeError: an argument has named axes.
         """
         args, kwargs = stood_in((args, kwargs))
         call = take_apart(self._signature, self._static, args, kwargs)
-        named = _has_axes(call.dynamic)
+        if _has_axes(call.dynamic):
+            raise no_named_arrays(self._name)
         quick = None if kwargs or self._static else exact_layout(args)
-        key = quick or (exact_named_key if named else exact_key)(call, self._forget)
+        key = quick or exact_key(call, self._forget)
         known = self._exact.get(key)
         if self._in_numpy or (known and (known.watch is None or known.watch.holds())):
             return
         try:
             with np.errstate(all="ignore"):  # what traps errors now need not do so in the call
-                ready, _ = (self._bind_named if named else self._bind)(call)
+                ready, _ = self._bind(call)
         except (NeedsValuesError, UnsupportedError) as error:
-            if named or not self._falls_back(error):
+            if not self._falls_back(error):
                 raise
             return
         self._bound += 1

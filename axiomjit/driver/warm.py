@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import DTypeLike
 
 from axiomjit.base.dtypes import DType, named
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import flatten_tree, unflatten_tree
@@ -118,6 +118,16 @@ def _dense(lengths: tuple[int, ...], dtype: DType, order: str) -> Strides:
         steps.append(step)
         step *= n
     return tuple(steps if order == "F" else reversed(steps))
+
+
+def no_named_arrays(name: str) -> GraphTypeError:
+    """The refusal to compile ahead for named arrays."""
+    return GraphTypeError(
+        f"{name}.warm(...)",
+        "an argument with named axes",
+        "call the function once with such an array; axiomjit.spec describes arrays without axes",
+        user_location(),
+    )
 
 
 def stood_in(arguments: Any) -> Any:

@@ -270,10 +270,17 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement of a body and of the bodies inside; a loop or pick comes before its own."""
+    found: list[Stmt] = []
+    _gather(body, found)
+    return iter(found)
+
+
+def _gather(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
     for stmt in body:
-        yield stmt
-        for inner in bodies_of(stmt):
-            yield from walk(inner)
+        found.append(stmt)
+        if isinstance(stmt, For | Pick):
+            for inner in bodies_of(stmt):
+                _gather(inner, found)
 
 
 def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:

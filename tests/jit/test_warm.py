@@ -126,6 +126,13 @@ def test_methods_are_warmed_for_their_instance():
     assert compiles() == before
 
 
+def test_named_arrays_are_refused():
+    axis = axiomjit.make_axis(9, "W")
+    jitted = axiomjit.jit(lambda x, y: x * y)
+    with pytest.raises(GraphTypeError, match="call the function once with such an array"):
+        jitted.warm(axiomjit.NamedArray(np.ones(9), [axis]), 2.0)
+
+
 def test_static_arguments_are_told_apart():
     jitted = axiomjit.jit(lambda x, power: x**power, static_argnames="power")
     jitted.warm(axiomjit.spec(9), power=2)

@@ -87,8 +87,8 @@ def joined(x, y):
 
 def many_parts(x):
     """A join of rows, and one of joins of columns that is read through a slice."""
-    rows = np.concatenate([x[k : k + 2] * 2.0 for k in range(9)])
-    columns = [np.concatenate([x[:, k : k + 30] * 3.0, x[:, :9] / 2.0], axis=1) for k in range(5)]
+    rows = np.concatenate([x[k : k + 2] * 2.0 for k in range(17)])
+    columns = [np.concatenate([x[:, k : k + 30] * 3.0, x[:, :9] / 2.0], axis=1) for k in range(9)]
     return rows, np.concatenate(columns)[1:, ::-1] - 1.0
 
 
@@ -132,7 +132,7 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "parts": lambda: follow(parts, numbers(6, 7, dtype="c16")),
     "padded": lambda: follow(padded, numbers(6, 7)),
     "joined": lambda: follow(joined, numbers(6, 7), numbers(5, 7)),
-    "many_parts": lambda: follow(many_parts, numbers(12, 40)),
+    "many_parts": lambda: follow(many_parts, numbers(20, 40)),
     "remainder": lambda: follow(
         remainder, numbers(3000) + 5, numbers(3000) + 6, numbers(3000, dtype="i8")
     ),

@@ -33,7 +33,7 @@ VECTOR_LOOPS = {
     "parts": [1],
     "padded": [3],
     "joined": [1, 2],
-    "many_parts": [8, 1, 1, 10, 4, 1],
+    "many_parts": [8, 8, 1, 1, 10, 10, 4, 1],
     "remainder": [1],
     "remainders": [1],
     "remainder_total": [1],

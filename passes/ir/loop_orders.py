@@ -1,0 +1,65 @@
+"""Orders of the loops of a nest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import permutations
+from typing import Final
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.passes.ir.loop_ir import (
+    Fold,
+    For,
+    Index,
+    Load,
+    Stmt,
+    Store,
+    chain_of,
+    rewrite_body,
+    walk,
+)
+
+DEEPEST: Final = 4
+"""Loops of which all orders are tried, at most."""
+Body = tuple[Stmt, ...]
+
+
+def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
+    """Both bodies, the loops of the one without folds in the order of the other's loops."""
+    folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
+    if folded[0] == folded[1]:
+        return
+    plain, other = (second, first) if folded[0] else (first, second)
+    if len(plain) != 1 or not isinstance(plain[0], For):
+        return
+    chain, inner = chain_of(plain[0])
+    wanted = extents_of(other)
+    extents = [loop.extent for loop in chain]
+    if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > DEEPEST:
+        return
+    for order in permutations(chain):
+        if list(order) != chain and [loop.extent for loop in order] == wanted:
+            body = rewrite_body(inner, partial(_ordered, loops=order))
+            for loop in reversed(order):
+                body = (loop.replace(body=body),)
+            yield (first, body) if plain is second else (body, second)
+
+
+def extents_of(body: Body) -> list[Dim]:
+    """The extents of the loops in each other, of the first at each level."""
+    found = []
+    loop = next((stmt for stmt in body if isinstance(stmt, For)), None)
+    while loop is not None:
+        found.append(loop.extent)
+        loop = next((stmt for stmt in loop.body if isinstance(stmt, For)), None)
+    return found
+
+
+def _ordered(stmt: Stmt, loops: Sequence[For]) -> Body:
+    """The statement with the terms of its index in the order of the loops."""
+    if not isinstance(stmt, Load | Store):
+        return (stmt,)
+    places = {loop.iterator: k for k, loop in enumerate(loops)}
+    terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], len(places)))
+    return (stmt.replace(index=Index(stmt.index.offset, tuple(terms))),)
