@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import walkable
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.tree import LEAF, Leaf
 from axiomjit.driver.arguments import CallArguments
@@ -92,10 +93,7 @@ def guard_call(
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
     form = _form(ready)
-    as_given = ready.plain or all(
-        isinstance(v, np.generic) and v.dtype.isnative or type(v) is not np.ndarray
-        for v in call.dynamic
-    )
+    as_given = all(walkable(v) for v in call.dynamic if isinstance(v, np.ndarray))
     native = None if form is None or not as_given else native_call(*_plan(ready.runnable))
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order)

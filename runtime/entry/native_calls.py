@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -23,7 +24,9 @@ _FLAGS: Final = 0x0080 | 0x0002
 """METH_FASTCALL | METH_KEYWORDS."""
 _NEW_ARRAY, _AS_SCALAR = 94, 76
 """Places of PyArray_NewFromDescr and PyArray_Return in NumPy's table of functions."""
-_lock: Final = threading.Lock()
+_lock: Final[Any] = threading.RLock()  # a signal's handler may call while this thread has it
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lock._at_fork_reinit)
 
 
 class _Method(ctypes.Structure):

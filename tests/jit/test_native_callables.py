@@ -3,7 +3,11 @@
 import copy
 import functools
 import inspect
+import os
 import pickle
+import resource
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -105,6 +109,16 @@ def test_computations(way):
             run(X)
 
 
+def test_how_computations_are_called():
+    a, b = placeholders()
+    run = computation(a * b, a, b)
+    for _ in range(WARM):
+        run(X, Y)
+        assert str(inspect.signature(run)).startswith("(*arguments: 'object', feed_dict")
+    with pytest.raises(TypeError, match="feed"):
+        run(X, Y, feed=1)
+
+
 def test_computations_that_write_or_have_names_go_the_long_way():
     a, b = placeholders()
     run = aj.transformers.make_transformer().computation(a * b, a, b, named=True)
@@ -131,3 +145,36 @@ def test_products_of_small_matrices(shape, way):
         got = inner(left[0], left[1])
         assert type(got) is np.float64
         np.testing.assert_allclose(got, left[0] @ left[1], rtol=1e-13)
+
+
+def test_resident_memory_stays_flat():
+    jitted = aj.jit(lambda x, by: (x * by, (x + by).max()))
+    product = aj.jit(lambda a, b: a @ b)
+    a, b = placeholders()
+    run = computation([a * b, a + b], a, b)
+
+    def calls(times):
+        for _ in range(times):
+            jitted(X, 2.0)
+            jitted(X, by=3)
+            product(X, Y.T)
+            run(X, Y)
+
+    calls(2000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    calls(10_000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1000  # kB
+
+
+def test_the_environment_chooses_the_way(way):
+    code = (
+        "import numpy as np, axiomjit as aj\n"
+        "f, x = aj.jit(lambda x: x + 1), np.ones(3)\n"
+        "for _ in range(4): f(x)\n"
+        "print(aj.config.entry, f.hits_natively[0], f.cache_info().hits)"
+    )
+    environment = {**os.environ, "AXIOMJIT_ENTRY": way}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.split() == [way, {"auto": "2", "portable": "0"}[way], "3"]
