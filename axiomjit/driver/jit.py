@@ -279,6 +279,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if policy == "error" or (needs_values and self._strict):
             return False
         self._in_numpy = True
+        drop_tables(self)
         _count_fallback()
         if policy == "warn":
             warnings.warn(

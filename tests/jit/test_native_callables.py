@@ -77,6 +77,25 @@ def test_methods():
     same(two.times(X), X * 5)
 
 
+def test_a_function_that_falls_back_runs_in_numpy_from_then_on():
+    seen = []
+
+    @aj.jit
+    def function(x):
+        if x.ndim == 2:
+            seen.append(1)
+        return x * 2
+
+    for _ in range(WARM):
+        same(function(X[0]), X[0] * 2)
+    with pytest.warns(aj.errors.FallbackWarning, match="seen"):
+        function(X)
+    hits = function.hits_natively[0]
+    for _ in range(WARM):
+        same(function(X[0]), X[0] * 2)
+    assert function.hits_natively[0] == hits
+
+
 H, W = aj.make_axis(4, name="H"), aj.make_axis(6, name="W")
 
 

@@ -331,7 +331,7 @@ def _leaves(value):
     return list(value) if isinstance(value, tuple | list) else [value]
 
 
-def test_results_own_their_memory(native):
+def test_results_own_their_memory(native, unchecked):
     for x in (X, np.asfortranarray(X), X[:0]):
         jitted = aj.jit(lambda x: x * 2 + 1)
         results = [jitted(x) for _ in range(WARM)]
@@ -365,7 +365,7 @@ def test_a_function_goes_when_nobody_has_it():
 
 
 @pytest.mark.parametrize("units", [10, 200_000, 5_000_000])
-def test_who_holds_the_global_lock(units, native):
+def test_who_holds_the_global_lock(units, native, unchecked):
     """Short work runs natively with it, longer work without it, the longest on threads."""
     jitted = warmed(lambda x: x * 2 + 1, np.zeros(units, "f4"))
     (ready,) = jitted._exact.values()
