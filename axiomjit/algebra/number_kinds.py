@@ -29,6 +29,8 @@ class Kind(Record):
 
 LENGTH: Final = Kind("length", SMALL + 1, distinct=True)
 """Lengths of arguments: equal ones share a symbol."""
+DECLARED: Final = Kind("declared length", 2)
+"""Lengths with a name of the user's: 0 and 1 are part of the class, equal ones are not."""
 STRIDE: Final = Kind("stride", 2)
 """Positive strides in elements: 0, 1 and -1 are part of the class, equal ones are not."""
 BACKWARD: Final = Kind("backward stride", high=-2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -116,6 +117,7 @@ class Computation(GuardedCall[Any]):
         variables: VariableValues | None = None,
     ) -> None:
         """See `Transformer.computation`."""
+        self.__signature__ = _SIGNATURE
         self._outputs: Final = outputs
         self._named: Final = named
         self._tensors: Final = _tensors(outputs)
@@ -232,6 +234,13 @@ class Computation(GuardedCall[Any]):
                 given = arguments[position]
                 if isinstance(given, np.ndarray) and arrays[position] is not given:
                     given[...] = arrays[position]
+
+
+def _call(*arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
+    """How computations are called."""
+
+
+_SIGNATURE: Final = inspect.signature(_call)
 
 
 def _listed(items: Iterable[object]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Symbol, dim, named_length
-from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, SMALL, STRIDE, Kind
+from axiomjit.algebra.number_kinds import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import COMPLEX, FLOAT, supported, walkable
 from axiomjit.base.errors import GraphTypeError
@@ -132,10 +132,20 @@ class ArgumentClass:
         """Start without arguments."""
         self.values: dict[Symbol, int] = {}
         self._by_length: dict[int, Dim] = {}
+        self.declared: dict[str, Dim] = {}
 
-    def shape(self, shape: Sequence[int]) -> tuple[Dim, ...]:
-        """The symbolic shape of an argument."""
+    def shape(self, shape: Sequence[int], names: Sequence[str] | None = None) -> tuple[Dim, ...]:
+        """The symbolic shape of an argument, whose dimensions may have declared names."""
+        if names is not None:
+            return tuple(map(self._declared_length, names, shape))
         return tuple(self._length(n) for n in shape)
+
+    def _declared_length(self, name: str, n: int) -> Dim:
+        """The symbol of a name, whatever it equals; lengths 0 and 1 are themselves."""
+        if name not in self.declared:
+            symbol = f"n{name.replace('...', '_')}"
+            self.declared[name] = dim(n) if n < 2 else self._symbol(symbol, DECLARED, n)
+        return self.declared[name]
 
     def _length(self, n: int) -> Dim:
         if n <= SMALL:
@@ -176,7 +186,8 @@ class Signature(Record):
 
     `given` has an input for each array, float and complex number, a symbol for each integer;
     `values` are those of the symbols, `layouts` the strides of arrays, `key` the call guard;
-    `scalars` are the positions of NumPy scalars, which become arrays without dimensions.
+    `scalars` are the positions of NumPy scalars, which become arrays without dimensions;
+    `declared` are lengths by their declared names.
     """
 
     given: tuple[Input | Dim, ...]
@@ -184,12 +195,18 @@ class Signature(Record):
     values: dict[Symbol, int]
     key: object
     scalars: frozenset[int]
+    declared: Mapping[str, Dim]
 
 
 def classify(
-    call: CallArguments, arguments: Sequence[object], forget: Forget | None = None
+    call: CallArguments,
+    arguments: Sequence[object],
+    forget: Forget | None = None,
+    names: Mapping[int, Sequence[str]] | None = None,
 ) -> Signature:
     """The class of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
+
+    `names` are those of the dimensions of arguments whose shapes are declared, by position.
 
     Raises:
         GraphTypeError: an argument's elements or its type cannot be compiled.
@@ -201,7 +218,7 @@ def classify(
         asked = f"argument {name}"
         if isinstance(argument, Array | np.generic):
             dtype = supported(argument.dtype, asked, user_location())
-            shape = classes.shape(argument.shape)
+            shape = classes.shape(argument.shape, None if names is None else names[position])
             given.append(Input(dtype, position, shape))
             if isinstance(argument, Array):
                 layouts[position] = classes.strides(argument, shape)
@@ -213,7 +230,7 @@ def classify(
     scalars = frozenset(k for k, v in enumerate(call.dynamic) if isinstance(v, np.generic))
     structure, statics = structure_key(call.structure), statics_key(call, forget)
     key = (structure, tuple(given), tuple(layouts.items()), statics, scalars)
-    return Signature(tuple(given), layouts, classes.values, key, scalars)
+    return Signature(tuple(given), layouts, classes.values, key, scalars, classes.declared)
 
 
 def plain_array(array: Array) -> Array:

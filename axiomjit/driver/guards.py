@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import walkable
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.tree import LEAF, Leaf
 from axiomjit.driver.arguments import CallArguments
+from axiomjit.driver.assembling import assemble
 from axiomjit.driver.tables import Ready
 from axiomjit.runtime.entry.guard_tables import (
     Guards,
@@ -70,7 +72,6 @@ def guard_call(
     order: Sequence[int],
     args: Vector,
     kwargs: Mapping[str, object],
-    assemble: Runner,
 ) -> bool:
     """Guard calls like this one, which `ready` has answered.
 
@@ -81,7 +82,6 @@ def guard_call(
         order: For each leaf the number of the argument that it should be.
         args: The arguments of the call.
         kwargs: Those by name.
-        assemble: `assemble(ready, arguments, statics)`, which answers plans of several steps.
 
     Returns:
         Whether the call can be guarded.
@@ -93,10 +93,7 @@ def guard_call(
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
     form = _form(ready)
-    as_given = ready.plain or all(
-        isinstance(v, np.generic) and v.dtype.isnative or type(v) is not np.ndarray
-        for v in call.dynamic
-    )
+    as_given = all(walkable(v) for v in call.dynamic if isinstance(v, np.ndarray))
     native = None if form is None or not as_given else native_call(*_plan(ready.runnable))
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order)
@@ -109,7 +106,7 @@ def guard_call(
     if guards is None:
         return False
     dynamic = [k for place, k in enumerate(order) if place not in places]
-    runner = _runner(ready, call, dynamic, len(vector), assemble)
+    runner = _runner(ready, call, dynamic, len(vector))
     add_table(function, python_table(runner, guards, len(args), names, hits))
     return True
 
@@ -192,9 +189,7 @@ def _form(ready: Ready) -> int | None:
     return SCALARS | TUPLE if flat and getattr(ready.structure, "kind", None) is tuple else None
 
 
-def _runner(
-    ready: Ready, call: CallArguments, dynamic: Sequence[int], given: int, assemble: Runner
-) -> Runner:
+def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], given: int) -> Runner:
     """What answers a guarded call in Python, given all arguments in order."""
     alone = list(dynamic) == list(range(given)) and ready.plain and not call.static
     if alone and ready.structure is LEAF and isinstance(ready.runnable, BoundPlan):
@@ -202,17 +197,16 @@ def _runner(
         if direct is not None:
             return direct
     if alone:
-        return partial(_run_all, ready, assemble)
-    return partial(_run, ready, assemble, tuple(dynamic), call.static, call.names)
+        return partial(_run_all, ready)
+    return partial(_run, ready, tuple(dynamic), call.static, call.names)
 
 
-def _run_all(ready: Ready, assemble: Runner, *args: object) -> object:
+def _run_all(ready: Ready, *args: object) -> object:
     return assemble(ready, args)
 
 
 def _run(
     ready: Ready,
-    assemble: Runner,
     dynamic: tuple[int, ...],
     static: tuple[tuple[int, object], ...],
     names: Sequence[str],

@@ -26,7 +26,6 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock, why_not_compile
-from axiomjit.base.tree import LEAF, unflatten_tree
 from axiomjit.driver.arguments import (
     CallArguments,
     Signature,
@@ -36,8 +35,9 @@ from axiomjit.driver.arguments import (
     plain_arguments,
     take_apart,
 )
+from axiomjit.driver.assembling import assemble
+from axiomjit.driver.declared_shapes import DeclaredShapes
 from axiomjit.driver.following import Followed, follow
-from axiomjit.driver.fresh import Memo, Recipe
 from axiomjit.driver.guards import drop_tables, guard_call, is_native, order_of
 from axiomjit.driver.named_calls import (
     NamedProgram,
@@ -114,7 +114,11 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             """Run."""
 
     def __init__(
-        self, function: Callable[P, R], static_argnames: Sequence[str], strict: bool
+        self,
+        function: Callable[P, R],
+        static_argnames: Sequence[str],
+        strict: bool,
+        shapes: str | None = None,
     ) -> None:
         """Wrap; nothing is compiled before the first call."""
         functools.update_wrapper(self, function)
@@ -124,6 +128,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._signature = inspect.signature(function)
         self._static = self._checked(static_argnames)
         self._strict = strict
+        self._shapes = shapes and DeclaredShapes(shapes, self._signature, self._static)
         self._exact: Table[Ready] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
         self._reasons = Reasons()
@@ -162,7 +167,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if ready is None or not ready.plain or not (ready.watch is None or ready.watch.holds()):
             return self._call(quick, args, kwargs)
         self._hits += 1
-        result = _assemble(ready, args)
+        result = assemble(ready, args)
         if self.wants_guard() and is_native():
             self._guard(ready, take_apart(self._signature, self._static, args, {}), args, {})
         return result
@@ -170,7 +175,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Let calls like this one be answered natively."""
         order = order_of(self._signature, args, kwargs)
-        guard_call(self, ready, call, order, args, kwargs, _assemble)
+        guard_call(self, ready, call, order, args, kwargs)
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
@@ -202,7 +207,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
                 self._exact.keep(key, ready)
         if named:
             return assemble_named(ready, arguments)
-        return _assemble(ready, arguments, call.static)
+        return assemble(ready, arguments, call.static)
 
     def _forget(self, dead: object) -> None:
         """Drop what was prepared for a static argument that has died."""
@@ -214,7 +219,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         module: object = sys.modules.get(self._function.__module__)
         if functools.reduce(_attribute, self._name.split("."), module) is self:
             return self._name
-        return Jitted, (self._function, tuple(self._static), self._strict)
+        shapes = self._shapes.text if self._shapes else None
+        return Jitted, (self._function, tuple(self._static), self._strict, shapes)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Every stage of the program for these arguments; nothing is run.
@@ -226,8 +232,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         call = take_apart(self._signature, self._static, args, kwargs)
         if _has_axes(call.dynamic):
             return self._named_program(call).lower(call)
-        plain = plain_arguments(call.dynamic, call.names)
-        signature = classify(call, plain, self._forget)
+        signature = self._classified(call, plain_arguments(call.dynamic, call.names))
         program = self._program(call, signature)
         return Lowered(program.stages, signature.values, call.names)
 
@@ -273,10 +278,15 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         hits = self._hits + self.hits_natively[0]
         return CacheInfo(hits, self._bound, self._traced, tuple(self._reasons.texts))
 
+    def _classified(self, call: CallArguments, plain: Sequence[object]) -> Signature:
+        """The class of a call; its shapes are checked where they are declared."""
+        names = self._shapes.names(call, plain) if self._shapes else None
+        return classify(call, plain, self._forget, names)
+
     def _bind(self, call: CallArguments) -> tuple[Ready, Sequence[object]]:
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
         plain = plain_arguments(call.dynamic, call.names)
-        signature = classify(call, plain, self._forget)
+        signature = self._classified(call, plain)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
         return self._program(call, signature).ready(signature.values, as_is), plain
 
@@ -302,6 +312,9 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._reasons.add(aspects_of(call, signature), known, were, signature.values)
             with self._following:
                 followed = follow(self._function, call, signature, scope)
+            if self._shapes:
+                shapes = [node.shape for node in followed.trace.graph.outputs]
+                self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
             return TracedProgram(followed, signature, scope)
 
         return self._programs.find(signature.key, signature.values, build)
@@ -313,6 +326,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if policy == "error" or (needs_values and self._strict):
             return False
         self._in_numpy = True
+        drop_tables(self)
         _count_fallback()
         if policy == "warn":
             warnings.warn(
@@ -335,37 +349,23 @@ def _attribute(owner: object, name: str) -> object:
     return getattr(owner, name, None)
 
 
-def _assemble(
-    ready: Ready, arguments: Sequence[object], statics: Sequence[tuple[int, object]] = ()
-) -> object:
-    """Run, and put the return value together: results without dimensions are NumPy scalars."""
-    results = ready.runnable.run(arguments)
-    if ready.structure is LEAF and ready.leaves[0][0] is not None:
-        return results[0][()] if results[0].ndim == 0 else results[0]
-    return unflatten_tree(ready.structure, _leaves(ready, results, statics))
-
-
-def _leaves(
-    ready: Ready, results: Sequence[np.ndarray], statics: Sequence[tuple[int, object]]
-) -> Iterator[object]:
-    made: Memo = {}
-    for number, value in ready.leaves:
-        if number is None:
-            yield value.now(statics, made) if isinstance(value, Recipe) else value
-        else:
-            result = results[number]
-            yield result[()] if result.ndim == 0 else result
-
-
 @overload
 def jit(
-    fn: Callable[P, R], *, static_argnames: Sequence[str] = ..., strict: bool = ...
+    fn: Callable[P, R],
+    *,
+    static_argnames: Sequence[str] = ...,
+    shapes: str | None = ...,
+    strict: bool = ...,
 ) -> Jitted[P, R]: ...
 
 
 @overload
 def jit(
-    fn: None = None, *, static_argnames: Sequence[str] = ..., strict: bool = ...
+    fn: None = None,
+    *,
+    static_argnames: Sequence[str] = ...,
+    shapes: str | None = ...,
+    strict: bool = ...,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
@@ -373,27 +373,31 @@ def jit(
     fn: Callable[P, R] | None = None,
     *,
     static_argnames: Sequence[str] = (),
+    shapes: str | None = None,
     strict: bool = False,
 ) -> Jitted[P, R] | Callable[[Callable[P, R]], Jitted[P, R]]:
     """Compile a NumPy function into fused loops.
 
-    The function is followed once per class of arguments (dtypes, ranks, which lengths are equal
-    or at most 4, kinds of strides); another length costs no compile. Arrays and numbers are
-    traced, also inside tuples, lists, dicts, deques, namespaces, and dataclasses without a hash;
-    every other argument (enums too), and those in `static_argnames`, is static: another value
-    means following the function again. Results may stand in the same containers. Named arrays are
-    traced as tensors, by their axes, and tensors in the result become named arrays.
+    The function is followed once per class of arguments (dtypes, ranks, lengths that are equal or
+    at most 4, kinds of strides); another length costs no compile. Arrays and numbers are traced,
+    also inside tuples, lists, dicts, deques, namespaces, dataclasses without a hash; any other
+    argument (enums too), and those in `static_argnames`, is static: another value means following
+    the function again. Results may stand in such containers. Named arrays are traced as tensors,
+    by their axes, and tensors in the result become named arrays.
 
     Args:
         fn: the function; without it, `jit` is a decorator with options.
         static_argnames: parameters whose values may decide what the function does.
+        shapes: the shapes of all parameters that are not static, and behind `->` those of the
+            results: a letter for each length, 1 for a dimension to broadcast, ... for any others
+            in front. One program then serves all calls whose lengths are 2 or more.
         strict: raise where the function branches on values, writes into an array or changes
             something outside itself, instead of running it in NumPy with a warning.
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is followed.
         UnsupportedError: it uses NumPy functions that are not compiled; see `config.fallback`.
-        GraphTypeError, GraphValueError: arguments or operands that do not fit.
+        GraphTypeError, GraphValueError: arguments or operands that do not fit, also `shapes`.
         TraceError: traced arrays are kept for another call, or returned inside an object.
 
     Examples:
@@ -415,7 +419,13 @@ def jit(
         ...     return x * 2 if power == 1 else x**power
         >>> scaled(x, power=2)
         array([0., 1., 4., 9.])
+
+        >>> outer = aj.jit(lambda x, y: x[:, None] * y, shapes="i,j->ij")
+        >>> outer(np.ones(2), np.ones(3)).shape, outer(np.ones(9), np.ones(9)).shape
+        ((2, 3), (9, 9))
+        >>> outer.cache_info().reasons
+        ('first call',)
     """
     if fn is None:
-        return lambda function: Jitted(function, static_argnames, strict)
-    return Jitted(fn, static_argnames, strict)
+        return lambda function: Jitted(function, static_argnames, strict, shapes)
+    return Jitted(fn, static_argnames, strict, shapes)

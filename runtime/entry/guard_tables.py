@@ -39,11 +39,12 @@ class NewArray(Record):
         strides = self.strides or ()
         size = at.NEW_SHAPE + len(self.shape) + len(strides)
         fill = np.full(8, poison(self.dtype), self.dtype).tobytes()[:8] if config.check else b""
-        filled = [int(config.check), _signed(fill), self._bytes()]
+        filled = [int(config.check), _signed(fill), self.size_bytes()]
         head = [size, id(self.dtype), len(self.shape), self.slot, int(self.kept), *filled]
         return [*head, int(self.strides is not None), *self.shape, *strides]
 
-    def _bytes(self) -> int:
+    def size_bytes(self) -> int:
+        """The bytes of its elements."""
         size: int = self.dtype.itemsize
         for length in self.shape:
             size *= length

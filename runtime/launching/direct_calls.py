@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from axiomjit.passes.ir.plan_ir import Allocate, Call
 from axiomjit.runtime.launching import execute
 from axiomjit.runtime.launching.execute import BoundPlan, BoundWindow
 from axiomjit.runtime.pool import memory
+
+SMALL: Final = 4096
+"""Elements of an operand at most: for larger ones libraries start threads, which have limits."""
 
 
 def direct_call(bound: BoundPlan, arguments: Sequence[Any]) -> Callable[..., Any] | None:
@@ -40,6 +43,8 @@ def direct_call(bound: BoundPlan, arguments: Sequence[Any]) -> Callable[..., Any
             return None
         places.append(position)
     operands = [arguments[place] for place in places]
+    if any(operand.size > SMALL for operand in operands):
+        return None
     short = step.operation.shorten and step.operation.shorten(operands, step.labels)
     count = execute.count_call
     if short and places == list(range(len(arguments))):

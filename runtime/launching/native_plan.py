@@ -17,6 +17,8 @@ from axiomjit.runtime.entry.layout import MOST_ARRAYS, MOST_WORDS
 from axiomjit.runtime.launching import execute
 from axiomjit.runtime.pool import memory
 
+LARGE: Final = 1 << 17
+"""Bytes from which an array is made in Python: there it may come from memory that is recycled."""
 RELEASING_WORK: Final = 300_000
 """Additions from which a native call lets other threads run: about 10 us."""
 
@@ -37,8 +39,9 @@ def native_call(plan: Plan, lengths: Mapping[Symbol, int]) -> NativeCall | None:
     kernel = KERNELS.get(step.kernel)
     words, numbers = execute.known_words(step, lengths)
     new = _new_arrays(plan, step, lengths)
-    made = [a.dtype for a in new]
-    if len(words) > MOST_WORDS or len(made) > MOST_ARRAYS:
+    if len(words) > MOST_WORDS or len(new) > MOST_ARRAYS:
+        return None
+    if any(array.size_bytes() >= LARGE for array in new):
         return None
     sources = _sources(plan, step, numbers)
     if sources is None:
