@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
@@ -80,8 +80,11 @@ def _is_chained(state: State) -> bool:
     return not isinstance(state.accumulator, UfuncFold) or state.accumulator.running
 
 
-def _cut_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Block every fold below map loops that is long enough to need it."""
+def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt, ...]:
+    """Block every fold below map loops that is long enough to need it.
+
+    States of `outer` are opened outside, and folded in several runs of these loops.
+    """
     result: list[Stmt] = []
     for stmt in body:
         if not isinstance(stmt, For):
@@ -90,22 +93,34 @@ def _cut_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             inner = _cut_rows(stmt.body)
             result.append(stmt if inner == stmt.body else stmt.replace(body=inner))
         else:
-            states = _blocked_states(result, stmt)
-            if not states or _is_short(stmt):
+            own = _blocked_states(result, stmt)
+            states = [*_folded_in(stmt, outer), *own]
+            nested = any(isinstance(s, For) and s.kind == "fold" for s in chain_of(stmt)[1])
+            if not states or (_is_short(stmt) and not nested and not outer):
                 result.append(stmt)
                 continue
-            trees = [state for state in states if not _is_chained(state)]
+            trees = [state for state in own if not _is_chained(state)]
             result = [_as_tree(s, trees) for s in result]
-            result.append(_blocked(stmt, states)[0])
+            result.append(_cut_inside(stmt, states) if nested else _blocked(stmt, states)[0])
             result += [Drain(state) for state in trees]
     return tuple(result)
 
 
+def _cut_inside(loop: For, states: Sequence[State]) -> For:
+    """A fold loop whose inner loops are blocked: each of their blocks is one of the states."""
+    cut: For = loop.replace(body=_cut_rows(loop.body, states))
+    return cut
+
+
 def _blocked_states(before: list[Stmt], loop: For) -> list[State]:
     """The states that a loop folds in blocks."""
-    folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
     states = [s.state for s in before if isinstance(s, Alloc)]
-    return [s for s in states if s.accumulator.blocked and s.name in folded]
+    return [s for s in _folded_in(loop, states) if s.accumulator.blocked]
+
+
+def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
+    folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
+    return [state for state in states if state.name in folded]
 
 
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:

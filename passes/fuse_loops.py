@@ -36,6 +36,8 @@ from axiomjit.passes.ir.view_ir import Storage
 
 ROW: Final = 65_536
 """Steps of loops side by side in a loop over rows: so many elements stay in the cache."""
+LONG: Final = 64
+"""Steps of a fold from which on each run of it may be a block of a fold around it."""
 DEEPEST: Final = 4
 """Loops in each other that are put in another order to join a nest."""
 LARGEST: Final = 200
@@ -240,8 +242,11 @@ def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
     return any(len(places[buffer]) > 1 for buffer in stored)
 
 
-def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Join sibling loops of equal extents, level by level, and share equal scalars."""
+def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
+    """Join sibling loops of equal extents, level by level, and share equal scalars.
+
+    The body is that of the nest, or (`within`) of a loop.
+    """
     result: list[Stmt] = []
     for stmt in body:
         earlier = [k for k, s in enumerate(result) if isinstance(s, For)]
@@ -251,7 +256,7 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         host = result[earlier[-1]]
         assert isinstance(host, For)
         between = result[earlier[-1] + 1 :]
-        if not _alike(host, stmt) or _depends(stmt, between):
+        if not _alike(host, stmt, within) or _depends(stmt, between):
             result.append(stmt)
             continue
         guest = rename_iterators(stmt.body, {stmt.iterator: host.iterator})
@@ -260,16 +265,25 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         opened: list[Stmt] = [s for s in between if isinstance(s, Alloc)]
         rest = [s for s in between if not isinstance(s, Alloc)]
         result[earlier[-1] :] = [*opened, joined, *rest]
-    inner = tuple(s.replace(body=_merge(s.body)) if isinstance(s, For) else s for s in result)
+    inner = tuple(s.replace(body=_merge(s.body, True)) if isinstance(s, For) else s for s in result)
     return _share(_share_states(inner))
 
 
-def _alike(host: For, guest: For) -> bool:
-    """Whether two loops can be one; a fold loop can take in a map loop that has no folds."""
+def _alike(host: For, guest: For, within: bool) -> bool:
+    """Whether two loops can be one; a fold loop can take in a map loop that has no folds.
+
+    Within another loop also one with folds of its own, which are long: accumulators per rank.
+    """
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False
     mapped = [loop for loop in (host, guest) if loop.kind == "map"]
-    return len(mapped) != 1 or not any(isinstance(s, Fold) for s in walk(mapped[0].body))
+    if len(mapped) != 1 or not any(isinstance(s, Fold) for s in walk(mapped[0].body)):
+        return True
+    folds = [s for s in mapped[0].body if isinstance(s, For)]
+    other = guest if mapped[0] is host else host
+    inner = [s for s in other.body if isinstance(s, For)]
+    alone = len(folds) == len(inner) == 1
+    return within and alone and folds[0].extent is inner[0].extent and folds[0].extent >= LONG
 
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
