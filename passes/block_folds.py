@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
@@ -80,8 +80,11 @@ def _is_chained(state: State) -> bool:
     return not isinstance(state.accumulator, UfuncFold) or state.accumulator.running
 
 
-def _cut_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Block every fold below map loops that is long enough to need it."""
+def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt, ...]:
+    """Block every fold below map loops that is long enough to need it.
+
+    States of `outer` are opened outside, and folded in several runs of these loops.
+    """
     result: list[Stmt] = []
     for stmt in body:
         if not isinstance(stmt, For):
@@ -90,22 +93,62 @@ def _cut_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             inner = _cut_rows(stmt.body)
             result.append(stmt if inner == stmt.body else stmt.replace(body=inner))
         else:
-            states = _blocked_states(result, stmt)
-            if not states or _is_short(stmt):
-                result.append(stmt)
-                continue
-            trees = [state for state in states if not _is_chained(state)]
+            states = [*_folded_in(stmt, outer), *_blocked_states(result, stmt)]
+            loop, cut = _cut_fold(stmt, states, whole=not outer)
+            trees = [s for s in cut if s not in outer and not _is_chained(s)]
             result = [_as_tree(s, trees) for s in result]
-            result.append(_blocked(stmt, states)[0])
+            result.append(loop)
             result += [Drain(state) for state in trees]
     return tuple(result)
 
 
+def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list[State]]:
+    """A fold loop in blocks, and the states that have them.
+
+    What it folds in loops of its own has a block in each block of those. What it folds beside them
+    has blocks of this loop, unless it is short and folds the `whole` of the states.
+    """
+    inner = chain_of(loop)[1]
+    beside = {s.state.name for s in _beside(inner) if isinstance(s, Fold)}
+    deep = [state for state in states if state.name not in beside]
+    here = [state for state in states if state.name in beside]
+    cut: For = loop
+    if any(isinstance(s, For) and s.kind == "fold" for s in inner):
+        cut = _with_inner(loop, _cut_rows(inner, deep))
+    else:
+        here, deep = states, []
+    if not here or (whole and _is_short(loop)):
+        return cut, deep
+    return _blocked(cut, here), states
+
+
+def _beside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """The statements that are in no fold loop of a body."""
+    for stmt in body:
+        if not isinstance(stmt, For):
+            yield stmt
+        elif stmt.kind == "map":
+            yield from _beside(stmt.body)
+
+
+def _with_inner(loop: For, inner: tuple[Stmt, ...]) -> For:
+    """The chain of a loop around other statements."""
+    for each in reversed(chain_of(loop)[0]):
+        inner = (each.replace(body=inner),)
+    (outermost,) = inner
+    assert isinstance(outermost, For)
+    return outermost
+
+
 def _blocked_states(before: list[Stmt], loop: For) -> list[State]:
     """The states that a loop folds in blocks."""
-    folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
     states = [s.state for s in before if isinstance(s, Alloc)]
-    return [s for s in states if s.accumulator.blocked and s.name in folded]
+    return [s for s in _folded_in(loop, states) if s.accumulator.blocked]
+
+
+def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
+    folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
+    return [state for state in states if state.name in folded]
 
 
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
@@ -125,8 +168,8 @@ def _ceil(length: Dim, size: int | Dim) -> Dim:
     return (length + (size - 1)) // size
 
 
-def _blocked(loop: For, states: list[State]) -> tuple[For, bool]:
-    """The chain with one loop cut into blocks; and whether the block loop is the outermost."""
+def _blocked(loop: For, states: list[State]) -> For:
+    """The chain with one loop cut into blocks."""
     chain, inner = chain_of(loop)
     at = len(chain) - 1
     size: int | Dim = BLOCK
@@ -151,7 +194,7 @@ def _blocked(loop: For, states: list[State]) -> tuple[For, bool]:
             body = (For(blocks, _ceil(cut.extent, size), "fold", (*opened, here, *pushed)),)
     outermost = body[0]
     assert isinstance(outermost, For)
-    return outermost, at == 0
+    return outermost
 
 
 class _Chained:
@@ -191,15 +234,23 @@ class _Chained:
         return (each,)
 
 
+def _extents_inside(loop: For) -> Iterator[Dim]:
+    """The extents of the fold loops in a loop, of the first at each level."""
+    inner = next((s for s in loop.body if isinstance(s, For) and s.kind == "fold"), None)
+    if inner is not None:
+        yield inner.extent
+        yield from _extents_inside(inner)
+
+
 def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
     """A grid of groups of blocks, and the part that combines their results."""
     at = body.index(loop)
     states = [s.state for s in body[:at] if isinstance(s, Alloc)]
-    cut = _blocked_states(list(body[:at]), loop)
+    blocked, cut = _cut_fold(loop, _blocked_states(list(body[:at]), loop), whole=False)
+    outermost = blocked.iterator != loop.iterator
     trees = [state for state in cut if not _is_chained(state)]
     opened = tuple(_as_tree(stmt, trees) for stmt in body[:at])
-    blocked, outermost = _blocked(loop, cut) if cut else (loop, False)
-    rows = product(tuple(k.extent for k in chain_of(loop)[0][1:]))
+    rows = product(tuple(_extents_inside(loop)))
     size: int | Dim = GROUP if outermost else larger(dim(BLOCK * GROUP) // larger(rows, 1), 1)
     groups = _ceil(blocked.extent, size)
     unit = f"{blocked.iterator}g"

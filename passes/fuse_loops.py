@@ -38,6 +38,8 @@ from axiomjit.passes.ir.view_ir import Storage
 
 ROW: Final = 65_536
 """Steps of loops side by side in a loop over rows: so many elements stay in the cache."""
+LONG: Final = 64
+"""Steps of a fold from which on each run of it may be a block of a fold around it."""
 LARGEST: Final = 200
 """Statements in one nest; beyond it compile time grows faster than what fusion saves."""
 
@@ -258,8 +260,11 @@ def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
     return any(len(places[buffer]) > 1 for buffer in stored)
 
 
-def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Join sibling loops of equal extents, level by level, and share equal scalars."""
+def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
+    """Join sibling loops of equal extents, level by level, and share equal scalars.
+
+    The body is that of the nest, or (`within`) of a loop.
+    """
     result: list[Stmt] = []
     last = -1  # where the last loop stands
     for stmt in body:
@@ -268,7 +273,7 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             continue
         host = result[last] if last >= 0 else None
         between = result[last + 1 :]
-        if not isinstance(host, For) or not _alike(host, stmt) or _depends(stmt, between):
+        if not isinstance(host, For) or not _alike(host, stmt, within) or _depends(stmt, between):
             last = len(result)
             result.append(stmt)
             continue
@@ -279,16 +284,25 @@ def _merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         rest = [s for s in between if not isinstance(s, Alloc)]
         result[last:] = [*opened, joined, *rest]
         last += len(opened)
-    inner = tuple(s.replace(body=_merge(s.body)) if isinstance(s, For) else s for s in result)
+    inner = tuple(s.replace(body=_merge(s.body, True)) if isinstance(s, For) else s for s in result)
     return _share(_share_states(inner))
 
 
-def _alike(host: For, guest: For) -> bool:
-    """Whether two loops can be one; a fold loop can take in a map loop that has no folds."""
+def _alike(host: For, guest: For, within: bool) -> bool:
+    """Whether two loops can be one; a fold loop can take in a map loop that has no folds.
+
+    Within another loop also one with folds of its own, which are long: accumulators per rank.
+    """
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False
     mapped = [loop for loop in (host, guest) if loop.kind == "map"]
-    return len(mapped) != 1 or not any(isinstance(s, Fold) for s in walk(mapped[0].body))
+    if len(mapped) != 1 or not any(isinstance(s, Fold) for s in walk(mapped[0].body)):
+        return True
+    folds = [s for s in mapped[0].body if isinstance(s, For)]
+    other = guest if mapped[0] is host else host
+    inner = [s for s in other.body if isinstance(s, For)]
+    alone = len(folds) == len(inner) == 1
+    return within and alone and folds[0].extent is inner[0].extent and folds[0].extent >= LONG
 
 
 def _depends(loop: For, between: list[Stmt]) -> bool:

@@ -23,6 +23,7 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    State,
     Stmt,
     Store,
     Take,
@@ -61,9 +62,10 @@ CROSSING: Final = 2
 def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     """Split innermost loops that run faster as several loops.
 
-    One scalar operation makes scalar code of the whole loop. Elementary functions one after the
-    other are so many dependent instructions that a processor, which looks some hundred of them
-    ahead, does not see the next step. Such a loop is cut into strips, and a strip runs as several
+    One scalar operation makes scalar code of the whole loop, and so does a running fold. Elementary
+    functions one after the other are so many dependent instructions that a processor, which looks
+    some hundred of them ahead, does not see the next step. Such a loop is cut into strips, and a
+    strip runs as several
     loops in turn: vector code, scalar operations, vector code; or parts of each chain after the
     other, where `estimate_time` says that this is faster. What crosses from one to the next is kept
     in tiles, a cell per step of the strip, unless it is cheaper to load or to compute it again. A
@@ -97,6 +99,7 @@ def _strips(
 ) -> tuple[Stmt, ...]:
     """The loop as several loops over strips where that is allowed and faster, else the loop."""
     scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
+    scalar |= {s.name for s in loop.body if isinstance(s, Take) and s.state in _running(loop)}
     if not _may_split(loop, scalar):
         return (loop,)
     split = _best_split(loop, scalar)
@@ -153,9 +156,15 @@ def _may_split(loop: For, scalar: Set[str]) -> bool:
     written = [s.buffer for s in loop.body if isinstance(s, Store)]
     read = {s.buffer for s in loop.body if isinstance(s, Load)}
     folded = [s.state for s in loop.body if isinstance(s, Fold)]
-    taken = {s.state for s in loop.body if isinstance(s, Take)}
     once = len(set(written)) == len(written) and len(set(folded)) == len(folded)
-    return once and read.isdisjoint(written) and taken.isdisjoint(folded)
+    lanes = any(state.lanes is not None for state in _running(loop))
+    return once and read.isdisjoint(written) and not lanes
+
+
+def _running(loop: For) -> dict[State, Fold]:
+    """What a loop folds and takes in each step, with the folds: each step needs the one before."""
+    taken = {s.state for s in loop.body if isinstance(s, Take)}
+    return {s.state: s for s in loop.body if isinstance(s, Fold) and s.state in taken}
 
 
 def _lets(loop: For) -> list[Let]:
@@ -198,6 +207,7 @@ class _Split:
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
         self.loop, self.scalar, self.budget = loop, scalar, budget
         self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take)}
+        self.running = _running(loop)
         self.varying = self._varying()
         self.has_scalars = any(map(self._is_scalar, self.made))
         self.longest = 0
@@ -243,8 +253,9 @@ class _Split:
                 if stmt not in group:
                     continue
                 body.append(stmt)
-                if isinstance(stmt, Let) and stmt.name in kept and self.level[stmt.name] == level:
-                    body.append(Store(*kept[stmt.name], stmt.name))
+                made = stmt.name if isinstance(stmt, Let | Take) else ""
+                if made in kept and self.level[made] == level:
+                    body.append(Store(*kept[made], made))
             if body:
                 yield tuple(body)
 
@@ -255,13 +266,20 @@ class _Split:
             match stmt:
                 case Load(index=index):
                     varies = any(n == self.loop.iterator for n, _ in index.terms)
-                case Take(state=state):
-                    varies = state.lanes is not None
+                case Take(state=state, ahead=ahead):
+                    varies = state.lanes is not None or state in self.running
+                    varies = varies or not names.isdisjoint(ahead)
                 case Let(operands=operands):
                     varies = not names.isdisjoint(operands)
             if varies:
                 names.add(name)
         return names
+
+    def _needed(self, stmt: Stmt) -> tuple[str, ...]:
+        """The scalars that a statement needs, one that takes a running state those folded."""
+        if isinstance(stmt, Take) and stmt.state in self.running:
+            return self.running[stmt.state].values
+        return used(stmt)
 
     def _varies(self, stmt: Stmt) -> bool:
         return not isinstance(stmt, Let | Load | Take) or stmt.name in self.varying
@@ -276,7 +294,7 @@ class _Split:
         for name, stmt in reversed(self.made.items()):
             chained = self.budget < math.inf and self._is_function(name)
             if name in early or self._is_scalar(name) or chained:
-                early |= {name, *used(stmt)} & self.varying
+                early |= {name, *self._needed(stmt)} & self.varying
         last = max(first.values(), default=0)
         return {n: level for n, level in first.items() if n in early}, 1 + last + last % 2
 
@@ -285,7 +303,7 @@ class _Split:
         first: dict[str, int] = {}
         chain: dict[str, int] = {}
         for name in (n for n in self.made if n in self.varying):
-            needed = [o for o in used(self.made[name]) if o in self.varying]
+            needed = [o for o in self._needed(self.made[name]) if o in self.varying]
             group = max((first[o] for o in needed), default=0)
             group += group % 2 != self._is_scalar(name)
             before = max((chain[o] for o in needed if first[o] == group), default=0)
@@ -314,13 +332,13 @@ class _Split:
         last = len(self.groups) - 1
         for stmt in self.loop.body:
             match stmt:
-                case Let(name=name) if self.level.get(name) == group:
+                case Let(name=name) | Take(name=name) if self.level.get(name) == group:
                     wanted = name in self.tiles or self._is_scalar(name)
                 case Store(value=value):  # in the group of its value, if that is early
-                    early = isinstance(self.made.get(value), Let)
+                    early = isinstance(self.made.get(value), Let) or self._is_scalar(value)
                     wanted = group == (self.level.get(value, last) if early else last)
-                case Fold():
-                    wanted = group == last
+                case Fold(state=state):
+                    wanted = group == last and state not in self.running
                 case _:
                     wanted = False
             if wanted:
@@ -328,7 +346,9 @@ class _Split:
 
     def _add(self, stmt: Stmt, group: int) -> None:
         self.groups[group].add(stmt)
-        for operand in used(stmt):
+        if isinstance(stmt, Take) and stmt.state in self.running:
+            self.groups[group].add(self.running[stmt.state])
+        for operand in self._needed(stmt):
             self._supply(operand, group)
 
     def _supply(self, name: str, group: int) -> None:
@@ -336,7 +356,7 @@ class _Split:
         stmt = self.made.get(name)
         if stmt is None or stmt in self.groups[group] or name in self.crossing[group]:
             return
-        if isinstance(stmt, Let) and self.level.get(name, group) < group:
+        if isinstance(stmt, Let | Take) and self.level.get(name, group) < group:
             price = self._tile_price(name)
             if self._is_scalar(name) or self._price(name, group, price) > price:
                 self.tiles[name] = stmt.dtype
@@ -352,10 +372,10 @@ class _Split:
         stmt = self.made.get(name)
         if name not in self.varying or stmt in self.groups[group] or name in self.crossing[group]:
             return 0
-        if not isinstance(stmt, Let):
-            return 1
         if self._is_scalar(name):
             return self._tile_price(name)
+        if not isinstance(stmt, Let):
+            return 1
         price = stmt.primitive.weight
         for operand in dict.fromkeys(stmt.operands):
             if price <= limit:

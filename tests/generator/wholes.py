@@ -1,9 +1,12 @@
 """Steps that need entire arrays: running folds, sorting, places of extremes, taking by position."""
 
-from axiomjit.numpy_table.library import FUNCTIONS, METHODS
+from axiomjit.numpy_table.library import FUNCTIONS, METHODS, SCANS
 from tests.generator.programs import Step
 
-NAMES = [function.__name__ for function in FUNCTIONS]
+NAMES = [*(function.__name__ for function in FUNCTIONS), "accumulate"]
+RUNNING = {"add": "cumsum", "multiply": "cumprod", "maximum": "max", "minimum": "min"}
+"""What decides whether a running fold by a ufunc has one result."""
+assert {ufunc.__name__ for ufunc in SCANS} == set(RUNNING)
 
 
 def whole(d, values):
@@ -13,6 +16,10 @@ def whole(d, values):
     axis = d.between(-array.ndim, array.ndim - 1) if array.ndim else 0
     options = {} if d.chance(0.2) else {"axis": axis if d.chance(0.8) and array.ndim else None}
     operands = (k,)
+    if name == "accumulate":
+        ufunc = d.pick(list(RUNNING))
+        options = (("axis", axis),) if array.ndim and d.chance(0.8) else ()
+        return Step(RUNNING[ufunc], f"np.{ufunc}.accumulate({{0}}{{options}})", (k,), options)
     if name == "take":
         positions = values.among(lambda a: a.dtype.kind in "iu" and a.ndim <= 2)
         # NumPy does not ask the positions whether they stand for an array, if the values do not.

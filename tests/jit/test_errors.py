@@ -68,7 +68,7 @@ REFUSED = {
     "fft": (lambda x: np.fft.fft(x), X, UnsupportedError),
     "sort": (lambda x: np.partition(x, 1), X, UnsupportedError),
     "ufunc": (lambda x: np.nextafter(x, x), X, UnsupportedError),
-    "accumulate": (lambda x: np.add.accumulate(x), X, UnsupportedError),
+    "accumulate": (lambda x: np.hypot.accumulate(x), X, UnsupportedError),
     "method": (lambda x: x.argpartition(1), X, UnsupportedAttributeError),
     "where-option": (lambda x: x.std(where=x > 1), X, UnsupportedError),
     "dtype-option": (lambda x: np.add(x, 1, dtype="f4"), X, UnsupportedError),

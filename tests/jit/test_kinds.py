@@ -246,7 +246,7 @@ UNSUPPORTED = {
     "option": lambda x: x.std(where=x > 1),
     "mask": lambda x: x[x > 0],
     "order": lambda x: x.copy("A"),
-    "accumulate": lambda x: np.add.accumulate(x),
+    "accumulate": lambda x: np.hypot.accumulate(x),
 }
 
 

@@ -119,6 +119,9 @@ def folded_exactly(meant, operands, axes):
     kept = tuple(n for d, n in enumerate(shape) if d not in axes)
     results = [meant.of(elements_of(operands, axes, place)) for place in np.ndindex(*kept)]
     rows = [r if isinstance(r, tuple) else (r,) for r in results]
+    if not rows:
+        one = meant.of([(1,) * meant.operands])
+        return (np.empty(kept, "i8"),) * (len(one) if isinstance(one, tuple) else 1)
     return tuple(np.array(column).reshape(kept) for column in zip(*rows, strict=True))
 
 

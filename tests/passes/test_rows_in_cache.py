@@ -1,6 +1,7 @@
 """Folds that need each other walk a row that stays in the cache: one nest, no temporaries."""
 
 import math
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.plan_ir import Launch
-from tests.graphs import follow, lowered, run_plain_case, small_forms
-from tests.passes.folded import MEANT
+from tests.graphs import evaluated, follow, lowered, run_plain_case, small_forms
+from tests.passes.folded import MEANT, whole_numbers
 
 
 def softmax(x):
@@ -172,8 +173,49 @@ def test_rows_golden(golden, name):
     if name == "layernorm":
         case = follow(layernorm, *layernorm_of((60, 50)))
     else:
-        case = follow(GOLDEN[name], np.ones((6, 50, 40) if name == "ranks" else (60, 50)))
+        case = follow(GOLDEN[name], np.ones((6, 50, 70) if name == "ranks" else (60, 50)))
     stages = lowered(case)
     golden(text_of(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
+
+
+def affine(x):
+    return (*aj.fold(MEANT["compose"].acc, x, x + 1, axes=(1, 2)), x.sum(axis=2))
+
+
+def planes(x):
+    return x.sum(axis=(1, 2, 3)), x.sum(axis=(2, 3)), x.sum(axis=3), x + 1
+
+
+def in_any_order(x):
+    whole = x * 2
+    return whole.sum(axis=(1, 2)), whole, whole.max(axis=2), whole.sum(axis=2)
+
+
+BY_RANK = {
+    "ranks": (ranks, (3, 4, 21)),
+    "in_any_order": (in_any_order, (3, 5, 7)),
+    "planes": (planes, (2, 3, 4, 9)),
+    "affine": (affine, (3, 4, 21)),
+}
+
+
+@pytest.mark.parametrize("name", BY_RANK)
+def test_accumulators_of_several_ranks_are_one_nest(name):
+    function, shape = BY_RANK[name]
+    x = whole_numbers(np.random.default_rng(7), shape)
+    case = follow(function, x)
+    with patch("axiomjit.passes.fuse_loops.LONG", 2):
+        large = lowered(case)
+        with small_forms():
+            small = lowered(case)
+    assert len(large.loops.steps) == 1
+    wanted = evaluated(case.graph, case)
+    for stages, chunks in ((large, 2), (small, 3)):
+        for one, other in zip(run_plain_case(case, stages.plan, chunks), wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_short_folds_of_several_ranks_stay_apart():
+    assert len(lowered(follow(ranks, np.ones((6, 50, 63)))).loops.steps) == 2

@@ -171,3 +171,33 @@ def test_scans_golden(golden, name):
     golden(text_of(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
+
+
+def exponentials(x):
+    return np.exp(np.cumsum(np.sin(x), axis=-1) * 0.1) + x
+
+
+def twice(x):
+    inner = np.cumsum(x, axis=-1)
+    return np.cos(np.cumsum(np.exp(inner * 0.001), axis=-1) * 0.001), inner
+
+
+def pairs(x):
+    found = aj.fold(MEANT["compose"].acc, np.sin(x), np.exp(x * 0.1), axes=-1, running=True)
+    return np.exp(found[0] * 0.1) + found[1] * 0.5
+
+
+@pytest.mark.parametrize("shape", [(40,), (3, 70), (2, 3000)], ids=str)
+@pytest.mark.parametrize("function", [exponentials, twice, pairs])
+def test_functions_beside_a_scan_have_loops_of_their_own(function, shape):
+    x = np.random.default_rng(8).uniform(0, 0.5, shape)
+    case = follow(function, x)
+    stages = lowered(case)
+    tiles = sum(len(step.tiles) for step in stages.loops.steps)
+    assert tiles >= 2
+    with small_forms():
+        small = lowered(case)
+    wanted = case.returned(evaluate_graph(case.graph, case.arguments, case.values))
+    for plan in (stages.plan, small.plan):
+        for one, other in zip(run_plain_case(case, plan, 2), wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)

@@ -1,0 +1,72 @@
+"""What fused kernels allocate beside their results: at most a mebibyte."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.runtime.launching import execute
+from tests.passes.folded import MEANT
+from tests.passes.test_rows_in_cache import argmax, layernorm, logsumexp, ranks, softmax
+
+MEBIBYTE = 2**20
+SHAPE = (1200, 1000)
+COMPOSE = MEANT["compose"].acc
+PROGRAMS = {
+    "sum": lambda x: x.sum(),
+    "sum of squares by rows": lambda x: (x * x).sum(axis=1),
+    "sum of squares by columns": lambda x: (x * x).sum(axis=0),
+    "max": lambda x: (x - 1.0).max(axis=1),
+    "min by columns": lambda x: np.abs(x).min(axis=0),
+    "mean": lambda x: (x * 2.0).mean(axis=1),
+    "variance": lambda x: x.var(axis=1),
+    "deviation": lambda x: (x + 1.0).std(axis=-1),
+    "softmax": softmax,
+    "layernorm": lambda x: layernorm(x, x[0], x[1]),
+    "logsumexp": logsumexp,
+    "argmax": argmax,
+    "argmax of all": lambda x: np.argmax(x),
+    "argmin by columns": lambda x: np.argmin(x * 2.0, axis=0),
+    "ranks": lambda x: ranks(x.reshape(4, 300, 1000)),
+    "several": lambda x: (x.sum(axis=1), x.max(axis=1), x * 2.0),
+    "centred": lambda x: x - x.mean(axis=1, keepdims=True),
+    "affine": lambda x: aj.fold(COMPOSE, x, x, axes=1),
+    "affine by columns": lambda x: aj.fold(COMPOSE, x, x * 2.0, axes=0),
+    "affine of all": lambda x: aj.fold(COMPOSE, x, x),
+    "cumsum": lambda x: np.cumsum(x * 2.0, axis=1) + 1.0,
+    "cumsum by columns": lambda x: np.sqrt(np.cumsum(x * x, axis=0)),
+    "maximum.accumulate": lambda x: np.maximum.accumulate(x, axis=1),
+    "affine running": lambda x: aj.fold(COMPOSE, x, x, axes=1, running=True),
+    "mixed ranks": lambda x: aj.elementwise(
+        lambda a, b: (a * b, a + b), ["broadcast", ("accumulate", "sum")]
+    )(x, x[:, 0]),
+}
+
+
+def beside_results(program):
+    """Bytes that a call of a compiled program allocates beside its results."""
+    taken: list[int] = []
+    allocate = execute.memory.allocate
+
+    def counted(shape, dtype):
+        made = allocate(shape, dtype)
+        taken.append(made.nbytes)
+        return made
+
+    x = np.random.default_rng(0).uniform(0.5, 1.5, SHAPE)
+    function = aj.jit(program)
+    function(x)
+    with patch.object(execute.memory, "allocate", counted):
+        made = function(x)
+    results = made if isinstance(made, tuple | list) else (made,)
+    return sum(taken) - sum(np.asarray(one).nbytes for one in results)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_fused_kernels_allocate_their_results(name):
+    assert beside_results(PROGRAMS[name]) <= MEBIBYTE
+
+
+def test_the_count_sees_temporaries():
+    assert beside_results(lambda x: np.sort(x * 2.0).sum()) >= 8 * np.prod(SHAPE)
