@@ -116,7 +116,7 @@ class KernelCache:
 
             return LoadedKernel(*found, checked, partial(self._compiled, kernel, checked))
         made = self._compiled(kernel, checked)
-        objects.keep(key, made.symbol, made.objects, made.compile_ms)
+        objects.keep(key, made)
         return made
 
     def _compiled(self, kernel: Kernel, checked: bool) -> CompiledKernel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
@@ -21,6 +21,17 @@ MEGABYTE: Final = 2**20
 _LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 _count_hit: Final = counter("disk_hits")
 _count_miss: Final = counter("disk_misses")
+
+
+class Made(Protocol):
+    """A compiled kernel: the function's name, object files, milliseconds."""
+
+    @property
+    def objects(self) -> tuple[bytes, ...]:
+        """The object files; ValueError where one is not understood."""
+
+    symbol: str
+    compile_ms: float
 
 
 class ObjectStore:
@@ -62,13 +73,13 @@ class ObjectStore:
         _count_miss()
         return None
 
-    def keep(self, key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> None:
+    def keep(self, key: str, made: Made) -> None:
         """Write an entry, unless other processes could not load it or there is no place for it."""
         self.folders()
         if self._own is None or self.trouble is not None:
             return
         try:
-            entry = make_entry(key, symbol, objects, compile_ms)
+            entry = make_entry(key, made.symbol, made.objects, made.compile_ms)
             if entry is not None:
                 self._own.write(key, pack(entry), config.cache_mb * MEGABYTE)
         except Unusable as error:
