@@ -81,8 +81,11 @@ from axiomjit.base.counters import stats
 from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.driver.jit import jit
 from axiomjit.graph.error_functions import erf, erfc
+from axiomjit.notation.constructors import tensor
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.sizes import Size
+from axiomjit.notation.symbols import symbol
+from axiomjit.notation.tensors import fma
 
 __version__ = "0.1.0"
 
@@ -129,6 +132,7 @@ __all__ = [
     "erfc",
     "expand_dims",
     "fill",
+    "fma",
     "flatten",
     "flatten_at",
     "jit",
@@ -162,8 +166,10 @@ __all__ = [
     "stats",
     "std",
     "sum",
+    "symbol",
     "take",
     "temporary",
+    "tensor",
     "tensor_size",
     "tensor_slice",
     "unflatten",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from axiomjit.graph.primitives import Primitive
@@ -14,6 +15,16 @@ class NodeValue:
 
     def mapped(self, primitive: Primitive) -> Self:
         """A primitive of one operand, of each element."""
+        raise NotImplementedError
+
+
+class ShapedValue(NodeValue):
+    """Stands for a tensor of label notation; functions of other doors hand operands over to it."""
+
+    __slots__ = ()
+
+    def elementwise(self, function: Callable[..., object], operands: Sequence[object]) -> Self:
+        """A function of NumPy of the elements of operands, of which this is one."""
         raise NotImplementedError
 
 

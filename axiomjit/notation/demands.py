@@ -189,6 +189,7 @@ class StretchesAxis(Demand):
         if operand.size is not None:
             if operand.size == 1:
                 solver.set_label(result, operand.label, self.origin)
+                solver.change(result, "met", True)
             else:
                 solver.equate(result, operand, self.origin)
             return True

@@ -163,7 +163,7 @@ class Solver:
         self.note(keep, [origin])
         self.set_label(keep, gone.label, origin)
         self.inherit(keep, gone)
-        for field in ("may_vanish", "iterated"):
+        for field in ("may_vanish", "iterated", "met"):
             if getattr(gone, field):
                 self.change(keep, field, True)
         watchers = [*keep.watchers, *gone.watchers]

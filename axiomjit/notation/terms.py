@@ -47,11 +47,12 @@ class Unknown:
 class Cell(Unknown):
     """The size of an axis; cells that are demanded to be equal share one representative.
 
-    `at_least` comes from fixed indices, `iterated` from labels; `may_vanish` marks a part of a
+    `at_least` comes from fixed indices, `iterated` from labels, `met` says that an axis of length
+    1 stretches to it; `may_vanish` marks a part of a
     concatenation that is 0 where nothing says how long it is.
     """
 
-    __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "parent", "size")
+    __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "met", "parent", "size")
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class Cell(Unknown):
         self.label = label
         self.at_least = 0
         self.iterated = False
+        self.met = False
         self.may_vanish = False
 
     @property

@@ -9,7 +9,6 @@ from axiomjit.notation import parse_einsum
 from axiomjit.notation.logic import (
     BatchSlice,
     Compose,
-    ComposeAccumulate,
     Einsum,
     Place,
     Pointwise,
@@ -61,7 +60,7 @@ def random_program(rng, tame):
             logic = rng.choice([Transpose(), BatchSlice(), Pointwise()])
             operands = [rng.randrange(count)]
         elif pick < 0.62:
-            logic = rng.choice([Pointwise(), ComposeAccumulate()])
+            logic = Pointwise()
             operands = [rng.randrange(count) for _ in range(3)]
         else:
             spec = parse_einsum(rng.choice(SPECS))
