@@ -254,6 +254,9 @@ def record(
     shape = Shape.of_rows({kind: open_row(RowVariable(kind)) for kind in KINDS})
     rows = [operand.shape.rows for operand in operands]
     template = demand_shapes(logic, shape.rows, rows, Place(asked, user_location()))
+    if template is not None:
+        for operand, slot in zip(operands, template.spec.operands, strict=True):
+            operand.shape.note_windows(slot, template.labels)
     return ShapedTensor(shape, Operation(logic, operands, emit, template, symbol), None)
 
 

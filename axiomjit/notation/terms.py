@@ -100,12 +100,21 @@ class RowVariable(Unknown):
         self.bound: Row | None = None
 
 
-class Row(Record):
+class Row:
     """Axes of one kind: leading ones, what a variable stands for, trailing ones."""
 
-    leading: tuple[Cell, ...]
-    variable: RowVariable | None
-    trailing: tuple[Cell, ...]
+    __slots__ = ("leading", "trailing", "variable")
+
+    def __init__(
+        self,
+        leading: tuple[Cell, ...],
+        variable: RowVariable | None,
+        trailing: tuple[Cell, ...],
+    ) -> None:
+        """Keep the parts."""
+        self.leading = leading
+        self.variable = variable
+        self.trailing = trailing
 
     @property
     def flat(self) -> Row:
@@ -116,7 +125,9 @@ class Row(Record):
             bound = variable.bound
             leading, trailing = leading + bound.leading, bound.trailing + trailing
             variable = bound.variable
-        return Row(tuple(c.root for c in leading), variable, tuple(c.root for c in trailing))
+        if variable is self.variable and all(c.parent is None for c in leading + trailing):
+            return self
+        return Row(tuple([c.root for c in leading]), variable, tuple([c.root for c in trailing]))
 
     @property
     def cells(self) -> tuple[Cell, ...]:
