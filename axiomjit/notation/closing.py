@@ -191,8 +191,10 @@ def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
 
 def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
     """Axes that nothing decides: as long as their fixed indices need, else 1."""
-    every = [cell for cell in bounds.cells if cell.leaf is leaf]
-    cells = [cell for cell in every if cell not in bounds.follows] or every
+    free = [cell for cell in bounds.cells if cell not in bounds.follows]
+    cells = [cell for cell in free if cell.leaf is leaf]
+    if not cells and not leaf:
+        cells = bounds.cells
     for cell in cells:
         if not cell.at_least and not cell.met:
             _refuse_hidden(cell, "how long an axis is")

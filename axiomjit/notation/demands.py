@@ -153,6 +153,7 @@ class Stretches(Demand):
                 "leave out axes of the operand, or contract them with @ or einsum",
                 self.origins,
             )
+        solver.check_rank(len(operand.cells), variable, self.origin)
         front = min(max(len(operand.leading) - len(result.leading), 0), lacking)
         cells = tuple(Cell() for _ in range(lacking))
         rest = RowVariable(variable.name)

@@ -363,7 +363,7 @@ def _row(kind: str, sizes: object, labelled: object, asked: str) -> Row:
     cells = (
         Cell(label=entry)
         if labelled is not None and isinstance(entry, str)
-        else entry_cell(entry, kind, asked)
+        else entry_cell(entry, f"{kind}=", asked)
         for entry in given
     )
     return closed_row(tuple(cells))
@@ -375,7 +375,7 @@ def entry_cell(entry: Any, kind: str, asked: str) -> Cell:
         label, size = entry
         cell = Cell() if size is None else entry_cell(size, kind, asked)
         if label is not None:
-            origin = Origin(asked, f"the label of an axis of {kind}=", user_location())
+            origin = Origin(asked, f"the label of an axis of {kind}", user_location())
             Solver().set_label(cell, label, origin)
         return cell
     if isinstance(entry, Entry):
@@ -388,7 +388,7 @@ def entry_cell(entry: Any, kind: str, asked: str) -> Cell:
     if length is None or isinstance(entry, bool) or length < 0:
         raise ShapeError(
             asked,
-            f"{entry!r} as a size" + (f" of {kind}=" if kind else ""),
+            f"{entry!r} as a size" + (f" of {kind}" if kind else ""),
             "give sizes, 0 or more, or pairs of label and size",
             user_location(),
         )

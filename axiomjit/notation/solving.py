@@ -85,13 +85,7 @@ class Solver:
 
     def bind(self, variable: RowVariable, row: Row, origin: Origin) -> None:
         """A row variable stands for these axes."""
-        if len(row.cells) > _RANK:
-            self.fail(
-                origin,
-                f"rows that demand more than {_RANK} axes of each other",
-                "give one of the tensors a known number of axes",
-                variable.origins,
-            )
+        self.check_rank(len(row.cells), variable, origin)
         for cell in row.cells:
             self.inherit(cell.root, variable)
         if row.variable is not None:
@@ -100,6 +94,16 @@ class Solver:
         self.wake(variable)
         if row.variable is not None:
             self.wake(row.variable)
+
+    def check_rank(self, count: int, variable: RowVariable, origin: Origin) -> None:
+        """Refuse rows that would grow without end."""
+        if count > _RANK:
+            self.fail(
+                origin,
+                f"rows that demand more than {_RANK} axes of each other",
+                "give one of the tensors a known number of axes",
+                variable.origins,
+            )
 
     def inherit(self, unknown: Unknown, source: Unknown) -> None:
         """What is said of a row or size that stands for another is said of that, too."""

@@ -153,6 +153,13 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         graph, _ = with_versions((self.node,), ())
+        if graph.inputs:
+            raise UnsupportedError(
+                f"the values of {self!r}",
+                "a tensor of arrays of a function that is being followed",
+                "make the tensor outside of the function, or use einsum on arrays in it",
+                user_location(),
+            )
         *_, values = execution.run(graph, (), self._lengths())
         return np.asarray(values, dtype)
 
@@ -320,8 +327,7 @@ def as_shaped(value: object, asked: str) -> ShapedTensor:
     """
     if isinstance(value, ShapedTensor):
         return value
-    node = value.node if isinstance(value, TracedValue) else value  # type: ignore[attr-defined]
-    return leaf(node, asked, Shape(), None, exact=not isinstance(node, int | float | complex))
+    return leaf(value, asked, Shape(), None, exact=True)
 
 
 def leaf(
@@ -333,6 +339,8 @@ def leaf(
     param: bool = False,
 ) -> ShapedTensor:
     """A tensor of given values, whose shape may be inferred; see `tensor`."""
+    if isinstance(value, TracedValue):
+        value = value.node  # type: ignore[attr-defined]
     if isinstance(value, NodeValue) or getattr(value, "axes", None) is not None:
         raise GraphTypeError(
             asked,
