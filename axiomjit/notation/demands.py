@@ -251,6 +251,8 @@ class Joins(Demand):
             fresh = tuple(Cell() for _ in range(longest - len(result.cells)))
             solver.bind(result.variable, closed_row(fresh), self.origin)
             result = self.result.flat
+        if len(result.cells) < longest:
+            return False  # an operand has too many axes, which `Stretches` refuses
         parts: list[list[Cell]] = [[] for _ in result.cells]
         for row in operands:
             split = len(result.cells) - len(row.trailing)

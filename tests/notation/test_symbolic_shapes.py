@@ -1,7 +1,9 @@
 """Shapes of symbolic lengths: what was looked at stands in guards, what follows stays symbolic."""
 
+import numpy as np
 import pytest
 
+import axiomjit as aj
 from axiomjit.algebra.dims import Scope, bound, dim, named_length
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation import parse_einsum
@@ -60,3 +62,27 @@ def polynomial(text):
 def test_what_does_not_divide_is_refused():
     with pytest.raises(ShapeError, match="steps of 2 that do not tile an axis of n"):
         solve({N: 9}, "2*o=+k;k=>o", (N,), (3,))
+
+
+def test_shapes_in_a_compiled_function_stay_symbolic():
+    @aj.jit
+    def scaled(x):
+        n = aj.Size("n")
+        shape = aj.Shape(batch=(), input=(n,), output=(n, 2), deduced=None)
+        n.set(x.shape[0])
+        return x * shape.dims[0] + n.value
+
+    for length in (30, 7, 12):
+        assert scaled(np.ones(length)).tolist() == [2.0 * length] * length
+    assert scaled.cache_info().traced == 1
+
+
+def test_values_of_a_followed_function_are_refused():
+    @aj.jit
+    def looked_at(x):
+        return np.asarray(aj.tensor(x, batch=(), input=(), output=(3,)) + 1)
+
+    with pytest.raises(
+        TypeError, match="a tensor of arrays of a function that is"
+    ):
+        looked_at(np.ones(3))
