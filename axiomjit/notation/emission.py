@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Affine, fixed, identity, iterator
@@ -11,6 +14,7 @@ from axiomjit.graph.nodes import Node
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.terms import Row
+from axiomjit.numpy_table.table import FUNCTIONS, UFUNCS
 
 Apply = Callable[..., Node | tuple[Node, ...]]
 """A row of the NumPy table."""
@@ -85,3 +89,12 @@ def _functions(
             stretched = cell.size == 1 and extents[place] != 1
             found.append(fixed(0) if stretched else iterator(place))
     return tuple(found)
+
+
+def table_row(function: Callable[..., object]) -> Apply | None:
+    """What a function of NumPy means on nodes, if it is one of elements in the table."""
+    if function is np.where:
+        return cast(Apply, FUNCTIONS[function])
+    if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:
+        return None
+    return UFUNCS.get(function)

@@ -6,18 +6,17 @@ is connected with it is closed; then nodes of the graph are made, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
 from axiomjit.algebra.dims import Dim, product
-from axiomjit.algebra.dims import Symbol as LengthSymbol
 from axiomjit.base.dtypes import DType
-from axiomjit.base.errors import GraphTypeError, GraphValueError, PositionError, UnsupportedError
+from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, execution
 from axiomjit.graph.effects import with_versions
@@ -27,7 +26,7 @@ from axiomjit.graph.traced_values import NodeValue, TracedValue
 from axiomjit.notation import emission
 from axiomjit.notation.computed import Emit, Operation, Shaped
 from axiomjit.notation.emission import Apply
-from axiomjit.notation.leaves import Source, source_of
+from axiomjit.notation.leaves import source_of
 from axiomjit.notation.logic import (
     BatchSlice,
     Compose,
@@ -45,7 +44,7 @@ from axiomjit.notation.specs import KINDS, MEMORY_ORDER
 from axiomjit.notation.sums import Exact
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Cell, Origin, RowVariable, open_row
-from axiomjit.numpy_table.table import FUNCTIONS, UFUNCS
+from axiomjit.numpy_table.table import UFUNCS
 
 
 class ShapedTensor(NDArrayOperatorsMixin, Shaped):
@@ -56,19 +55,13 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
     operators and NumPy's functions of elements are pointwise. `np.asarray(x)` has the values.
     """
 
-    __slots__ = ("__weakref__", "_made", "name")
+    __slots__ = ("__weakref__",)
     __array_priority__ = 1000
-
-    def __init__(self, shape: Shape, made: Source | Operation, name: str | None) -> None:
-        """Keep how it is made."""
-        super().__init__(shape)
-        self._made = made
-        self.name = name
 
     @property
     def spec(self) -> str:
         """How its shape follows from others: a spec, or a sign; empty for a leaf."""
-        return self._made.logic.spec if isinstance(self._made, Operation) else ""
+        return self.made.logic.spec if isinstance(self.made, Operation) else ""
 
     @property
     def dtype(self) -> DType:
@@ -82,74 +75,8 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
             Transpose(),
             [self],
             lambda nodes, _: emission.transposed(nodes[0], self.shape),
-            f"{self._called}.T",
+            f"{self.called}.T",
         )
-
-    @property
-    def _called(self) -> str:
-        return "a tensor" if self.name is None else self.name
-
-    @property
-    def node(self) -> Node:
-        """What is computed, with dimensions in memory order; closes the shape.
-
-        Raises:
-            ShapeError: the shapes do not fit.
-            GraphValueError: a leaf has no values.
-        """
-        for tensor in self._operands_first():
-            if tensor.known_node is None:
-                tensor.shape.close()
-                made = tensor._made
-                shape = tensor.shape
-                tensor.known_node = (
-                    made.node(shape.lengths) if isinstance(made, Source) else made.node(shape)
-                )
-        return self.made_node
-
-    def _operands_first(self) -> Iterator[ShapedTensor]:
-        """Every tensor that this one is computed of, operands before their users."""
-        waiting: list[tuple[ShapedTensor, bool]] = [(self, False)]
-        seen: set[ShapedTensor] = set()
-        while waiting:
-            tensor, ready = waiting.pop()
-            if ready:
-                yield tensor
-            elif tensor not in seen:
-                seen.add(tensor)
-                waiting.append((tensor, True))
-                if isinstance(tensor._made, Operation):
-                    waiting += [
-                        (operand, False)
-                        for operand in cast(tuple[ShapedTensor, ...], tensor._made.operands)
-                    ]
-
-    def _lengths(self) -> dict[LengthSymbol, int]:
-        """The values of the indices that it depends on.
-
-        Raises:
-            GraphValueError: one has no value.
-            PositionError: one is outside its axis.
-        """
-        found: dict[LengthSymbol, int] = {}
-        for tensor in self._operands_first():
-            made = tensor._made
-            if not isinstance(made, Operation) or made.symbol is None:
-                continue
-            index, length = made.symbol, made.operands[0].shape.lengths[0]
-            if index.value is None:
-                asked, seen = f"the values of {self._called}", f"{index!r}, which has no value"
-                remedy = "give it one: index.bind(value)"
-                raise GraphValueError(asked, seen, remedy, user_location())
-            if length <= index.value:
-                asked = f"the values of {self._called}"
-                seen = f"{index!r} of value {index.value} for an axis of length {length}"
-                remedy = "bind it to an index below the length"
-                raise PositionError(asked, seen, remedy, user_location())
-            (((symbol,), _),) = index.dim.terms
-            assert isinstance(symbol, LengthSymbol)
-            found[symbol] = index.value
-        return found
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         graph, _ = with_versions((self.node,), ())
@@ -160,11 +87,11 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
                 "make the tensor outside of the function, or use einsum on arrays in it",
                 user_location(),
             )
-        *_, values = execution.run(graph, (), self._lengths())
+        *_, values = execution.run(graph, (), self.lengths())
         return np.asarray(values, dtype)
 
     def __getitem__(self, index: object) -> ShapedTensor:
-        asked = f"{self._called}[{index!r}]"
+        asked = f"{self.called}[{index!r}]"
         place: int | Dim
         if isinstance(index, Symbol):
             logic, place = BatchSlice(index.range), index.dim
@@ -206,7 +133,7 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
         """
         if function is np.matmul:
             return compose(*operands)
-        apply = _table_row(function)
+        apply = emission.table_row(function)
         if apply is None:
             seen = "a function that is outside the table of primitives, or none of elements"
             remedy = "apply it to values, np.asarray(x), or write it in label notation"
@@ -366,14 +293,6 @@ def leaf(
             count = Cell(product(known))
             Solver().add([elements(shape.rows, count, place.origin("the number of its values"))])
     return ShapedTensor(shape, source, name)
-
-
-def _table_row(function: Callable[..., object]) -> Apply | None:
-    if function is np.where:
-        return cast(Apply, FUNCTIONS[function])
-    if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:
-        return None
-    return UFUNCS.get(function)
 
 
 def _number_or_tensor(value: object, asked: str) -> Node | ShapedTensor:

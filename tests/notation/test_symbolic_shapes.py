@@ -82,7 +82,5 @@ def test_values_of_a_followed_function_are_refused():
     def looked_at(x):
         return np.asarray(aj.tensor(x, batch=(), input=(), output=(3,)) + 1)
 
-    with pytest.raises(
-        TypeError, match="a tensor of arrays of a function that is"
-    ):
+    with pytest.raises(TypeError, match="a tensor of arrays of a function that is"):
         looked_at(np.ones(3))
