@@ -86,8 +86,11 @@ from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.driver.jit import jit
 from axiomjit.driver.warm import spec
 from axiomjit.graph.error_functions import erf, erfc
+from axiomjit.notation.constructors import tensor
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.sizes import Size
+from axiomjit.notation.symbols import symbol
+from axiomjit.notation.tensors import fma
 from axiomjit.runtime.launching.schedule import threads
 from axiomjit.runtime.pool.recycling import trim
 
@@ -140,6 +143,7 @@ __all__ = [
     "erfc",
     "expand_dims",
     "fill",
+    "fma",
     "flatten",
     "flatten_at",
     "jit",
@@ -174,8 +178,10 @@ __all__ = [
     "stats",
     "std",
     "sum",
+    "symbol",
     "take",
     "temporary",
+    "tensor",
     "tensor_size",
     "tensor_slice",
     "threads",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -26,6 +26,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
+from axiomjit.graph.traced_values import ShapedValue
 from axiomjit.numpy_table import table
 
 TensorFunction = Callable[..., Tensor]
@@ -85,6 +86,9 @@ def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> 
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
+    for value in operands:
+        if isinstance(value, ShapedValue):
+            return cast(Tensor, value.elementwise(ufunc, operands))
     asked = f"{name or ufunc.__name__} of {shown(operands)}"
     tensors = [as_tensor(value, asked) for value in operands]
     if ufunc in _PLAIN:
@@ -165,6 +169,9 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
         AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
         GraphTypeError: an operand is an array without axes, or of the wrong kind.
     """
+    for value in (condition, x, y):
+        if isinstance(value, ShapedValue):
+            return cast(Tensor, value.elementwise(np.where, (condition, x, y)))
     asked = f"where of {shown((condition, x, y))}"
     return map_tensors(WHERE, asked, [as_tensor(value, asked) for value in (condition, x, y)])
 

@@ -56,6 +56,16 @@ class NodeValue:
         raise NotImplementedError
 
 
+class ShapedValue(NodeValue):
+    """Stands for a tensor of label notation; functions of other doors hand operands over to it."""
+
+    __slots__ = ()
+
+    def elementwise(self, function: Callable[..., object], operands: Sequence[object]) -> Self:
+        """A function of NumPy of the elements of operands, of which this is one."""
+        raise NotImplementedError
+
+
 class TracedValue(NodeValue):
     """Represents an array while a function is followed; other doors recognise it by this class."""
 

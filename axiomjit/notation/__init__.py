@@ -10,6 +10,7 @@
 May import `base`, `algebra`, `views`, `graph`, `numpy_table`.
 """
 
+from axiomjit.notation.leaves import arange_like
 from axiomjit.notation.parser import parse_einsum, parse_labels
 from axiomjit.notation.scanner import is_multichar
 from axiomjit.notation.specs import (
@@ -38,6 +39,7 @@ __all__ = [
     "Placeholder",
     "RowSpec",
     "SlotSpec",
+    "arange_like",
     "is_multichar",
     "parse_einsum",
     "parse_labels",

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.notation.demands import Joins, JoinsAxes, Stretches, StretchesAxis
-from axiomjit.notation.sums import AffineSize, ConcatSize, Total
+from axiomjit.notation.sums import AffineSize, ConcatSize, Exact, Total
 from axiomjit.notation.terms import Cell, Demand, RowVariable, Unknown
 
 Key = TypeVar("Key", RowVariable, Cell)
@@ -41,6 +41,8 @@ class Bounds:
         factors = (d.factor.root for d in demands if isinstance(d, Total))
         self.follows: set[Unknown] = {*self._decides, *wholes, *factors}
         """What is computed of others, so that it is chosen last."""
+        self.exact = {v for d in demands if isinstance(d, Exact) for v in d.variables}
+        """Rows of which the number of axes is known together with others."""
         self._ranks: dict[RowVariable, tuple[int, bool] | None] = {}
         self._sizes: dict[Cell, list[Dim]] = {}
 

@@ -13,7 +13,7 @@ from typing import Final
 from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation.bounds import Bounds
-from axiomjit.notation.demands import EqualRows
+from axiomjit.notation.demands import EqualRows, Stretches
 from axiomjit.notation.solving import LOCK, Solver, connected
 from axiomjit.notation.sums import AffineSize, Exact, Total
 from axiomjit.notation.terms import Cell, Origin, RowVariable, Unknown, closed_row, open_row
@@ -73,17 +73,40 @@ def _apply(solver: Solver, unknown: Unknown, value: int | Dim) -> None:
 
 def _bounded_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
     """Rows as long as the shortest result; those first whose results are all closed."""
-    ranks = [(row, bounds.rank(row)) for row in bounds.rows if row.leaf is leaf]
+    rows = [row for row in bounds.rows if row.leaf is leaf and row not in bounds.exact]
+    ranks = [(row, bounds.rank(row)) for row in rows]
     known = [(row, rank) for row, rank in ranks if rank is not None]
     closed = [(row, rank[0]) for row, rank in known if rank[1]]
     return closed or [(row, rank[0]) for row, rank in known]
+
+
+def _exact_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
+    """Rows that have so many axes together: the output as many as fit, then batch, then input."""
+    choices: _RowChoices = []
+    for demand in bounds.demands:
+        if not isinstance(demand, Exact):
+            continue
+        batch, output, inner = (row.flat for row in demand.rows)
+        left = len(demand.cells) - sum(len(row.cells) for row in (batch, output, inner))
+        decided: dict[RowVariable, int] = {}
+        for row in (output, batch, inner):
+            if row.variable is None or row.variable in decided:
+                continue
+            rank = bounds.rank(row.variable)
+            most = rank[0] if rank is not None else (left if row is output else 0)
+            decided[row.variable] = max(min(most, left), 0)
+            left -= decided[row.variable]
+        if output.variable is not None:
+            decided[output.variable] += max(left, 0)
+        choices += [(row, count) for row, count in decided.items() if row.leaf is leaf]
+    return choices
 
 
 def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
     """Rows of which the number of elements is known: one axis, of the output where it can be."""
     choices: _RowChoices = []
     for demand in bounds.demands:
-        if not isinstance(demand, Total | Exact):
+        if not isinstance(demand, Total):
             continue
         preferred = demand.rows[len(demand.rows) // 2].flat.variable
         others = [v for v in demand.variables if v is not preferred]
@@ -91,7 +114,7 @@ def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
             # The last one is decided by what is left then.
             rest = others if preferred is not None else others[:-1]
             choices += [(v, 0) for v in rest if v.leaf is leaf]
-        elif isinstance(demand, Total):
+        elif demand.variables:
             cells = [cell for row in demand.rows for cell in row.flat.cells]
             enough = any(cell.size is None for cell in cells) or (cells and demand.is_met)
             choices += [(v, 0 if enough else 1) for v in demand.variables if v.leaf is leaf]
@@ -108,8 +131,14 @@ def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
                 if one.variable in least:
                     lacking = len(other.cells) - len(one.cells)
                     least[one.variable] = max(least[one.variable], lacking)
+    used = {
+        demand.result.flat.variable
+        for demand in bounds.demands
+        if isinstance(demand, Stretches) and demand.operand.flat.variable is None
+    }
     for row in least:
-        _refuse_hidden(row, "how many axes there are")
+        if row not in used:
+            _refuse_hidden(row, "how many axes there are")
     return [*least.items()]
 
 
@@ -162,16 +191,18 @@ def _factors(bounds: Bounds, leaf: bool) -> _CellChoices:
 
 def _least_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
     """Axes that nothing decides: as long as their fixed indices need, else 1."""
-    every = [cell for cell in bounds.cells if cell.leaf is leaf]
-    cells = [cell for cell in every if cell not in bounds.follows] or every
+    free = [cell for cell in bounds.cells if cell not in bounds.follows]
+    cells = [cell for cell in free if cell.leaf is leaf]
+    if not cells and not leaf:
+        cells = bounds.cells
     for cell in cells:
-        if not cell.at_least:
+        if not cell.at_least and not cell.met:
             _refuse_hidden(cell, "how long an axis is")
     return [(cell, max(cell.at_least, 1)) for cell in cells]
 
 
 _Stage = Callable[[Bounds, bool], Sequence[tuple[Unknown, int | Dim]]]
-_ROWS: Final[tuple[_Stage, ...]] = (_bounded_rows, _counted_rows, _least_rows)
+_ROWS: Final[tuple[_Stage, ...]] = (_bounded_rows, _exact_rows, _counted_rows, _least_rows)
 _CELLS: Final[tuple[_Stage, ...]] = (_bounded_cells, _vanishing, _factors, _least_cells)
 
 

@@ -153,6 +153,7 @@ class Stretches(Demand):
                 "leave out axes of the operand, or contract them with @ or einsum",
                 self.origins,
             )
+        solver.check_rank(len(operand.cells), variable, self.origin)
         front = min(max(len(operand.leading) - len(result.leading), 0), lacking)
         cells = tuple(Cell() for _ in range(lacking))
         rest = RowVariable(variable.name)
@@ -189,6 +190,7 @@ class StretchesAxis(Demand):
         if operand.size is not None:
             if operand.size == 1:
                 solver.set_label(result, operand.label, self.origin)
+                solver.change(result, "met", True)
             else:
                 solver.equate(result, operand, self.origin)
             return True
@@ -249,6 +251,8 @@ class Joins(Demand):
             fresh = tuple(Cell() for _ in range(longest - len(result.cells)))
             solver.bind(result.variable, closed_row(fresh), self.origin)
             result = self.result.flat
+        if len(result.cells) < longest:
+            return False  # an operand has too many axes, which `Stretches` refuses
         parts: list[list[Cell]] = [[] for _ in result.cells]
         for row in operands:
             split = len(result.cells) - len(row.trailing)

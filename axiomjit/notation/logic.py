@@ -17,7 +17,7 @@ from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
 from axiomjit.notation.sums import Exact, Total
 from axiomjit.notation.templates import Rows, SizeOf, Template
-from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, open_row
+from axiomjit.notation.terms import Cell, Demand, Origin, Row
 
 
 class Place(Record):
@@ -84,21 +84,6 @@ class Compose(Logic):
             _same(result["input"], right["input"], "input axes of operand 2", place),
             _same(result["output"], left["output"], "output axes of operand 1", place),
         ]
-
-
-class ComposeAccumulate(Logic):
-    """`Compose` of two operands, to which a third one is added."""
-
-    @property
-    def spec(self) -> str:
-        """The operators."""
-        return "@+"
-
-    def demands(self, result: Rows, operands: Sequence[Rows], place: Place) -> list[Demand]:
-        """What `a @ b + c` demands."""
-        product = {kind: open_row(RowVariable(kind)) for kind in KINDS}
-        composed = Compose().demands(product, operands, place)
-        return composed + Pointwise().demands(result, [product, operands[2]], place)
 
 
 class Transpose(Logic):
@@ -195,19 +180,25 @@ class Einsum(Logic):
         return made
 
 
-def demand_shapes(logic: Logic, result: Rows, operands: Sequence[Rows], place: Place) -> None:
+def demand_shapes(
+    logic: Logic, result: Rows, operands: Sequence[Rows], place: Place
+) -> Template | None:
     """Solve what an operation demands.
+
+    Returns:
+        The unknowns of a spec, None where the operation has none.
 
     Raises:
         ShapeError: the shapes do not fit; none has changed then.
     """
     if not isinstance(logic, Einsum):
         Solver().add(logic.demands(result, operands, place))
-        return
+        return None
     template = logic.template(result, operands, place)
     Solver().add(template.demands)
     for size in logic.capture:
         size.bind(template)
+    return template
 
 
 def elements(rows: Mapping[str, Row], number: Cell, origin: Origin, factor: int = 1) -> Total:

@@ -12,10 +12,22 @@ from axiomjit.notation.closing import close
 from axiomjit.notation.demands import EqualRows
 from axiomjit.notation.parser import parse_shape
 from axiomjit.notation.solving import Solver
-from axiomjit.notation.specs import KINDS, MEMORY_ORDER, AxisSpec, Fixed, Label, Sized
+from axiomjit.notation.specs import (
+    KINDS,
+    MEMORY_ORDER,
+    Affine,
+    AxisSpec,
+    Fixed,
+    Label,
+    Sized,
+    SlotSpec,
+)
 from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, Unknown, closed_row, open_row
 
 DEDUCED: Final = (None, "not_constrained", "input_equals_output")
+
+
+Pads = tuple[tuple[int, int], ...]
 
 
 class Entry:
@@ -42,11 +54,12 @@ class ShapeRow:
     A size that is not known is None; axes of unknown number are one Ellipsis.
     """
 
-    __slots__ = ("_row",)
+    __slots__ = ("_row", "padding")
 
-    def __init__(self, row: Row) -> None:
-        """Look at a row."""
+    def __init__(self, row: Row, padding: Pads | None = None) -> None:
+        """Look at a row; `padding` is what windows read (before, after) each axis, if any does."""
         self._row = row
+        self.padding = padding
 
     @property
     def labels(self) -> tuple[str | None, ...]:
@@ -88,7 +101,7 @@ class ShapeRow:
 class Shape:
     """The batch, input and output axes of a tensor; what is not given is inferred from its use."""
 
-    __slots__ = ("__weakref__", "deduced", "name", "rows")
+    __slots__ = ("__weakref__", "_windows", "deduced", "name", "rows")
 
     def __init__(
         self,
@@ -126,6 +139,7 @@ class Shape:
 
     def _start(self, rows: Mapping[str, Row], deduced: str | None) -> None:
         self.rows = dict(rows)
+        self._windows: list[tuple[str, int, int, Cell]] = []
         if deduced not in DEDUCED:
             raise ShapeError(
                 self._called,
@@ -178,17 +192,53 @@ class Shape:
     @property
     def batch(self) -> ShapeRow:
         """The batch axes."""
-        return ShapeRow(self.rows["batch"])
+        return self._seen("batch")
 
     @property
     def input(self) -> ShapeRow:
         """The input axes."""
-        return ShapeRow(self.rows["input"])
+        return self._seen("input")
 
     @property
     def output(self) -> ShapeRow:
         """The output axes."""
-        return ShapeRow(self.rows["output"])
+        return self._seen("output")
+
+    def _seen(self, kind: str) -> ShapeRow:
+        return ShapeRow(self.rows[kind], self._pads(kind) if self._windows else None)
+
+    @property
+    def padding(self) -> Pads | None:
+        """How far padded windows read before and after each axis, in memory order; else None.
+
+        Reads outside contribute nothing; no memory is kept for them. Of several operations it is
+        the largest. Closes the shape first.
+        """
+        if not self._windows:
+            return None
+        found: list[tuple[int, int]] = []
+        for kind in MEMORY_ORDER:
+            found += self._pads(kind) or [(0, 0) for _ in self.rows[kind].flat.cells]
+        return tuple(found)
+
+    def note_windows(self, slot: SlotSpec, labels: Mapping[str, Cell]) -> None:
+        """Remember the padded windows of an operand with this slot."""
+        for (kind, place, from_end), axis in slot.axis_map.items():
+            if isinstance(axis, Affine) and axis.padded and axis.kernel is not None:
+                index = -place if from_end else place - 1
+                self._windows.append((kind, index, axis.dilation, labels[axis.kernel]))
+
+    def _pads(self, kind: str) -> Pads | None:
+        self.close()
+        pads = [(0, 0) for _ in self.rows[kind].flat.cells]
+        found = [window[1:] for window in self._windows if window[0] == kind]
+        for index, dilation, kernel in found:
+            close([kernel.root])
+            size = number(kernel.root.size) or 0
+            reach = dilation * max(size - 1, 0)
+            before, after = pads[index]
+            pads[index] = max(before, reach // 2), max(after, reach - reach // 2)
+        return tuple(pads) if found else None
 
     @property
     def is_closed(self) -> bool:
@@ -256,7 +306,7 @@ class Shape:
         pairs = ((ShapeRow(self.rows[kind]), ShapeRow(other.rows[kind])) for kind in KINDS)
         return all(a == b and a.labels == b.labels for a, b in pairs)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
         names = _numbers(self._unknowns)
@@ -313,7 +363,7 @@ def _row(kind: str, sizes: object, labelled: object, asked: str) -> Row:
     cells = (
         Cell(label=entry)
         if labelled is not None and isinstance(entry, str)
-        else entry_cell(entry, kind, asked)
+        else entry_cell(entry, f"{kind}=", asked)
         for entry in given
     )
     return closed_row(tuple(cells))
@@ -325,7 +375,7 @@ def entry_cell(entry: Any, kind: str, asked: str) -> Cell:
         label, size = entry
         cell = Cell() if size is None else entry_cell(size, kind, asked)
         if label is not None:
-            origin = Origin(asked, f"the label of an axis of {kind}=", user_location())
+            origin = Origin(asked, f"the label of an axis of {kind}", user_location())
             Solver().set_label(cell, label, origin)
         return cell
     if isinstance(entry, Entry):
@@ -338,7 +388,7 @@ def entry_cell(entry: Any, kind: str, asked: str) -> Cell:
     if length is None or isinstance(entry, bool) or length < 0:
         raise ShapeError(
             asked,
-            f"{entry!r} as a size" + (f" of {kind}=" if kind else ""),
+            f"{entry!r} as a size" + (f" of {kind}" if kind else ""),
             "give sizes, 0 or more, or pairs of label and size",
             user_location(),
         )

@@ -50,8 +50,8 @@ class Size(Entry):
         Raises:
             ShapeError: another size is demanded already, or does not fit.
         """
-        origin = self._origin(f"set to {size}")
-        given = entry_cell(size, "", f"{self!r}.set({size!r})")
+        given = entry_cell(size, "", f"{self!r}.set")
+        origin = self._origin(f"set to {given}")
         Solver().add([EqualRows(closed_row((self._cell,)), closed_row((given,)), origin)])
 
     def equate(self, other: Size) -> None:

@@ -8,18 +8,18 @@ changed is undone.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.errors import ShapeError
+from axiomjit.base.locks import new_lock
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown, merged
 
 _RANK: Final = 64
 """Axes of a row; rows that would grow without end are refused there."""
-LOCK: Final = threading.RLock()
+LOCK: Final = new_lock()
 """One inference at a time: shapes of several threads may meet."""
 
 
@@ -85,13 +85,7 @@ class Solver:
 
     def bind(self, variable: RowVariable, row: Row, origin: Origin) -> None:
         """A row variable stands for these axes."""
-        if len(row.cells) > _RANK:
-            self.fail(
-                origin,
-                f"rows that demand more than {_RANK} axes of each other",
-                "give one of the tensors a known number of axes",
-                variable.origins,
-            )
+        self.check_rank(len(row.cells), variable, origin)
         for cell in row.cells:
             self.inherit(cell.root, variable)
         if row.variable is not None:
@@ -100,6 +94,16 @@ class Solver:
         self.wake(variable)
         if row.variable is not None:
             self.wake(row.variable)
+
+    def check_rank(self, count: int, variable: RowVariable, origin: Origin) -> None:
+        """Refuse rows that would grow without end."""
+        if count > _RANK:
+            self.fail(
+                origin,
+                f"rows that demand more than {_RANK} axes of each other",
+                "give one of the tensors a known number of axes",
+                variable.origins,
+            )
 
     def inherit(self, unknown: Unknown, source: Unknown) -> None:
         """What is said of a row or size that stands for another is said of that, too."""
@@ -163,7 +167,7 @@ class Solver:
         self.note(keep, [origin])
         self.set_label(keep, gone.label, origin)
         self.inherit(keep, gone)
-        for field in ("may_vanish", "iterated"):
+        for field in ("may_vanish", "iterated", "met"):
             if getattr(gone, field):
                 self.change(keep, field, True)
         watchers = [*keep.watchers, *gone.watchers]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation.demands import EqualRows
+from axiomjit.notation.shapes import Entry, entry_cell
 from axiomjit.notation.specs import (
     KINDS,
     Affine,
@@ -22,7 +23,7 @@ from axiomjit.notation.sums import AffineSize, ConcatSize, Total
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, closed_row, open_row
 
 Rows = Mapping[str, Row]
-SizeOf = int | Dim | Sequence[int | Dim]
+SizeOf = int | Dim | Entry | Sequence[int | Dim | Entry]
 """What `sizes` gives: the size of a label, the number of elements or the sizes of a row."""
 
 
@@ -85,15 +86,16 @@ class Template:
         """Demand the sizes of labels and row variables."""
         for name, size in sizes.items():
             origin = self.origin(f"the size of {name!r}")
-            if name in self.labels and not isinstance(size, Sequence):
-                given = closed_row((Cell(dim(size)),))
-                self.demands.append(EqualRows(closed_row((self.labels[name],)), given, origin))
-            elif name in self.rows and isinstance(size, Sequence):
-                given = closed_row(tuple(Cell(dim(one)) for one in size))
-                self.demands.append(EqualRows(open_row(self.rows[name]), given, origin))
-            elif name in self.rows and not isinstance(size, Sequence):
-                rows = [open_row(self.rows[name])]
-                self.demands.append(Total(rows, Cell(dim(size)), origin))
+            several = isinstance(size, Sequence)
+            given = size if isinstance(size, Sequence) else (size,)
+            cells = tuple(entry_cell(one, f"sizes[{name!r}]", self.operation) for one in given)
+            if name in self.labels and not several:
+                label = closed_row((self.labels[name],))
+                self.demands.append(EqualRows(label, closed_row(cells), origin))
+            elif name in self.rows and several:
+                self.demands.append(EqualRows(open_row(self.rows[name]), closed_row(cells), origin))
+            elif name in self.rows:
+                self.demands.append(Total([open_row(self.rows[name])], cells[0], origin))
             else:
                 self.refuse_name(name, "sizes=")
 

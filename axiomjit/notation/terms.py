@@ -47,11 +47,12 @@ class Unknown:
 class Cell(Unknown):
     """The size of an axis; cells that are demanded to be equal share one representative.
 
-    `at_least` comes from fixed indices, `iterated` from labels; `may_vanish` marks a part of a
+    `at_least` comes from fixed indices, `iterated` from labels, `met` says that an axis of length
+    1 stretches to it; `may_vanish` marks a part of a
     concatenation that is 0 where nothing says how long it is.
     """
 
-    __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "parent", "size")
+    __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "met", "parent", "size")
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class Cell(Unknown):
         self.label = label
         self.at_least = 0
         self.iterated = False
+        self.met = False
         self.may_vanish = False
 
     @property
@@ -98,12 +100,21 @@ class RowVariable(Unknown):
         self.bound: Row | None = None
 
 
-class Row(Record):
+class Row:
     """Axes of one kind: leading ones, what a variable stands for, trailing ones."""
 
-    leading: tuple[Cell, ...]
-    variable: RowVariable | None
-    trailing: tuple[Cell, ...]
+    __slots__ = ("leading", "trailing", "variable")
+
+    def __init__(
+        self,
+        leading: tuple[Cell, ...],
+        variable: RowVariable | None,
+        trailing: tuple[Cell, ...],
+    ) -> None:
+        """Keep the parts."""
+        self.leading = leading
+        self.variable = variable
+        self.trailing = trailing
 
     @property
     def flat(self) -> Row:
@@ -114,7 +125,9 @@ class Row(Record):
             bound = variable.bound
             leading, trailing = leading + bound.leading, bound.trailing + trailing
             variable = bound.variable
-        return Row(tuple(c.root for c in leading), variable, tuple(c.root for c in trailing))
+        if variable is self.variable and all(c.parent is None for c in leading + trailing):
+            return self
+        return Row(tuple([c.root for c in leading]), variable, tuple([c.root for c in trailing]))
 
     @property
     def cells(self) -> tuple[Cell, ...]:

@@ -1,22 +1,26 @@
 """The order in which a program is written does not change the shapes that are inferred."""
 
+import math
 import random
 
 import pytest
 
 import axiomjit as aj
+from axiomjit.algebra.dims import dim
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.logic import (
     BatchSlice,
     Compose,
-    ComposeAccumulate,
     Einsum,
     Place,
     Pointwise,
     Transpose,
     demand_shapes,
+    elements,
 )
-from axiomjit.notation.solving import connected
+from axiomjit.notation.solving import Solver, connected
+from axiomjit.notation.sums import Exact
+from axiomjit.notation.terms import Cell
 
 KINDS = ("batch", "input", "output")
 SPECS = [
@@ -28,8 +32,16 @@ SPECS = [
 
 
 def leaf(rows):
-    """A shape of a leaf; unknown rows are inferred."""
+    """A shape of a leaf; unknown rows are inferred, perhaps of a number of elements or of sizes."""
+    rows = dict(rows)
+    data = rows.pop("data", None)
     shape = aj.Shape(**rows)
+    if data is not None:
+        place, sizes = Place("data", None), [Cell(dim(n)) for n in data]
+        memory = [shape.rows[kind] for kind in ("batch", "output", "input")]
+        exact = Exact(memory, sizes, place.origin("its sizes"))
+        total = elements(shape.rows, Cell(dim(math.prod(data))), place.origin("its number"))
+        Solver().add([exact if len(data) > 1 else total])
     unknowns, _ = connected(u for r in shape.rows.values() for u in r.flat.unknowns)
     for unknown in unknowns:
         unknown.leaf = True
@@ -49,6 +61,11 @@ def random_program(rng, tame):
         rows = {kind: random_row(rng) for kind in KINDS}
         if tame:
             rows |= {"batch": (), "input": ()} if rng.random() < 0.7 else {}
+        if rng.random() < 0.2:
+            rows[rng.choice(KINDS)] = None
+            rows["data"] = rng.choice([(3,), (1,), (6,), (3, 3), (2, 3), (3, 1, 3)])
+            if rng.random() < 0.7:
+                rows = dict.fromkeys(KINDS) | {"data": rows["data"]}
         leaves.append(rows)
     steps = []
     for k in range(rng.randint(2, 6)):
@@ -61,7 +78,7 @@ def random_program(rng, tame):
             logic = rng.choice([Transpose(), BatchSlice(), Pointwise()])
             operands = [rng.randrange(count)]
         elif pick < 0.62:
-            logic = rng.choice([Pointwise(), ComposeAccumulate()])
+            logic = Pointwise()
             operands = [rng.randrange(count) for _ in range(3)]
         else:
             spec = parse_einsum(rng.choice(SPECS))
@@ -70,7 +87,11 @@ def random_program(rng, tame):
             logic = (spec, capture if capture and capture[0] in names else None)
             operands = [rng.randrange(count) for _ in spec.operands]
         steps.append((logic, operands))
-    return leaves, steps
+    known = []
+    while rng.random() < 0.3:
+        rows = {kind: random_row(rng) for kind in KINDS}
+        known.append((rng.randrange(len(leaves) + len(steps)), rows))
+    return leaves, steps, known
 
 
 def orders_of(steps, first, rng):
@@ -87,10 +108,11 @@ def orders_of(steps, first, rng):
 
 def run(program, rng):
     """The sizes of all shapes of a program, or None where it is refused."""
-    leaves, steps = program
-    shapes = dict(enumerate(map(leaf, leaves)))
+    leaves, steps, known = program
     sizes, late = [], []
     try:
+        shapes = dict(enumerate(map(leaf, leaves)))
+        waiting = list(known)
         for k in orders_of(steps, len(leaves), rng):
             logic, operands = steps[k]
             if isinstance(logic, tuple):
@@ -105,6 +127,11 @@ def run(program, rng):
             result = shapes[len(leaves) + k] = aj.Shape()
             rows = [shapes[o].rows for o in operands]
             demand_shapes(logic, result.rows, rows, Place(f"step {k}", None))
+            for item in [item for item in waiting if item[0] in shapes and rng.random() < 0.5]:
+                waiting.remove(item)
+                shapes[item[0]].equate(aj.Shape(**item[1]))
+        for place, rows in waiting:
+            shapes[place].equate(aj.Shape(**rows))
         for size, value in rng.sample(late, len(late)):
             size.set(value)
         order = rng.sample(sorted(shapes), len(shapes))

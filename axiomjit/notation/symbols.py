@@ -1,0 +1,73 @@
+"""Indices whose value is given when a tensor is evaluated."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Final
+
+from axiomjit.algebra.dims import Dim, named_length
+from axiomjit.algebra.number_kinds import ANY
+from axiomjit.base.errors import GraphTypeError, PositionError
+from axiomjit.base.origins import user_location
+
+_numbers: Final = itertools.count()
+
+
+class Symbol:
+    """An index whose value `bind` gives, before or after tensors use it."""
+
+    __slots__ = ("dim", "name", "range", "value")
+
+    def __init__(self, name: str, range: int | None = None) -> None:
+        """See `symbol`."""
+        self.name = name
+        self.range = range
+        self.dim: Dim = named_length(f"s{next(_numbers)}", ANY)
+        self.value: int | None = None
+
+    def bind(self, value: int) -> Symbol:
+        """Give the index a value, which holds until another one is given.
+
+        Returns:
+            The symbol.
+
+        Raises:
+            PositionError: the value is not in the range.
+            GraphTypeError: it is no integer.
+        """
+        number = _integer(value, f"{self!r}.bind({value!r})")
+        if number < 0 or (self.range is not None and number >= self.range):
+            limit = "0 or more" if self.range is None else f"from 0 to {self.range - 1}"
+            seen, remedy = f"the index {number}", f"give an index {limit}"
+            raise PositionError(f"{self!r}.bind", seen, remedy, user_location())
+        self.value = number
+        return self
+
+    def __repr__(self) -> str:
+        inside = "" if self.range is None else f", {self.range}"
+        return f"symbol({self.name!r}{inside})"
+
+
+def symbol(name: str, range: int | None = None) -> Symbol:
+    """An index for `t[index]`, whose value is given when the tensor is evaluated.
+
+    Args:
+        name: What to call it in messages.
+        range: The length of the axes that it indexes; inferred when omitted.
+
+    Raises:
+        GraphTypeError: the name is no text, or the range no integer.
+    """
+    if not isinstance(name, str):
+        seen = f"the name {name!r}"
+        raise GraphTypeError("a symbol", seen, "give a name as text", user_location())
+    return Symbol(name, None if range is None else _integer(range, f"symbol({name!r}, {range!r})"))
+
+
+def _integer(value: object, asked: str) -> int:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        seen = f"a {type(value).__name__}"
+        raise GraphTypeError(asked, seen, "give an integer", user_location()) from None

@@ -1,0 +1,310 @@
+"""Tensors that own a shape, and records of operations on them (OCANNL shapes).
+
+An operation demands its shapes at once and computes nothing. When a shape is asked for, all that
+is connected with it is closed; then nodes of the graph are made, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
+
+from axiomjit.algebra.dims import Dim, product
+from axiomjit.base.dtypes import DType
+from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder, execution
+from axiomjit.graph.effects import with_versions
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import Primitive
+from axiomjit.graph.traced_values import NodeValue, TracedValue
+from axiomjit.notation import emission
+from axiomjit.notation.computed import Emit, Operation, Shaped
+from axiomjit.notation.emission import Apply
+from axiomjit.notation.leaves import source_of
+from axiomjit.notation.logic import (
+    BatchSlice,
+    Compose,
+    Logic,
+    Place,
+    Pointwise,
+    Transpose,
+    demand_shapes,
+    elements,
+)
+from axiomjit.notation.rows import Solution
+from axiomjit.notation.shapes import Shape
+from axiomjit.notation.solving import Solver
+from axiomjit.notation.specs import KINDS, MEMORY_ORDER
+from axiomjit.notation.sums import Exact
+from axiomjit.notation.symbols import Symbol
+from axiomjit.notation.terms import Cell, Origin, RowVariable, open_row
+from axiomjit.numpy_table.table import UFUNCS
+
+
+class ShapedTensor(NDArrayOperatorsMixin, Shaped):
+    """A tensor with batch, input and output axes; what of its shape is not given is inferred.
+
+    Made by `tensor` and by operations on such tensors. `x @ y` composes: the input of x meets the
+    output of y. `x.T` swaps input and output, `x[i]` is a part along the leading batch axis; other
+    operators and NumPy's functions of elements are pointwise. `np.asarray(x)` has the values.
+    """
+
+    __slots__ = ("__weakref__",)
+    __array_priority__ = 1000
+
+    @property
+    def spec(self) -> str:
+        """How its shape follows from others: a spec, or a sign; empty for a leaf."""
+        return self.made.logic.spec if isinstance(self.made, Operation) else ""
+
+    @property
+    def dtype(self) -> DType:
+        """The element type; closes the shape."""
+        return self.node.dtype
+
+    @property
+    def T(self) -> ShapedTensor:
+        """The tensor with input and output axes swapped."""
+        return record(
+            Transpose(),
+            [self],
+            lambda nodes, _: emission.transposed(nodes[0], self.shape),
+            f"{self.called}.T",
+        )
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        graph, _ = with_versions((self.node,), ())
+        if graph.inputs:
+            raise UnsupportedError(
+                f"the values of {self!r}",
+                "a tensor of arrays of a function that is being followed",
+                "make the tensor outside of the function, or use einsum on arrays in it",
+                user_location(),
+            )
+        *_, values = execution.run(graph, (), self.lengths())
+        return np.asarray(values, dtype)
+
+    def __getitem__(self, index: object) -> ShapedTensor:
+        asked = f"{self.called}[{index!r}]"
+        place: int | Dim
+        if isinstance(index, Symbol):
+            logic, place = BatchSlice(index.range), index.dim
+        elif isinstance(index, int | np.integer) and not isinstance(index, bool):
+            place = int(index)
+            logic = BatchSlice(None, place + 1 if place >= 0 else -place)
+        else:
+            seen = f"an index of type {type(index).__name__}"
+            remedy = "give an integer or a symbol for the leading batch axis; parts by einsum"
+            raise GraphTypeError(asked, seen, remedy, user_location())
+        symbol = index if isinstance(index, Symbol) else None
+        return record(
+            logic, [self], lambda nodes, _: emission.sliced(nodes[0], place), asked, symbol
+        )
+
+    def __matmul__(self, other: object) -> ShapedTensor:
+        return compose(self, other)
+
+    def __rmatmul__(self, other: object) -> ShapedTensor:
+        return compose(other, self)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *operands: object, **options: object
+    ) -> ShapedTensor:
+        if method != "__call__" or options:
+            seen = f"{method} with {', '.join(options)}" if options else method
+            remedy = "use functions of elements without options; fold with einsum(..., reduce=)"
+            raise UnsupportedError(f"np.{ufunc.__name__}", seen, remedy, user_location())
+        return self.elementwise(ufunc, operands)
+
+    def elementwise(
+        self, function: Callable[..., object], operands: Sequence[object]
+    ) -> ShapedTensor:
+        """A function of NumPy of the elements of operands, of which this is one; `@` for matmul.
+
+        Raises:
+            ShapeError: the shapes do not fit.
+            UnsupportedError: the function is outside the table of primitives.
+        """
+        if function is np.matmul:
+            return compose(*operands)
+        apply = emission.table_row(function)
+        if apply is None:
+            seen = "a function that is outside the table of primitives, or none of elements"
+            remedy = "apply it to values, np.asarray(x), or write it in label notation"
+            raise UnsupportedError(f"np.{function.__name__}", seen, remedy, user_location())
+        return pointwise(apply, operands, function.__name__)
+
+    def mapped(self, primitive: Primitive) -> ShapedTensor:
+        """A primitive of one operand, of each element."""
+        return pointwise(partial(builder.elementwise, primitive), (self,), primitive.name)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> NoReturn:
+        seen, remedy = "a tensor whose shape may be open", "take parts x[0], x[1], ..."
+        raise GraphTypeError(f"iteration over {self!r}", seen, remedy, user_location())
+
+    def __bool__(self) -> NoReturn:
+        seen = "a tensor, which has values only when it is evaluated"
+        remedy = "choose with where(condition, x, y), or look at np.asarray(x)"
+        raise GraphTypeError(f"the truth of {self!r}", seen, remedy, user_location())
+
+    def __repr__(self) -> str:
+        name = "" if self.name is None else f" {self.name}"
+        return f"<tensor{name} {self.shape}>"
+
+
+def record(
+    logic: Logic,
+    operands: Sequence[ShapedTensor],
+    emit: Emit,
+    asked: str,
+    symbol: Symbol | None = None,
+) -> ShapedTensor:
+    """The tensor of an operation, whose shapes are demanded now and computed when asked for.
+
+    Args:
+        logic: What it demands.
+        operands: Its operands.
+        emit: What makes its node.
+        asked: What to call it in messages.
+        symbol: The index whose value it needs.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+    """
+    shape = Shape.of_rows({kind: open_row(RowVariable(kind)) for kind in KINDS})
+    rows = [operand.shape.rows for operand in operands]
+    template = demand_shapes(logic, shape.rows, rows, Place(asked, user_location()))
+    if template is not None:
+        for operand, slot in zip(operands, template.spec.operands, strict=True):
+            operand.shape.note_windows(slot, template.labels)
+    return ShapedTensor(shape, Operation(logic, operands, emit, template, symbol), None)
+
+
+def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTensor:
+    """A function of elements, whose operands are tensors, arrays and numbers."""
+    asked = f"{name} of {' and '.join(map(_shown, operands))}"
+    given = [_number_or_tensor(value, asked) for value in operands]
+    tensors = [value for value in given if isinstance(value, ShapedTensor)]
+    shapes = [value.shape if isinstance(value, ShapedTensor) else None for value in given]
+
+    def emit(nodes: Sequence[Node], solution: Solution) -> Node:
+        ready = iter(nodes)
+        all_nodes = [v if isinstance(v, Node) else next(ready) for v in given]
+        return emission.pointwise(apply, all_nodes, shapes, result.shape)
+
+    result = record(Pointwise(), tensors, emit, asked)
+    return result
+
+
+def compose(x: object, y: object) -> ShapedTensor:
+    """`x @ y`: the input axes of x meet the output axes of y; those left are summed over.
+
+    Args:
+        x: A tensor, array or number.
+        y: The same; one of the two is a tensor.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        GraphTypeError: an operand is a tensor of another kind.
+    """
+    asked = f"{_shown(x)} @ {_shown(y)}"
+    left, right = (as_shaped(value, asked) for value in (x, y))
+
+    def emit(nodes: Sequence[Node], solution: Solution) -> Node:
+        return emission.composed(nodes, left.shape, right.shape, result.shape)
+
+    result = record(Compose(), [left, right], emit, asked)
+    return result
+
+
+def fma(a: object, b: object, c: object) -> ShapedTensor:
+    """`a @ b + c`: the composition of tensors a and b, to which c is added once.
+
+    Args:
+        a: A tensor, array or number.
+        b: The same.
+        c: The same; one of the three is a tensor.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        GraphTypeError: an operand is a tensor of another kind, or none is one.
+    """
+    return pointwise(UFUNCS[np.add], (compose(a, b), c), "fma")
+
+
+def as_shaped(value: object, asked: str) -> ShapedTensor:
+    """The operand as a tensor; an array keeps its shape, of which the rows are inferred.
+
+    Raises:
+        GraphTypeError: it is a tensor of another kind, or nothing one can compute with.
+    """
+    if isinstance(value, ShapedTensor):
+        return value
+    return leaf(value, asked, Shape(), None, exact=True)
+
+
+def leaf(
+    value: object,
+    asked: str,
+    shape: Shape,
+    name: str | None,
+    exact: bool = False,
+    param: bool = False,
+) -> ShapedTensor:
+    """A tensor of given values, whose shape may be inferred; see `tensor`."""
+    if isinstance(value, TracedValue):
+        value = value.node  # type: ignore[attr-defined]
+    if isinstance(value, NodeValue) or getattr(value, "axes", None) is not None:
+        raise GraphTypeError(
+            asked,
+            "a tensor of another kind, whose dimensions are axes",
+            "take its values, np.asarray(x), and say with tensor(values, batch=, input=, "
+            "output=) which kind each dimension is of",
+            user_location(),
+        )
+    source, known = source_of(value, asked)
+    where = user_location()
+    for kind, row in shape.rows.items():
+        origin = Origin(asked, f"its {kind} axes", where) if param else None
+        for unknown in row.flat.unknowns:
+            unknown.leaf = True
+            unknown.param = origin
+    if known is not None:
+        place = Place(asked, where)
+        if exact:
+            cells = [Cell(length) for length in known]
+            rows = [shape.rows[kind] for kind in MEMORY_ORDER]
+            Solver().add([Exact(rows, cells, place.origin("the dimensions of its values"))])
+        else:
+            count = Cell(product(known))
+            Solver().add([elements(shape.rows, count, place.origin("the number of its values"))])
+    return ShapedTensor(shape, source, name)
+
+
+def _number_or_tensor(value: object, asked: str) -> Node | ShapedTensor:
+    plain = isinstance(value, bool | int | float | complex | np.generic)
+    if plain and not isinstance(value, NodeValue):
+        return builder.as_node(value, asked)
+    return as_shaped(value, asked)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, ShapedTensor):
+        return value.name or "a tensor"
+    if isinstance(value, bool | int | float | complex | np.generic):
+        return repr(value)
+    return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else "an operand"
