@@ -24,11 +24,11 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
-    chain_of,
     map_nests,
     rewrite_body,
     walk,
 )
+from axiomjit.passes.ir.loop_orders import chain_of
 from axiomjit.passes.ir.view_ir import Storage
 
 BLOCK: Final = 1024

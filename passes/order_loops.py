@@ -12,12 +12,11 @@ from axiomjit.passes.ir.loop_ir import (
     Nest,
     Stmt,
     Store,
-    chain_of,
     map_nests,
     statements,
-    stride_cost,
     walk,
 )
+from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
 
 
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:

@@ -17,12 +17,11 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
-    chain_of,
     map_nests,
     rewrite_body,
-    stride_cost,
     walk,
 )
+from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
 
 LANES: Final = 512
 """Cells of a tile: long enough for vector code, short enough to stay in the first-level cache."""

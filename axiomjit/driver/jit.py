@@ -7,11 +7,11 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.algebra.dims import Scope
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor
 from axiomjit.base.config import config
@@ -36,8 +36,9 @@ from axiomjit.driver.arguments import (
     take_apart,
 )
 from axiomjit.driver.assembling import assemble
+from axiomjit.driver.bound_methods import BoundMethod
 from axiomjit.driver.declared_shapes import DeclaredShapes
-from axiomjit.driver.following import Followed, follow
+from axiomjit.driver.following import follow
 from axiomjit.driver.guards import drop_tables, guard_call, is_native, order_of
 from axiomjit.driver.named_calls import (
     NamedProgram,
@@ -45,9 +46,9 @@ from axiomjit.driver.named_calls import (
     exact_named_key,
     named_key,
 )
-from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
+from axiomjit.driver.traced_programs import TracedProgram
 from axiomjit.driver.warm import no_named_arrays, stood_in
 from axiomjit.tracing.holders import traced_among
 
@@ -58,47 +59,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
-
-
-class TracedProgram(LoweredProgram):
-    """A program and how its results are put together again."""
-
-    def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
-        """Lower what was followed."""
-        super().__init__(followed.trace.graph, signature.layouts, scope)
-        self.trace, self.watch = followed.trace, followed.watch
-
-    def is_stale(self) -> bool:
-        """Whether an array from outside, which it reads where it lies, lies otherwise now."""
-        return not self.watch.holds()
-
-    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
-        """What runs for these lengths; `plain` says that arguments can be used as they are."""
-        leaves = tuple(
-            (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
-            for number, value in self.trace.leaves
-        )
-        structure = self.trace.structure
-        return Ready(self.bind(lengths), plain, (), self.watch or None, structure, leaves)
-
-
-class BoundMethod(functools.partial[Any]):
-    """A compiled method of an instance."""
-
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """As `Jitted.lower`."""
-        jitted: Any = self.func
-        return cast("Lowered", jitted.lower(*self.args, *args, **kwargs))
-
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """As `Jitted.explain`."""
-        jitted: Any = self.func
-        return cast("Explanation", jitted.explain(*self.args, *args, **kwargs))
-
-    def warm(self, *args: Any, **kwargs: Any) -> None:
-        """As `Jitted.warm`."""
-        jitted: Any = self.func
-        jitted.warm(*self.args, *args, **kwargs)
 
 
 class Jitted(GuardedCall[R], Generic[P, R]):

@@ -16,7 +16,7 @@ computes one of several scalars, by where its iterators stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
@@ -25,7 +25,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.state_folds import StateFold
-from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage, View
+from axiomjit.passes.ir.view_ir import Number, Storage, View
 
 
 class Name(str):
@@ -378,29 +378,3 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
                 return (stmt.replace(name=get(name), parts=tuple(map(part, stmt.parts))),)
 
     return rewrite_body(body, rule)
-
-
-def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
-    """The loops of one kind that stand directly inside each other, and what they enclose."""
-    chain = [loop]
-    body = loop.body
-    while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
-        chain.append(body[0])
-        body = body[0].body
-    return chain, body
-
-
-def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
-    """The cost of putting a loop innermost, as two numbers that are compared in order.
-
-    The first counts the accesses that move by more than one element per step; the second, negated,
-    those that move by one element. A store counts one and a half.
-    """
-    jumps = units = 0.0
-    for access in accesses:
-        weight = 1.5 if isinstance(access, Store) else float(access.buffer is not POSITIONS)
-        for name, stride in access.index.terms:
-            if name == loop.iterator:
-                near = stride.constant in (1, -1)
-                jumps, units = jumps + weight * (not near), units + weight * near
-    return jumps, -units

@@ -15,10 +15,10 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     Stmt,
     Store,
-    chain_of,
     rewrite_body,
     walk,
 )
+from axiomjit.passes.ir.view_ir import POSITIONS
 
 DEEPEST: Final = 4
 """Loops of which all orders are tried, at most."""
@@ -63,3 +63,29 @@ def _ordered(stmt: Stmt, loops: Sequence[For]) -> Body:
     places = {loop.iterator: k for k, loop in enumerate(loops)}
     terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], len(places)))
     return (stmt.replace(index=Index(stmt.index.offset, tuple(terms))),)
+
+
+def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
+    """The loops of one kind that stand directly inside each other, and what they enclose."""
+    chain = [loop]
+    body = loop.body
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
+        chain.append(body[0])
+        body = body[0].body
+    return chain, body
+
+
+def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
+    """The cost of putting a loop innermost, as two numbers that are compared in order.
+
+    The first counts the accesses that move by more than one element per step; the second, negated,
+    those that move by one element. A store counts one and a half.
+    """
+    jumps = units = 0.0
+    for access in accesses:
+        weight = 1.5 if isinstance(access, Store) else float(access.buffer is not POSITIONS)
+        for name, stride in access.index.terms:
+            if name == loop.iterator:
+                near = stride.constant in (1, -1)
+                jumps, units = jumps + weight * (not near), units + weight * near
+    return jumps, -units
