@@ -6,6 +6,10 @@
 - `demands.py`, `sums.py`: what operations demand; `templates.py`: what a spec demands
 - `bounds.py`, `closing.py`: what is chosen where demands leave something open
 - `rows.py`: a spec and operands of known shape
+- `shapes.py`, `sizes.py`, `symbols.py`: what users hold of shapes, sizes and indices
+- `logic.py`: what each operation demands of shapes
+- `leaves.py`, `computed.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
+  computed of others; `emission.py`: their nodes
 
 May import `base`, `algebra`, `views`, `graph`, `numpy_table`.
 """
