@@ -52,7 +52,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     allocated = [s for s in storages if s.role not in ("argument", "held")]
     first, last = _uses(program, rendered)
     scratch = [s for s in allocated if s.role in SCRATCH]
-    heirs = _heirs(scratch, first, last)
+    heirs = _heirs([s for s in scratch if s.role != "partial"], first, last)
     steps: list[Step] = [Allocate(s.name) for s in allocated if s.name not in heirs]
     for k, step in enumerate(program.steps):
         begun = [s.name for s in scratch if first[s.name] == k]

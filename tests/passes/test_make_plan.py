@@ -36,6 +36,7 @@ def test_temporaries_are_released_once_after_their_last_reader(name):
     plan = lowered(example(name)).plan
     scratch = {b.name for b in plan.buffers if b.role in ("temporary", "partial")}
     released = [step.buffer for step in plan.steps if isinstance(step, Release)]
+    released += [step.source for step in plan.steps if isinstance(step, Reuse)]
     assert sorted(released) == sorted(scratch)
     for k, step in enumerate(plan.steps):
         if isinstance(step, Launch):
