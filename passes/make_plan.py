@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import dim
+from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.dtypes import code
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
 from axiomjit.passes.ir.context import Context
@@ -17,6 +18,7 @@ from axiomjit.passes.ir.plan_ir import (
     NumberSource,
     Plan,
     Release,
+    Reuse,
     Step,
     Window,
     WriteBack,
@@ -32,7 +34,8 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     """Render each nest and put the steps in order.
 
     All memory is allocated before the first kernel runs, so that a failure leaves nothing
-    half-written; a temporary is released after its last reader.
+    half-written; a temporary is released after its last reader, or a later one of as many bytes
+    takes its memory.
 
     Needs: a legal loop program of blocked nests with a cost per step.
     Gives: a plan with one window per result, and a write-back for each argument that changes.
@@ -47,14 +50,19 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     for step in program.steps:
         storages += step.partials if isinstance(step, Nest) else ()
     allocated = [s for s in storages if s.role not in ("argument", "held")]
-    last = _last_use(program, rendered)
-    steps: list[Step] = [Allocate(storage.name) for storage in allocated]
+    first, last = _uses(program, rendered)
+    scratch = [s for s in allocated if s.role in SCRATCH]
+    heirs = _heirs([s for s in scratch if s.role != "partial"], first, last)
+    steps: list[Step] = [Allocate(s.name) for s in allocated if s.name not in heirs]
     for k, step in enumerate(program.steps):
+        begun = [s.name for s in scratch if first[s.name] == k]
+        steps += [Reuse(name, heirs[name]) for name in begun if name in heirs]
         if isinstance(step, LibraryCall):
             steps.append(_call(step))
         else:
             steps.append(_launch(step, rendered[k], program.costs[k]))
-        steps += [Release(s.name) for s in allocated if s.role in SCRATCH and last[s.name] == k]
+        ended = [s for s in scratch if last[s.name] == k and s.name not in heirs.values()]
+        steps += [Release(s.name) for s in ended]
     for storage in program.storages:
         if storage.name in program.updated and isinstance(storage.origin, Input):
             steps.append(WriteBack(storage.name, storage.origin.position))
@@ -75,7 +83,11 @@ def _total(program: LoopProgram) -> Cost:
     return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in program.costs))
 
 
-def _last_use(program: LoopProgram, rendered: dict[int, Rendered]) -> dict[str, int]:
+def _uses(
+    program: LoopProgram, rendered: dict[int, Rendered]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """The first and the last step that uses each storage."""
+    first: dict[str, int] = {}
     last: dict[str, int] = {}
     for k, step in enumerate(program.steps):
         if isinstance(step, LibraryCall):
@@ -83,7 +95,29 @@ def _last_use(program: LoopProgram, rendered: dict[int, Rendered]) -> dict[str, 
         else:
             used = list(rendered[k].buffers)
         last.update({storage.name: k for storage in used})
-    return last
+        first = {storage.name: k for storage in used} | first
+    return first, last
+
+
+def _heirs(
+    scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
+) -> dict[str, str]:
+    """By temporary, the one whose memory it takes: of as many bytes, and not used any more."""
+    heirs: dict[str, str] = {}
+    dead: dict[Dim, list[Storage]] = {}
+    ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)
+    for storage in sorted(scratch, key=lambda s: first[s.name]):
+        while ends and last[ends[-1].name] < first[storage.name]:
+            ended = ends.pop()
+            dead.setdefault(_size(ended), []).append(ended)
+        if dead.get(_size(storage)):
+            heirs[storage.name] = dead[_size(storage)].pop().name
+    return heirs
+
+
+def _size(storage: Storage) -> Dim:
+    """In bytes."""
+    return product(storage.shape) * storage.dtype.itemsize
 
 
 def _buffer(storage: Storage) -> Buffer:

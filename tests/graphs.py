@@ -36,6 +36,7 @@ from axiomjit.passes.ir.plan_ir import (
     NumberSource,
     Plan,
     Release,
+    Reuse,
     WriteBack,
 )
 from axiomjit.passes.ir.view_ir import ViewProgram
@@ -283,6 +284,9 @@ def run_plan_plain(
                 )
             case Release():
                 del arrays[step.buffer]
+            case Reuse():
+                del arrays[step.source]
+                arrays[step.buffer] = fresh(buffers[step.buffer], lengths)
     return tuple(seen(window) for window in plan.results)
 
 

@@ -92,6 +92,16 @@ class Release(Record):
     buffer: str
 
 
+class Reuse(Record):
+    """The memory of `source`, a temporary that is not needed any more, becomes that of `buffer`.
+
+    Both have the same number of bytes.
+    """
+
+    buffer: str
+    source: str
+
+
 class WriteBack(Record):
     """The memory of a buffer is the new value of the argument at a position.
 
@@ -103,7 +113,7 @@ class WriteBack(Record):
     position: int
 
 
-Step = Allocate | Launch | Call | Release | WriteBack
+Step = Allocate | Launch | Call | Release | Reuse | WriteBack
 
 
 class Plan(Record):

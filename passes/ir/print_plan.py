@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from axiomjit.passes.ir.plan_ir import Allocate, Call, Plan, Release, Step, Window, WriteBack
+from axiomjit.passes.ir.plan_ir import (
+    Allocate,
+    Call,
+    Plan,
+    Release,
+    Reuse,
+    Step,
+    Window,
+    WriteBack,
+)
 
 
 def print_plan(plan: Plan) -> str:
@@ -20,6 +29,8 @@ def _step_text(step: Step) -> str:
     match step:
         case WriteBack():
             return f"  write back {step.buffer} to argument {step.position}"
+        case Reuse():
+            return f"  {step.buffer} takes the memory of {step.source}"
         case Allocate() | Release():
             return f"  {type(step).__name__.lower()} {step.buffer}"
         case Call():

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from axiomjit.algebra.dims import product
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release, Window, WriteBack
+from axiomjit.passes.ir.plan_ir import (
+    Allocate,
+    Call,
+    Launch,
+    Plan,
+    Release,
+    Reuse,
+    Window,
+    WriteBack,
+)
 from axiomjit.passes.ir.print_plan import print_plan
 
 
@@ -25,6 +35,7 @@ def _faults(plan: Plan) -> Iterator[str]:
         yield f"two buffers of one name among {names}"
     given = {b.name for b in plan.buffers if b.role in ("argument", "held")}
     positions = {b.name: b.position for b in plan.buffers if b.position is not None}
+    sizes = {b.name: product(b.shape) * b.dtype.itemsize for b in plan.buffers}
     present, launched = set(given), False
     for step in plan.steps:
         match step:
@@ -38,6 +49,14 @@ def _faults(plan: Plan) -> Iterator[str]:
                 if name not in present - given:
                     yield f"{name} is released, which was not allocated"
                 present.discard(name)
+            case Reuse(buffer=name, source=source):
+                if source not in present - given:
+                    yield f"{name} takes the memory of {source}, which has none to give"
+                if name in present or name not in names:
+                    yield f"{name} takes memory, which is no buffer or has memory already"
+                elif source in names and sizes[name] != sizes[source]:
+                    yield f"{name} of {sizes[name]} bytes takes {sizes[source]} of {source}"
+                present = present - {source} | {name}
             case Launch():
                 launched = True
                 yield from _absent(step.buffers, present, "a launch")

@@ -23,6 +23,7 @@ from axiomjit.passes.ir.plan_ir import (
     NumberSource,
     Plan,
     Release,
+    Reuse,
     Window,
     WriteBack,
 )
@@ -73,6 +74,8 @@ class BoundPlan:
                     self._actions.append(_call(step, buffers, lengths))
                 case Release():
                     self._actions.append(_release(step.buffer))
+                case Reuse():
+                    self._actions.append(_reuse(step.source, buffers[step.buffer], lengths))
                 case WriteBack():
                     self._written.append(step)
         seen = [BoundWindow(window, buffers, lengths) for window in plan.results]
@@ -109,10 +112,7 @@ def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
         size_bytes *= length
     if size_bytes > LARGEST:
         raise MemoryError(f"an array of shape {shape} and dtype {buffer.dtype} has no address")
-    order = _memory_order(strides)
-    laid_out = tuple(shape[d] for d in order)
-    places = list(range(len(shape)))
-    back = None if order == places else tuple(map(order.index, places))
+    laid_out, back = _layout(shape, strides)
     name, dtype = buffer.name, buffer.dtype
 
     def allocate(arrays: Arrays, arguments: Sequence[object]) -> None:
@@ -146,6 +146,28 @@ def is_fresh(plan: Plan, lengths: Mapping[Symbol, int]) -> bool:
     names = {window.buffer for window in plan.results}
     seen = (BoundWindow(window, buffers, lengths) for window in plan.results)
     return len(names) == len(plan.results) and all(window.allocated for window in seen)
+
+
+def _layout(
+    shape: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[tuple[int, ...], list[int] | None]:
+    """The shape of a dense array in C order, and the order of dimensions that `strides` ask for."""
+    order = _memory_order(strides)
+    places = list(range(len(shape)))
+    back = None if order == places else list(map(order.index, places))
+    return tuple(shape[d] for d in order), back
+
+
+def _reuse(source: str, buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
+    """Give the memory of a temporary that is not needed any more to another one."""
+    laid_out, back = _layout(_ints(buffer.shape, lengths), _ints(buffer.strides, lengths))
+    name, dtype = buffer.name, buffer.dtype
+
+    def reuse(arrays: Arrays, arguments: Sequence[object]) -> None:
+        taken = memory.reused(arrays.pop(source), laid_out, dtype)
+        arrays[name] = taken if back is None else taken.transpose(back)
+
+    return reuse
 
 
 def _release(name: str) -> Action:

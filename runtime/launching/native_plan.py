@@ -16,9 +16,8 @@ from axiomjit.runtime.entry.guard_tables import NativeCall, NewArray
 from axiomjit.runtime.entry.layout import MOST_ARRAYS, MOST_WORDS
 from axiomjit.runtime.launching import execute
 from axiomjit.runtime.pool import memory
+from axiomjit.runtime.pool.recycling import LARGE
 
-LARGE: Final = 1 << 17
-"""Bytes from which an array is made in Python: there it may come from memory that is recycled."""
 RELEASING_WORK: Final = 300_000
 """Additions from which a native call lets other threads run: about 10 us."""
 

@@ -57,6 +57,14 @@ def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) ->
     return fresh
 
 
+def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """The memory of an array that nobody needs, as a dense array of as many bytes."""
+    taken: Array = np.ndarray(shape, dtype, buffer=array.ravel(order="K"))
+    if config.check:
+        taken.fill(poison(dtype))
+    return taken
+
+
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
     """The lowest offset of an element from the first one, and the end of the highest.
 

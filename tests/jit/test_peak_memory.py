@@ -58,3 +58,19 @@ def test_an_elementwise_chain_needs_its_result_only():
     cost = axiomjit.jit(PROGRAMS["chain"]).lower(X, Y).cost
     assert cost.peak_bytes == X.nbytes
     assert cost.temporary_bytes == 0
+
+
+@pytest.mark.parametrize("length", [2, 5, 9])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_chains_of_products_reuse_their_temporaries(length, transposed):
+    def chain(x, y):
+        for k in range(length):
+            x = np.tanh(x) @ (y.T if transposed and k % 2 else y)
+        return x.T.copy() if transposed else x
+
+    jitted = axiomjit.jit(chain)
+    assert jitted.lower(X, Y).cost.peak_bytes <= 3 * X.nbytes
+    results = [jitted(X, Y) for _ in range(2)]
+    assert np.allclose(results[0], chain(X, Y))
+    assert np.array_equal(*results)
+    assert all(result.base is None and result.flags.owndata for result in results)

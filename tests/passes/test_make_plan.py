@@ -2,7 +2,7 @@
 
 import pytest
 
-from axiomjit.passes.ir.plan_ir import Allocate, Launch, Release
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Release, Reuse
 from axiomjit.passes.make_plan import make_plan
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
@@ -36,8 +36,40 @@ def test_temporaries_are_released_once_after_their_last_reader(name):
     plan = lowered(example(name)).plan
     scratch = {b.name for b in plan.buffers if b.role in ("temporary", "partial")}
     released = [step.buffer for step in plan.steps if isinstance(step, Release)]
+    released += [step.source for step in plan.steps if isinstance(step, Reuse)]
     assert sorted(released) == sorted(scratch)
     for k, step in enumerate(plan.steps):
         if isinstance(step, Launch):
             gone = {s.buffer for s in plan.steps[:k] if isinstance(s, Release)}
             assert not gone & set(step.buffers)
+
+
+def used_by(step):
+    """The buffers that a step uses."""
+    windows = (*step.operands, step.target) if isinstance(step, Call) else ()
+    return {w.buffer for w in windows} | set(getattr(step, "buffers", ()))
+
+
+@pytest.mark.parametrize("length", range(2, 7))
+def test_dead_temporaries_give_their_memory_to_later_ones(length):
+    """However long a chain of products is, three memories are enough; one use ends before one."""
+
+    def chain(x, y):
+        for _ in range(length):
+            x = (x * 2) @ y
+        return x
+
+    plan = planned(chain, numbers(6, 6), numbers(6, 6))
+    made = [s.buffer for s in plan.steps if isinstance(s, Allocate)]
+    heirs = [s for s in plan.steps if isinstance(s, Reuse)]
+    assert len(made) == min(len(made) + len(heirs), 3)
+    for k, step in enumerate(plan.steps):
+        if isinstance(step, Reuse):
+            assert all(step.source not in used_by(later) for later in plan.steps[k:])
+            assert all(step.buffer not in used_by(earlier) for earlier in plan.steps[:k])
+
+
+def test_temporaries_of_other_sizes_keep_their_own_memory():
+    plan = planned(lambda x, y: ((x * 2) @ y * 3) @ y.T, numbers(6, 5), numbers(5, 4))
+    sizes = {b.name: (b.shape, b.dtype) for b in plan.buffers}
+    assert all(sizes[s.buffer] == sizes[s.source] for s in plan.steps if isinstance(s, Reuse))

@@ -16,6 +16,7 @@ from axiomjit.passes.ir.plan_ir import (
     NumberSource,
     Plan,
     Release,
+    Reuse,
     Window,
     WriteBack,
 )
@@ -34,6 +35,8 @@ BUFFERS = (
     Buffer("a0", "argument", FLOAT, SIX, UNIT, 0),
     Buffer("o0", "result", FLOAT, SIX, UNIT),
     Buffer("t0", "temporary", FLOAT, SIX, UNIT),
+    Buffer("t1", "temporary", FLOAT, SIX, UNIT),
+    Buffer("t2", "temporary", FLOAT, (dim(7),), UNIT),
 )
 
 
@@ -43,7 +46,7 @@ def plan(*steps, results=(RESULT,), buffers=BUFFERS):
 
 LEGAL = (
     *(Allocate("o0"), Allocate("t0"), LAUNCH, Call(SORT, (GIVEN,), ((0,),), RESULT)),
-    *(Release("t0"), WriteBack("a0", 0)),
+    *(Reuse("t1", "t0"), Release("t1"), WriteBack("a0", 0)),
 )
 
 
@@ -63,6 +66,11 @@ def test_legal_plans_pass():
         (plan(Allocate("o0"), Release("t0")), "t0 is released, which was not allocated"),
         (plan(Allocate("o0"), Release("a0")), "a0 is released, which was not allocated"),
         (plan(Allocate("o0"), Release("o0")), "a result uses o0, which has no memory"),
+        (plan(Allocate("o0"), Reuse("t1", "t0")), "t1 takes the memory of t0, which has none"),
+        (plan(Allocate("o0"), Reuse("t1", "a0")), "t1 takes the memory of a0, which has none"),
+        (plan(Allocate("t0"), Reuse("a0", "t0")), "a0 takes memory, which is no buffer or has"),
+        (plan(Allocate("t0"), Reuse("t2", "t0")), "t2 of 56 bytes takes 48 of t0"),
+        (plan(Allocate("t0"), Reuse("t1", "t0"), Release("t0")), "t0 is released, which was not"),
         (plan(Allocate("o0"), WriteBack("a0", 1)), "a0 is written back to argument 1"),
         (plan(Allocate("o0"), Call(SORT, (GIVEN,), (), RESULT)), "sort has labels for 0 oper"),
         (
