@@ -21,6 +21,7 @@ ALL = slice(None)
 REDUCTIONS = (
     *("sum", "prod", "max", "min", "any", "all", "mean", "variance", "var", "std"),
     *("argmax", "argmin", "squared_L2", "L1_norm", "L2_norm", "tensor_size"),
+    "logsumexp",
 )
 METHODS = (
     *("sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax", "argmin"),
@@ -78,6 +79,8 @@ DOORS = {
     "softmax": lambda x, a: aj.softmax(x, a),
     "cross_entropy_multi": lambda x, a: aj.cross_entropy_multi(x, x, out_axes=a),
     "cross_entropy_binary": lambda x, a: aj.cross_entropy_binary(x, x, out_axes=[a]),
+    "fold": lambda x, a: aj.fold("max", x, axes=a),
+    "fold running": lambda x, a: aj.fold("max", x, axes=a, running=True),
     "cumsum": lambda x, a: aj.cumsum(x, a),
     "cumprod": lambda x, a: aj.cumprod(x, a),
     "sort": lambda x, a: aj.sort(x, a),
