@@ -107,6 +107,8 @@ class Postponed:
     ) -> list[Array]:
         """The results for these arguments; as `BoundPlan.run`."""
         if self._plan is None:
+            from axiomjit.runtime.launching.execute import BoundPlan
+
             try:
                 self._plan = BoundPlan(self._stages.plan, self._lengths)
             except NotNowError:

@@ -157,7 +157,7 @@ def test_compile_failure_shows_no_traceback_of_numba(monkeypatch, memory_only):
     def explode(*args, **options):
         raise RuntimeError("LLVM ERROR: out of registers")
 
-    monkeypatch.setattr(compile_source.compiler, "compile_extra", explode)
+    monkeypatch.setattr(compile_source, "lower_source", explode)
     f = axiomjit.jit(lambda x: x * 19.0 - x / (x + 23) - np.sqrt(x + x * x))
     with pytest.raises(CompileError, match="out of registers") as caught:
         f(X)
