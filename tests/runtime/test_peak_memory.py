@@ -49,8 +49,8 @@ def beside_results(program):
     taken: list[int] = []
     allocate = execute.memory.allocate
 
-    def counted(shape, dtype):
-        made = allocate(shape, dtype)
+    def counted(shape, dtype, size_bytes=0):
+        made = allocate(shape, dtype, size_bytes)
         taken.append(made.nbytes)
         return made
 
