@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402 - the links are checked before anything behind them is imported
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from axiomjit._links import check_links as _check_links
@@ -91,8 +92,6 @@ from axiomjit.notation.shapes import Shape
 from axiomjit.notation.sizes import Size
 from axiomjit.notation.symbols import symbol
 from axiomjit.notation.tensors import fma
-from axiomjit.runtime.launching.schedule import threads
-from axiomjit.runtime.pool.recycling import trim
 
 __version__ = "0.1.0"
 
@@ -207,6 +206,19 @@ def __dir__() -> list[str]:
 
 
 if _TYPE_CHECKING:
+    from axiomjit.runtime.launching.schedule import threads
+    from axiomjit.runtime.pool.recycling import trim
 
-    def __getattr__(name: str) -> _Function:
-        return _ELEMENTWISE[name]
+_LATE = {
+    "threads": "axiomjit.runtime.launching.schedule",
+    "trim": "axiomjit.runtime.pool.recycling",
+}
+# Public names of the runtime, which is imported when one of them, or a call, asks for it.
+
+
+def __getattr__(name: str) -> _Function:
+    if name not in _LATE:
+        raise AttributeError(f"module 'axiomjit' has no attribute {name!r}")
+    found: _Function = getattr(_import_module(_LATE[name]), name)
+    globals()[name] = found
+    return found

@@ -50,13 +50,6 @@ def add_table(function: GuardedCall[Any], table: Table) -> None:
         cell[0] = with_table(cell[0], table)
 
 
-def drop_tables(function: GuardedCall[Any]) -> None:
-    """Answer no call of a callable natively until tables are made anew."""
-    cell = getattr(function.func, "__self__", None)
-    if isinstance(cell, list):
-        cell[0] = ()
-
-
 def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, object]) -> list[int]:
     """For each leaf of a call without containers the number of its argument."""
     numbers = range(len(args) + len(kwargs))

@@ -39,7 +39,6 @@ from axiomjit.driver.assembling import assemble
 from axiomjit.driver.bound_methods import BoundMethod
 from axiomjit.driver.declared_shapes import DeclaredShapes
 from axiomjit.driver.following import follow
-from axiomjit.driver.guards import drop_tables, guard_call, is_native, order_of
 from axiomjit.driver.named_calls import (
     NamedProgram,
     assemble_named,
@@ -128,14 +127,17 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return self._call(quick, args, kwargs)
         self._hits += 1
         result = assemble(ready, args)
-        if self.wants_guard() and is_native():
+        if self.wants_guard():
             self._guard(ready, take_apart(self._signature, self._static, args, {}), args, {})
         return result
 
     def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
-        """Let calls like this one be answered natively."""
-        order = order_of(self._signature, args, kwargs)
-        guard_call(self, ready, call, order, args, kwargs)
+        """Let calls like this one be answered natively, where that is possible."""
+        from axiomjit.driver.guards import guard_call, is_native, order_of
+
+        if is_native():
+            order = order_of(self._signature, args, kwargs)
+            guard_call(self, ready, call, order, args, kwargs)
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
@@ -149,13 +151,13 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if ready is not None and (ready.watch is None or ready.watch.holds()):
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
-            if not named and self.wants_guard() and is_native():
+            if not named and self.wants_guard():
                 self._guard(ready, call, args, kwargs)
         elif not named and why_not_compile() is not None:
             return self._function(*args, **kwargs)
         else:
             if ready is not None:
-                drop_tables(self)
+                self.drop_tables()
             try:
                 ready, arguments = (self._bind_named if named else self._bind)(call)
             except (NeedsValuesError, UnsupportedError) as error:
@@ -286,7 +288,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if policy == "error" or (needs_values and self._strict):
             return False
         self._in_numpy = True
-        drop_tables(self)
+        self.drop_tables()
         _count_fallback()
         if policy == "warn":
             warnings.warn(

@@ -27,7 +27,6 @@ from axiomjit.driver.arguments import (
     kind_of,
     plain_arguments,
 )
-from axiomjit.driver.guards import guard_graph, is_native
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.evaluate_graph import run_in_numpy
@@ -178,6 +177,8 @@ def shorten_calls(
     finish: execution.Finish,
 ) -> None:
     """Guard calls of a computation like one that was just run; as `execution.shorten`."""
+    from axiomjit.driver.guards import guard_graph, is_native
+
     if is_native():
         ready = _plans[graph].get(_plan_key(arguments, lengths))
         if ready is not None and ready.plain:
