@@ -272,7 +272,7 @@ def _first_call(lowered: Lowered, jitted: Function, arrays: list[Array], lowerin
     took = (time.perf_counter() - started) * 1e3
     how = "to import Numba and compile"
     if stats()["compiles"] == before:
-        how = "to load what an earlier process has compiled"
+        how = "to load kernels from disk"
     jitted(*arrays)
     passes = f"{lowering * 1e3:,.1f} ms of passes"
     return f"once, before the first result: {passes}, {took:,.1f} ms {how}"

@@ -114,7 +114,7 @@ def test_generated_numbers(demo):
     start = lines.index("  | def kernel(w, lo, hi):")
     assert [line[4:] for line in lines[start:][: len(source.splitlines())]] == source.splitlines()
     once = next(line for line in lines if line.startswith("once, before the first result:"))
-    how = "(to import Numba and compile|to load what an earlier process has compiled)"
+    how = "(to import Numba and compile|to load kernels from disk)"
     assert re.search(rf": [\d.]+ ms of passes, [\d,.]+ ms {how}$", once)
 
 
