@@ -13,6 +13,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, Final, Protocol
 from weakref import WeakSet
 
@@ -132,3 +134,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_release_taken, after_in_child=_free_locks
     )
+
+
+@lru_cache
+def import_late(*modules: str) -> None:
+    """Import modules while no other thread forks.
+
+    A child forked in the middle of an import would wait for ever for the thread that imports.
+    """
+    with FORKS_WAIT:
+        for module in modules:
+            import_module(module)

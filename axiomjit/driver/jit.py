@@ -25,7 +25,7 @@ from axiomjit.base.errors import (
     UnsupportedError,
 )
 from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import new_lock, why_not_compile
+from axiomjit.base.locks import import_late, new_lock, why_not_compile
 from axiomjit.driver.arguments import (
     CallArguments,
     Signature,
@@ -133,6 +133,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Let calls like this one be answered natively, where that is possible."""
+        import_late("axiomjit.driver.guards")
         from axiomjit.driver.guards import guard_call, is_native, order_of
 
         if is_native():

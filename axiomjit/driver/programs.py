@@ -18,7 +18,7 @@ from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import NotNowError, new_lock
+from axiomjit.base.locks import NotNowError, import_late, new_lock
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import (
     ArgumentClass,
@@ -40,11 +40,21 @@ if TYPE_CHECKING:  # what lowers and runs is imported by the first call
 Array = np.ndarray
 
 
+_LATE: Final = (
+    "axiomjit.passes.pipeline",
+    "axiomjit.show.live",
+    "axiomjit.runtime.launching.execute",
+    "axiomjit.runtime.compiling.loaded_kernel",
+)
+"""What lowers and runs programs; the first program imports it."""
+
+
 class LoweredProgram:
     """A graph lowered for one class of arguments; bound to lengths as they come."""
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; guards of their decisions join those already in the scope."""
+        import_late(*_LATE)
         from axiomjit.passes.ir.context import Context
         from axiomjit.passes.pipeline import run_pipeline
         from axiomjit.show.live import watcher
@@ -177,6 +187,7 @@ def shorten_calls(
     finish: execution.Finish,
 ) -> None:
     """Guard calls of a computation like one that was just run; as `execution.shorten`."""
+    import_late("axiomjit.driver.guards")
     from axiomjit.driver.guards import guard_graph, is_native
 
     if is_native():

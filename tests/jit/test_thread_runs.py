@@ -22,6 +22,7 @@ HANDLER = """
 import signal, sys, threading, warnings
 import numpy as np, axiomjit
 from tests.thread_runs import close, parts
+axiomjit.config.cache_mb = 0
 x, y = np.random.default_rng(0).normal(size=(2, 30, 40))
 calls, wrong = [0], []
 def handler(number, frame):
