@@ -178,7 +178,7 @@ def words(text):
 
 @njit
 def arrays(x):
-    return np.linalg.norm(np.sort(x)) + np.random.random() * 0.0 + len({1, 2, 2})
+    return np.sqrt((np.sort(x) ** 2).sum()) + np.random.random() * 0.0 + len({1, 2, 2})
 
 @numba.vectorize
 def half(x):
