@@ -73,6 +73,25 @@ class _Fork:
     """Whether this process was forked in the middle of what another thread compiled."""
 
 
+class _WorkLock:
+    """A lock that lets a fork pass first: whoever takes it waits for a fork that waits for it.
+
+    Without that, threads that take it again and again would keep a fork waiting.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.queue = new_lock(), new_lock()
+
+    def __enter__(self) -> bool:
+        if not is_held_here(self.lock):  # its holder goes on, or the fork would wait for ever
+            with self.queue:
+                pass
+        return self.lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self.lock.release()
+
+
 class NotNowError(Exception):
     """This thread must not compile now, as `why_not_compile` says; NumPy answers the call."""
 
@@ -81,7 +100,7 @@ def why_not_compile() -> str | None:
     """Why this thread must not compile now: it would go on from half a compilation; else None."""
     if _Fork.torn:
         return "the process was forked while its parent compiled in another thread"
-    if is_held_here(FORKS_WAIT):
+    if is_held_here(FORKS_WAIT.lock):
         return "a signal handler or finalizer has interrupted a compilation"
     return None
 
@@ -102,7 +121,7 @@ def _before_fork() -> None:
     """Wait until no other thread compiles."""
     _Fork.taken = ()
     deadline = time.monotonic() + PATIENCE_S
-    for lock in (FORKS_WAIT, *_foreign_locks()):
+    for lock in (FORKS_WAIT.queue, FORKS_WAIT.lock, *_foreign_locks()):
         if lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             _Fork.taken = (*_Fork.taken, lock)
 
@@ -115,7 +134,7 @@ def _release_taken() -> None:
 
 def _free_locks() -> None:
     """Free every lock whose holder is not in this child."""
-    wanted = [FORKS_WAIT, *_foreign_locks()]
+    wanted = [FORKS_WAIT.queue, FORKS_WAIT.lock, *_foreign_locks()]
     if len(_Fork.taken) < len(wanted):
         _Fork.torn = True
     _release_taken()
@@ -128,7 +147,7 @@ def _free_locks() -> None:
 
 _locks: Final[WeakSet[Any]] = WeakSet()
 _actions: Final[list[Callable[[], object]]] = []
-FORKS_WAIT: Final = new_lock()
+FORKS_WAIT: Final = _WorkLock()
 """Held for work that a fork must not cut in two: forks of other threads wait for it."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -127,6 +127,7 @@ def test_an_interrupt_at_any_instruction_leaves_nothing_open(fresh):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timer here")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a gc callback
 def test_signals_at_random_moments():
     rounds = int(os.environ.get("AXIOMJIT_TEST_SIGNALS", "400"))
     late = interrupted = 0
