@@ -10,7 +10,6 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit import descriptions as descriptions
-from axiomjit import notation as notation
 from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.elementwise import elementwise
 from axiomjit.accumulate.fold import fold
@@ -84,14 +83,10 @@ from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import ShapeError, SpecError
+from axiomjit.base.locks import import_late as _import_late
 from axiomjit.driver.jit import jit
 from axiomjit.driver.warm import spec
 from axiomjit.graph.error_functions import erf, erfc
-from axiomjit.notation.constructors import tensor
-from axiomjit.notation.shapes import Shape
-from axiomjit.notation.sizes import Size
-from axiomjit.notation.symbols import symbol
-from axiomjit.notation.tensors import fma
 
 __version__ = "0.1.0"
 
@@ -206,19 +201,33 @@ def __dir__() -> list[str]:
 
 
 if _TYPE_CHECKING:
+    from axiomjit import notation as notation
+    from axiomjit.notation.constructors import tensor
+    from axiomjit.notation.shapes import Shape
+    from axiomjit.notation.sizes import Size
+    from axiomjit.notation.symbols import symbol
+    from axiomjit.notation.tensors import fma
     from axiomjit.runtime.launching.schedule import threads
     from axiomjit.runtime.pool.recycling import trim
 
 _LATE = {
+    "Shape": "axiomjit.notation.shapes",
+    "Size": "axiomjit.notation.sizes",
+    "fma": "axiomjit.notation.tensors",
+    "notation": "axiomjit.notation",
+    "symbol": "axiomjit.notation.symbols",
+    "tensor": "axiomjit.notation.constructors",
     "threads": "axiomjit.runtime.launching.schedule",
     "trim": "axiomjit.runtime.pool.recycling",
 }
-# Public names of the runtime, which is imported when one of them, or a call, asks for it.
+# The modules of public names that are imported at the first use: not every program needs them.
 
 
 def __getattr__(name: str) -> _Function:
     if name not in _LATE:
         raise AttributeError(f"module 'axiomjit' has no attribute {name!r}")
-    found: _Function = getattr(_import_module(_LATE[name]), name)
+    _import_late(_LATE[name])
+    module = _import_module(_LATE[name])
+    found: _Function = vars(module).get(name, module)  # `notation` is a module itself
     globals()[name] = found
     return found

@@ -35,7 +35,7 @@ print((end - middle) / (middle - start))
 print(sorted(new), len(ours), threading.active_count(), axiomjit.stats()["compiles"])
 print(sorted({m.split(".")[1] for m in ours}))
 """
-MODULES = 150
+MODULES = 130
 """More modules of ours than this take longer than the import may take."""
 
 
