@@ -26,8 +26,8 @@ VECTOR_LOOPS = {
     "mapped": [1],
     "total": [1],
     "planes": [1],
-    "products": [1, 1],
-    "tests": [1, 1],
+    "products": [1, 1],  # and its trees, which are functions: see below
+    "tests": [1, 1],  # what joins the results of groups is not vectorised: they are few
     "masked": [2],
     "merged": [1, 1],
     "complexes": [1],
