@@ -12,7 +12,7 @@ from axiomjit.algebra.dims import Dim, Symbol, dim, named_length
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import COMPLEX, FLOAT, supported, walkable
-from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure, flatten_tree
@@ -41,6 +41,25 @@ class CallArguments(Record):
         for place, value in self.static:
             total.insert(place, value)
         return total
+
+
+def static_parameters(
+    names: Sequence[str], signature: inspect.Signature, function: str
+) -> frozenset[str]:
+    """The static parameters of a function that the user names.
+
+    Raises:
+        GraphValueError: it has no parameter of one of the names.
+    """
+    names = (names,) if isinstance(names, str) else names
+    for name in names:
+        if name not in signature.parameters:
+            raise GraphValueError(
+                f"jit(static_argnames={list(names)})",
+                f"no parameter {name!r} in {function}{signature}",
+                "name parameters of the function",
+            )
+    return frozenset(names)
 
 
 def take_apart(

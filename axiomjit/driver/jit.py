@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, overload
 
@@ -19,13 +18,13 @@ from axiomjit.base.counters import counter
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import (
     FallbackWarning,
-    GraphValueError,
     NeedsValuesError,
     TraceError,
     UnsupportedError,
 )
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late, new_lock, why_not_compile
+from axiomjit.base.origins import warn
 from axiomjit.driver.arguments import (
     CallArguments,
     Signature,
@@ -33,6 +32,7 @@ from axiomjit.driver.arguments import (
     exact_key,
     exact_layout,
     plain_arguments,
+    static_parameters,
     take_apart,
 )
 from axiomjit.driver.assembling import assemble
@@ -45,6 +45,7 @@ from axiomjit.driver.named_calls import (
     exact_named_key,
     named_key,
 )
+from axiomjit.driver.pickling import reduced
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
@@ -80,14 +81,20 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         shapes: str | None = None,
     ) -> None:
         """Wrap; nothing is compiled before the first call."""
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.__setstate__((function, name, frozenset(), strict, None, {}))
+        self._static = static_parameters(static_argnames, self._signature, name)
+        if shapes:
+            self._shapes = DeclaredShapes(shapes, self._signature, self._static)
+
+    def __setstate__(self, state: Any) -> None:
+        """Begin; of a function that refers to itself, parts may be unpickled after this."""
+        function, self._name, self._static, self._strict, shapes, more = state
         functools.update_wrapper(self, function)
+        self._function, self._shapes = function, shapes
+        vars(self).pop("_signature", None)  # of a function that is compiled already
+        vars(self).update(more)
         self.restart()  # a function that is compiled already has given its own entry to this one
-        self._function = function
-        self._name: str = getattr(function, "__qualname__", type(function).__qualname__)
-        self._signature = inspect.signature(function)
-        self._static = self._checked(static_argnames)
-        self._strict = strict
-        self._shapes = shapes and DeclaredShapes(shapes, self._signature, self._static)
         self._exact: Table[Ready] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
         self._reasons = Reasons()
@@ -95,16 +102,9 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._in_numpy = False
         self._hits = self._bound = self._traced = 0
 
-    def _checked(self, names: Sequence[str]) -> frozenset[str]:
-        names = (names,) if isinstance(names, str) else names
-        for name in names:
-            if name not in self._signature.parameters:
-                raise GraphValueError(
-                    f"jit(static_argnames={list(names)})",
-                    f"no parameter {name!r} in {self._name}{self._signature}",
-                    "name parameters of the function",
-                )
-        return frozenset(names)
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self._function)
 
     def __repr__(self) -> str:
         count = self._programs.count()
@@ -122,8 +122,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if (self._in_numpy or user_traps_errors()) and not _has_axes((*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
-        ready = None if quick is None else self._exact.get(quick)
-        if ready is None or not ready.plain or not (ready.watch is None or ready.watch.holds()):
+        ready = self._exact.get(quick)
+        if ready is None or not (ready.plain and ready.holds()):
             return self._call(quick, args, kwargs)
         self._hits += 1
         result = assemble(ready, args)
@@ -149,7 +149,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         named = _has_axes(call.dynamic)
         key = quick or (exact_named_key if named else exact_key)(call, self._forget)
         ready = self._exact.get(key)
-        if ready is not None and (ready.watch is None or ready.watch.holds()):
+        if ready is not None and ready.holds():
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
             if not named and self.wants_guard():
@@ -157,20 +157,27 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         elif not named and why_not_compile() is not None:
             return self._function(*args, **kwargs)
         else:
-            if ready is not None:
-                self.drop_tables()
             try:
-                ready, arguments = (self._bind_named if named else self._bind)(call)
+                ready, arguments = self._prepare(key, call, named)
             except (NeedsValuesError, UnsupportedError) as error:
                 if named or not self._falls_back(error):
                     raise
                 return self._function(*args, **kwargs)
-            self._bound += 1
-            if not config.disable:
-                self._exact.keep(key, ready)
         if named:
             return assemble_named(ready, arguments)
         return assemble(ready, arguments, call.static)
+
+    def _prepare(
+        self, key: object, call: CallArguments, named: bool
+    ) -> tuple[Ready, Sequence[object]]:
+        """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
+        if key in self._exact:  # arrays that it reads from elsewhere are others now
+            self.drop_tables()
+        ready, arguments = (self._bind_named if named else self._bind)(call)
+        self._bound += 1
+        if not config.disable:
+            self._exact.keep(key, ready)
+        return ready, arguments
 
     def _forget(self, dead: object) -> None:
         """Drop what was prepared for a static argument that has died."""
@@ -179,11 +186,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
-        module: object = sys.modules.get(self._function.__module__)
-        if functools.reduce(_attribute, self._name.split("."), module) is self:
-            return self._name
-        shapes = self._shapes.text if self._shapes else None
-        return Jitted, (self._function, tuple(self._static), self._strict, shapes)
+        options = self._static, self._strict, self._shapes
+        return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Every stage of the program for these arguments; nothing is run.
@@ -222,19 +226,15 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             raise no_named_arrays(self._name)
         quick = None if kwargs or self._static else exact_layout(args)
         key = quick or exact_key(call, self._forget)
-        known = self._exact.get(key)
-        if self._in_numpy or (known and (known.watch is None or known.watch.holds())):
+        ready = self._exact.get(key)
+        if self._in_numpy or (ready is not None and ready.holds()):
             return
         try:
             with np.errstate(all="ignore"):  # what traps errors now need not do so in the call
-                ready, _ = self._bind(call)
+                self._prepare(key, call, named=False)
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):
                 raise
-            return
-        self._bound += 1
-        if not config.disable:
-            self._exact.keep(key, ready)
 
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
@@ -292,11 +292,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self.drop_tables()
         _count_fallback()
         if policy == "warn":
-            warnings.warn(
-                f"{self._name} runs in NumPy, not compiled: {error}",
-                FallbackWarning,
-                stacklevel=5,
-            )
+            warn(f"{self._name} runs in NumPy, not compiled: {error}", FallbackWarning)
         return True
 
 
@@ -306,10 +302,6 @@ def _has_axes(arguments: Sequence[object]) -> bool:
 
 def _values(call: CallArguments) -> Iterator[object]:
     return (value for _, value in call.static)
-
-
-def _attribute(owner: object, name: str) -> object:
-    return getattr(owner, name, None)
 
 
 @overload

@@ -52,6 +52,10 @@ class Ready(Record):
     structure: Structure = LEAF
     leaves: tuple[tuple[int | None, object], ...] = ((0, None),)
 
+    def holds(self) -> bool:
+        """Whether the arrays that the program reads from outside are those of before."""
+        return self.watch is None or self.watch.holds()
+
     def prepared(
         self, arguments: Sequence[object], names: Sequence[str] | None = None
     ) -> Sequence[object]:
