@@ -8,12 +8,13 @@ from typing import Any
 from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.arrays import Given
 from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
+from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, execution, scans
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.positions import positions_along
-from axiomjit.graph.primitives import ACCUMULATORS
+from axiomjit.graph.primitives import ACCUMULATORS, COPY
 from axiomjit.graph.state_folds import fold_states, in_nodes
 from axiomjit.graph.traced_values import NodeValue, broadcast_folding
 
@@ -123,10 +124,15 @@ def fold_nodes(
         states = scans.scan_states(traced.fold, lifted, *axes)
     else:
         states = fold_states(traced.fold, lifted, axes)
-    if traced.final is None:
-        return states, traced.is_tuple
-    final = in_nodes(traced.final, states)
-    return [builder.broadcast_to(node, states[0].shape) for node in final], traced.is_tuple
+    found = states if traced.final is None else in_nodes(traced.final, states)
+    return [_own(node, states[0].shape) for node in found], traced.is_tuple
+
+
+def _own(node: Node, shape: tuple[Dim, ...]) -> Node:
+    """The node in its shape, a copy where it is one number repeated."""
+    if isinstance(base := base_of(node), Op) and base.rank == len(shape):
+        return node
+    return builder.elementwise(COPY, builder.broadcast_to(node, shape))
 
 
 def _of_arrays(acc: Accumulator, operands: Sequence[Any], axes: Any, running: bool) -> Any:

@@ -24,6 +24,7 @@ from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import (
     ALL,
     CAST,
+    COPY,
     PRIMITIVES,
     STATE,
     VIEW,
@@ -155,7 +156,10 @@ def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
         if not fold.starts:
             raise _of_nothing(operands[0])
         return [builder.broadcast_to(value, kept) for value in start]
-    states = list(operands) if not axes else _folded(fold, operands, axes)
+    if axes:
+        states = _folded(fold, operands, axes)
+    else:
+        states = [builder.elementwise(COPY, operand) for operand in operands]
     if not fold.starts or (fold.has_identity and axes):
         return states
     whole = in_nodes(fold.outputs, start + states)

@@ -165,6 +165,8 @@ def _diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
 def _flip(m: object, axis: AxisOption = None) -> Node:
     node = array_node(m, "flip")
     flipped = range(len(node.shape)) if axis is None else reduced_dimensions(node, axis)
+    if not node.shape:  # NumPy's result is a number, no view
+        return builder.elementwise(COPY, node)
     return flip(node, flipped)
 
 

@@ -15,7 +15,7 @@ KINDS = (
     *[operations.reduction] * 4,
     *[shapes.shaper] * 5,
     *[operations.joined] * 2,
-    wholes.whole,
+    *[wholes.whole, wholes.folded, wholes.folded],
     *(operations.cast, operations.masked, operations.contraction),
 )
 LENGTHS = (0, 1, 1, 2, 3, 4, 5, 5, 6, 6, 7, 7)

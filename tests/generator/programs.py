@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.generator import layouts
+from tests.generator import folds, layouts
 
-NAMESPACE = {"np": np, "layouts": layouts}
+NAMESPACE = {"np": np, "layouts": layouts, "folds": folds}
 
 
 class At(int):

@@ -12,6 +12,7 @@ from axiomjit.numpy_table.table import FUNCTIONS, METHODS, UFUNCS
 from tests.campaign import campaign
 from tests.generator import check
 from tests.generator.draw import draw, values_of
+from tests.generator.folds import ACCUMULATORS
 from tests.generator.layouts import LAYOUTS
 from tests.generator.operations import CODES
 from tests.generator.programs import Array
@@ -71,7 +72,7 @@ def test_what_is_printed_is_what_is_run(sample):
     for program in sample[:300]:
         given = []
         space = {"assert_agrees": lambda *call, given=given: given.extend(call)}
-        exec("from tests.generator import layouts\nimport numpy as np", space)
+        exec("from tests.generator import folds, layouts\nimport numpy as np", space)
         exec(program.as_test("it"), space)
         space["test_it"]()
         function, *arguments = given
@@ -149,3 +150,11 @@ def test_comparison_sees_dtype_shape_and_memory():
     ]:
         assert check.difference((got,), (want,), (x,), "plan")[0] == kind
     assert check.difference((x[::2],), (x[::2],), (x,), "plan") is None
+
+
+def test_programs_use_every_accumulator(sample):
+    steps = [step for program in sample for step in program.steps if step.name == "fold"]
+    options = [dict(step.options) for step in steps]
+    assert {o["acc"] for o in options} == set(ACCUMULATORS)
+    assert len({o["acc"] for o in options if "running" in o}) > 6
+    assert any(o["axes"] == (1, 0) for o in options)

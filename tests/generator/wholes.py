@@ -1,6 +1,7 @@
-"""Steps that need entire arrays: running folds, sorting, places of extremes, taking by position."""
+"""Steps that need entire arrays: folds, scans, sorting, places of extremes, taking by position."""
 
 from axiomjit.numpy_table.library import FUNCTIONS, METHODS, SCANS
+from tests.generator.folds import ACCUMULATORS, OPERANDS, RESULTS, is_exact
 from tests.generator.programs import Step
 
 NAMES = [*(function.__name__ for function in FUNCTIONS), "accumulate"]
@@ -37,3 +38,26 @@ def whole(d, values):
     if name in METHODS and d.chance(0.3):
         form = f"{{0}}.{name}({{1}}{{options}})" if name == "take" else f"{{0}}.{name}({{bare}})"
     return Step(name, form, operands, tuple(options.items()))
+
+
+def folded(d, values):
+    """A fold or a scan by an accumulator of a user."""
+    name = d.pick(list(ACCUMULATORS))
+    one = values.among(lambda a: is_exact(name, [a]))
+    if one is None:
+        return None
+    array, operands = values.arrays[one], [one]
+    while len(operands) < OPERANDS.get(name, 1):
+        other = values.among(lambda a: a.dtype == array.dtype and a.shape == array.shape)
+        operands.append(other if d.chance(0.7) else one)
+    if any(isinstance(values.values[k], int | float | complex) for k in operands):
+        return None
+    running = array.ndim > 0 and d.chance(0.4)
+    axes = d.below(array.ndim) if running else None
+    if not running and array.ndim and d.chance(0.8):
+        axes = tuple(d.order(d.some(range(array.ndim))))
+        axes = axes[0] - array.ndim if len(axes) == 1 and d.chance(0.5) else axes
+    options = {"acc": name, "axes": axes} | ({"running": True} if running else {})
+    part = f"[{d.below(RESULTS[name])}]" if name in RESULTS else ""
+    form = f"folds.fold({{many}}{{options}}){part}"
+    return Step("fold", form, tuple(operands), tuple(options.items()))
