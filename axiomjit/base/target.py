@@ -91,6 +91,10 @@ class ChosenTarget:
         """Whether the record has been looked up."""
         return self._found is not None
 
+    def take(self, found: Target) -> None:
+        """Have the record, which was looked up before on such a CPU."""
+        self._found = found
+
     @property
     def record(self) -> Target:
         """What the target is and can do.

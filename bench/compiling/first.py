@@ -1,9 +1,10 @@
-"""The first call of a process that has compiled nothing, with nothing on disk.
+"""The first call of a process that has compiled nothing: with nothing on disk, or kernels there.
 
 `python -m bench.compiling.first` starts processes in turns: one calls `2 * x + y` of 1000 doubles
 with axiomjit, one with JAX; given the root of another clone, a third calls it with the axiomjit
-there. It prints medians in milliseconds, of importing and of the first call, which imports
-Numba; and the median of the ratios of first calls in each round.
+there. It prints medians in milliseconds, of importing, of the first call, which imports Numba, and
+of both; and the medians of the ratios in each round. With `--warm` an earlier process has put its
+kernels on disk. Byte code of all libraries is kept between processes.
 """
 
 from __future__ import annotations
@@ -43,31 +44,48 @@ class First(NamedTuple):
     importing: float
     call: float
 
+    @property
+    def both(self) -> float:
+        """From the start to the first result."""
+        return self.importing + self.call
 
-def first_call(program: str, root: Path) -> First:
-    """Run a program in a new process, which finds no compiled code.
+
+def first_call(program: str, root: Path, kernels: Path, code: Path) -> First:
+    """Run a program in a new process, with folders for kernels and for byte code.
 
     Raises:
         CalledProcessError: the process failed.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        empty = {"AXIOMJIT_CACHE_DIR": folder, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(root)}
-        command = [sys.executable, "-c", program]
-        output = subprocess.run(
-            command, env=os.environ | empty, cwd=root, capture_output=True, text=True, check=True
-        )
+    folders = {"AXIOMJIT_CACHE_DIR": str(kernels), "PYTHONPYCACHEPREFIX": str(code)}
+    others = {"PYTHONDONTWRITEBYTECODE": "", "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(root)}
+    environment = os.environ | folders | others
+    command = [sys.executable, "-c", program]
+    output = subprocess.run(
+        command, env=environment, cwd=root, capture_output=True, text=True, check=True
+    )
     importing, call = map(float, output.stdout.split())
     return First(importing, call)
 
 
-def measure(programs: Mapping[str, tuple[str, Path]], rounds: int) -> dict[str, list[First]]:
-    """Run all programs in each round; the first round is for what the system keeps of files."""
+def measure(
+    programs: Mapping[str, tuple[str, Path]], rounds: int, *, warm: bool = False
+) -> dict[str, list[First]]:
+    """Run all programs in each round; the first round is for what is kept of files.
+
+    Args:
+        programs: what runs, and the root of the clone that it imports, by name.
+        rounds: how often.
+        warm: whether kernels are kept for later rounds.
+    """
     found: dict[str, list[First]] = {name: [] for name in programs}
-    for number in range(rounds + 1):
-        for name, (program, root) in programs.items():
-            first = first_call(program, root)
-            if number:
-                found[name].append(first)
+    with tempfile.TemporaryDirectory() as folder:
+        code = Path(folder, "code")
+        for number in range(rounds + 1):
+            kernels = Path(folder, "kernels" if warm else f"kernels{number}")
+            for name, (program, root) in programs.items():
+                first = first_call(program, root, kernels / name, code)
+                if number:
+                    found[name].append(first)
     return found
 
 
@@ -76,20 +94,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--other", type=Path, help="the root of another clone")
+    parser.add_argument("--warm", action="store_true", help="keep kernels on disk")
     arguments = parser.parse_args()
     here = Path.cwd()
     programs = {"axiomjit": (OURS, here), "JAX": (JAX, here)}
     if arguments.other is not None:
         programs["other clone"] = (OURS, arguments.other.resolve())
-    found = measure(programs, arguments.rounds)
-    print("| | import ms | first call ms | axiomjit's by its first call |")
-    print("|---|---|---|---|")
+    found = measure(programs, arguments.rounds, warm=arguments.warm)
+    print("| | import ms | first call ms | both ms | axiomjit's by its first call | both |")
+    print("|---|---|---|---|---|---|")
     for name, firsts in found.items():
         importing = median(first.importing for first in firsts)
         call = median(first.call for first in firsts)
-        pairs = zip(found["axiomjit"], firsts, strict=True)
-        ratio = median(ours.call / other.call for ours, other in pairs)
-        print(f"| {name} | {importing:.0f} | {call:.0f} | {ratio:.2f} |")
+        both = median(first.both for first in firsts)
+        pairs = list(zip(found["axiomjit"], firsts, strict=True))
+        calls = median(ours.call / other.call for ours, other in pairs)
+        ratio = median(ours.both / other.both for ours, other in pairs)
+        figures = f"{importing:.0f} | {call:.0f} | {both:.0f} | {calls:.2f} | {ratio:.2f}"
+        print(f"| {name} | {figures} |")
 
 
 if __name__ == "__main__":

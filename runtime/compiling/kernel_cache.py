@@ -107,7 +107,7 @@ class KernelCache:
         objects = self._objects
         if objects is None or not objects.folders() or not _compiles_here():
             return self._compiled(kernel, checked)
-        key = disk_key(kernel, kernel.target.record, checked, config.cache_tag)
+        key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
         if key is None:
             return self._compiled(kernel, checked)
         found = objects.find(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import struct
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 MAGIC: Final = b"\x7fELF\x02\x01\x01"
@@ -17,6 +18,7 @@ _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _RELOCATION: Final = struct.Struct("<QQq")
 _RELOCATABLE: Final = 1
+_LOCAL: Final = 0
 _RESERVED: Final = 0xFF00
 """Numbers of sections from here on are none: absolute and common symbols."""
 
@@ -30,13 +32,25 @@ class Section(NamedTuple):
     size: int
     link: int
     info: int
+    align: int
 
 
 class Symbol(NamedTuple):
-    """One name, and the section that defines it; 0 for none."""
+    """One name, the section that defines it, 0 for none, and its place there."""
 
     name: str
     section: int
+    place: int
+    is_local: bool
+
+
+class Relocation(NamedTuple):
+    """A place in a section that gets the address of a symbol, in a form that `kind` names."""
+
+    place: int
+    kind: int
+    symbol: int
+    addend: int
 
 
 class ObjectFile(NamedTuple):
@@ -50,6 +64,13 @@ class ObjectFile(NamedTuple):
     def is_for_this_cpu(self) -> bool:
         """Whether it has code for the kind of CPU that runs Python."""
         return self.machine == MACHINES.get(platform.machine())
+
+    def relocations(self) -> Iterator[tuple[int, Relocation]]:
+        """The places that get addresses, each with the number of its section."""
+        for section in self.sections:
+            if section.kind == RELOCATIONS:
+                for place, info, addend in _RELOCATION.iter_unpack(section.content):
+                    yield section.info, Relocation(place, info & 0xFFFFFFFF, info >> 32, addend)
 
 
 def read_object(code: bytes) -> ObjectFile:
@@ -98,21 +119,21 @@ def _section(code: bytes, at: int) -> Section:
     _require(align & (align - 1) == 0 and align <= 4096 and size <= len(code) + 2**20, "a section")
     content = code[start : start + stored] if stored else b""
     _require(kind != STRINGS or content.endswith(b"\0"), "strings")
-    return Section(kind, flags, content, size, link, info)
+    return Section(kind, flags, content, size, link, info, max(align, 1))
 
 
 def _symbols(table: Section, sections: tuple[Section, ...]) -> tuple[Symbol, ...]:
     names = sections[table.link]
     _require(names.kind == STRINGS and len(table.content) % _SYMBOL.size == 0, "symbols")
     found = []
-    for name, _, _, section, value, size in _SYMBOL.iter_unpack(table.content):
+    for name, about, _, section, value, size in _SYMBOL.iter_unpack(table.content):
         _require(name < len(names.content), "a symbol's name")
         if section < _RESERVED:
             _require(section < len(sections), "a symbol's section")
             inside = not section or value + size <= sections[section].size
             _require(inside, "a symbol's place")
         text = names.content[name : names.content.index(b"\0", name)].decode()
-        found.append(Symbol(text, section))
+        found.append(Symbol(text, section, value, about >> 4 == _LOCAL))
     _require(0 < table.info <= len(found), "local symbols")
     return tuple(found)
 

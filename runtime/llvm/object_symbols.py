@@ -23,7 +23,7 @@ def undefined_symbols(code: bytes) -> set[str]:
     Raises:
         ValueError: the file is damaged.
     """
-    return {name for name, section in _symbols(code) if name and not section}
+    return {s.name for s in _symbols(code) if s.name and not s.section}
 
 
 def defined_symbols(code: bytes) -> set[str]:
@@ -32,7 +32,7 @@ def defined_symbols(code: bytes) -> set[str]:
     Raises:
         ValueError: the file is damaged.
     """
-    return {name for name, section in _symbols(code) if name and section}
+    return {s.name for s in _symbols(code) if s.name and s.section}
 
 
 def _symbols(code: bytes) -> tuple[Symbol, ...]:

@@ -5,8 +5,10 @@ An entry is metadata in JSON and object files, never a pickle. Nothing here impo
 - `entry`: an entry as bytes and back; what is damaged gives nothing
 - `directory`: a folder that only this user can write, its files and their bound
 - `keys`: the key of a kernel on disk: everything that decides its machine code
+- `processor`, `known_targets`: what LLVM says of this processor, without asking it again
 - `store`: the folders of this process, asked in order
-- `loader`: object files to a function at an address, and out of memory again
+- `linked_code`: object files to code in memory, without LLVM
+- `loader`: an entry to a function at an address, and out of memory again
 
 May import `base`, `passes.ir`, `runtime.llvm`.
 """

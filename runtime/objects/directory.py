@@ -20,6 +20,7 @@ from axiomjit.base.records import Record
 from axiomjit.runtime.objects.entry import LARGEST
 
 SUFFIX: Final = ".kernel"
+TARGET_SUFFIX: Final = ".target"
 TEMPORARY: Final = ".new"
 KEY_DIGITS: Final = 64
 """Digits of a key in hexadecimal."""
@@ -65,27 +66,27 @@ class Directory:
         except (OSError, Unusable) as error:
             return str(error)
 
-    def read(self, key: str) -> bytes | None:
+    def read(self, key: str, suffix: str = SUFFIX) -> bytes | None:
         """The content of a file; None if there is none, or it is not to be trusted."""
         try:
             with self._opened() as folder:
-                return self._content(folder, key + SUFFIX)
+                return self._content(folder, key + suffix)
         except (OSError, Unusable):
             return None
 
-    def write(self, key: str, data: bytes, bound_bytes: int) -> None:
+    def write(self, key: str, data: bytes, bound_bytes: int, suffix: str = SUFFIX) -> None:
         """Put a file in place of the one with this key, and drop the oldest beyond the bound.
 
         Raises:
             OSError, Unusable: the folder cannot be used, or has no room.
         """
         try:
-            self._put(key + SUFFIX, data)
+            self._put(key + suffix, data)
         except FileNotFoundError:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileExistsError):
                 self.path.mkdir(mode=0o700)
-            self._put(key + SUFFIX, data)
+            self._put(key + suffix, data)
         if self._known_bytes is None:  # whose turn it is to count is left to chance
             counts = int.from_bytes(os.urandom(1)) < 256 // COUNTED
         else:
@@ -94,15 +95,15 @@ class Directory:
         if counts:
             self._known_bytes = self._trim(bound_bytes)
 
-    def remove(self, key: str) -> bool:
+    def remove(self, key: str, suffix: str = SUFFIX) -> bool:
         """Drop the file of a key; whether there is none now."""
         try:
             with self._opened() as folder:
-                return _dropped(folder, key + SUFFIX)
+                return _dropped(folder, key + suffix)
         except (OSError, Unusable):
             return False
 
-    def files(self) -> list[Found]:
+    def files(self, suffix: str = SUFFIX) -> list[Found]:
         """The files at hand, those used last first.
 
         Raises:
@@ -111,9 +112,9 @@ class Directory:
         try:
             with self._opened() as folder:
                 found = [
-                    Found(name.removesuffix(SUFFIX), status.st_size, status.st_mtime)
+                    Found(name.removesuffix(suffix), status.st_size, status.st_mtime)
                     for name, status in _listed(folder)
-                    if _is_named(name, KEY_DIGITS, SUFFIX)
+                    if _is_named(name, KEY_DIGITS, suffix)
                 ]
         except OSError:
             return []
@@ -190,7 +191,7 @@ class Directory:
         with self._opened() as folder:
             now, found = time.time(), []
             for name, status in _listed(folder):
-                if _is_named(name, KEY_DIGITS, SUFFIX):
+                if any(_is_named(name, KEY_DIGITS, end) for end in (SUFFIX, TARGET_SUFFIX)):
                     found.append((status.st_mtime, status.st_size, name))
                     continue
                 stale = now - status.st_mtime > STALE_SECONDS

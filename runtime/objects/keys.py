@@ -1,14 +1,16 @@
 """The key of a kernel on disk: a digest of everything that decides its machine code.
 
-That is the kernel's own key (its source and words), its traits, the target with all that it can do,
-the versions of Numba and LLVM, Numba's settings, and the code of axiomjit that makes machine code
-of a source. So a change of any of them finds no entry, and nothing is ever out of date.
+That is the kernel's own key (its source and words), its traits, the target with all that it can
+do, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that makes
+machine code of a source. So a change of any of them finds no entry: nothing is ever out of date.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,20 +49,35 @@ def maker_digest() -> str | None:
     None if our code cannot be read, as in an archive, or one of them is not installed.
     """
     try:
-        import llvmlite
-        from llvmlite import binding
-
-        found = find_spec("numba")
-        if found is None or found.origin is None:
-            return None
-        numba_version = Path(found.origin).with_name("_version.py").read_bytes()
-        llvm = (llvmlite.__version__, binding.llvm_version_info, binding.get_process_triple())
-        digest = hashlib.sha256(repr(llvm).encode() + numba_version)
+        digest = hashlib.sha256(repr(compiler_versions()).encode())
         for path in maker_files():
             digest.update(path.read_bytes())
         return digest.hexdigest()
     except (ImportError, OSError, ValueError):
         return None
+
+
+@cache
+def compiler_versions() -> tuple[object, ...]:
+    """What tells Numba, llvmlite and the LLVM in it from others; importing them takes too long.
+
+    Raises:
+        ImportError: one of them is not installed.
+        OSError: one of them cannot be read.
+    """
+    numba, llvmlite = _folder("numba"), _folder("llvmlite")
+    versions = [(folder / "_version.py").read_bytes() for folder in (numba, llvmlite)]
+    libraries = (file for file in os.scandir(llvmlite / "binding") if "libllvm" in file.name)
+    sizes = sorted(file.stat().st_size for file in libraries)
+    return sys.platform, platform.machine(), *versions, *sizes
+
+
+def _folder(package: str) -> Path:
+    """Where a package lies."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ImportError(package)
+    return Path(found.origin).parent
 
 
 def maker_files() -> list[Path]:

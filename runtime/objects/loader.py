@@ -1,8 +1,10 @@
-"""Object files to a function at an address, by LLVM's linker for code in memory.
+"""Object files to a function at an address.
 
-Each kernel is a library of its own, so that equal names in two of them do not meet. A name that is
-nowhere is an error of the linker, never a call of address 0; that an entry calls no other function
-of the process than it may was seen when it was read (`entry`).
+Most are linked without LLVM (`linked_code`), which takes 30 ms to import and start; LLVM's linker
+for code in memory takes the others. Each kernel is a library of its own, so that equal names in
+two of them do not meet. A name that is nowhere is an error of the linker, never a call of address
+0; that an entry calls no other function of the process than it may was seen when it was read
+(`entry`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ import itertools
 from typing import Any, Final
 
 from axiomjit.base.locks import FORKS_WAIT
+from axiomjit.runtime.llvm.object_file import read_object
 from axiomjit.runtime.objects.entry import Entry
+from axiomjit.runtime.objects.linked_code import LinkedCode, NotLinkedError, function_address, link
 
 LIBRARIES: Final = 64
 """Libraries to one linker: what it keeps of unloaded ones, 8 KB each, goes when it goes."""
@@ -49,6 +53,28 @@ def load(entry: Entry) -> LoadedCode | None:
 
     Safe to call from several threads. A fork waits until no thread loads.
     """
+    try:
+        code = _linked(entry)
+    except (NotLinkedError, OSError, ValueError):
+        return _load_by_llvm(entry)
+    return LoadedCode(code, code.address)
+
+
+def _linked(entry: Entry) -> LinkedCode:
+    """The code of an entry, linked here.
+
+    Raises:
+        NotLinkedError: it needs more than our linker does.
+        OSError: the system gives no memory that can be executed.
+        ValueError: an object file is damaged.
+    """
+    outside = {name: function_address(name) for name in entry.calls}
+    known = {name: address for name, address in outside.items() if address is not None}
+    return link([read_object(code) for code in entry.objects], entry.symbol, known)
+
+
+def _load_by_llvm(entry: Entry) -> LoadedCode | None:
+    """Let LLVM link an entry; None if it calls what is not there or LLVM refuses it."""
     from llvmlite import binding
 
     with FORKS_WAIT:

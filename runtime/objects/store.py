@@ -13,8 +13,10 @@ from typing import Final, Protocol
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
-from axiomjit.runtime.objects.directory import Directory, Unusable
+from axiomjit.base.target import ChosenTarget, Target
+from axiomjit.runtime.objects.directory import SUFFIX, TARGET_SUFFIX, Directory, Unusable
 from axiomjit.runtime.objects.entry import Entry, make_entry, pack, unpack
+from axiomjit.runtime.objects.known_targets import pack_target, target_key, unpack_target
 from axiomjit.runtime.objects.loader import LoadedCode, load
 
 MEGABYTE: Final = 2**20
@@ -73,22 +75,44 @@ class ObjectStore:
         _count_miss()
         return None
 
+    def record_of(self, chosen: ChosenTarget) -> Target:
+        """The record of a target, from disk where LLVM was asked before; LLVM's is kept there.
+
+        Raises:
+            GraphValueError: this CPU cannot run code of the target.
+        """
+        key = None if chosen.is_found else target_key(chosen.name)
+        if key is None:
+            return chosen.record
+        for folder in self.folders():
+            found = unpack_target(key, chosen.name, folder.read(key, TARGET_SUFFIX) or b"")
+            if found is not None:
+                chosen.take(found)
+                return found
+        self._write(key, pack_target(key, chosen.record), TARGET_SUFFIX)
+        return chosen.record
+
     def keep(self, key: str, made: Made) -> None:
         """Write an entry, unless other processes could not load it or there is no place for it."""
+        try:
+            entry = make_entry(key, made.symbol, made.objects, made.compile_ms)
+        except ValueError:  # an object file that is not understood
+            return
+        if entry is not None:
+            self._write(key, pack(entry), SUFFIX)
+
+    def _write(self, key: str, data: bytes, suffix: str) -> None:
+        """Write a file where there is a place for it."""
         self.folders()
         if self._own is None or self.trouble is not None:
             return
         try:
-            entry = make_entry(key, made.symbol, made.objects, made.compile_ms)
-            if entry is not None:
-                self._own.write(key, pack(entry), config.cache_mb * MEGABYTE)
+            self._own.write(key, data, config.cache_mb * MEGABYTE, suffix)
         except Unusable as error:
             self.trouble = str(error)
         except OSError as error:
             if error.errno in _LASTING:
                 self.trouble = str(error)
-        except ValueError:  # an object file that is not understood
-            pass
 
 
 def own_path() -> Path | None:

@@ -77,3 +77,15 @@ def test_first_calls_are_those_of_new_processes():
     nothing, ours = found["nothing"][0], found["axiomjit"][0]
     assert 0 < nothing.call < ours.call
     assert nothing.importing < ours.importing
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_warm_calls_find_what_an_earlier_process_compiled(warm, tmp_path):
+    mark = str(tmp_path / "a process was here")
+    call = f"""
+axiomjit.jit(lambda x: 3.0 * x)(x)
+assert axiomjit.stats()["disk_hits"] == os.path.exists({mark!r}) * {warm}
+open({mark!r}, "w").close()
+"""
+    program = first.PROGRAM.format(imports="import os, axiomjit", call=call)
+    assert len(first.measure({"ours": (program, Path.cwd())}, 1, warm=warm)["ours"]) == 1

@@ -90,7 +90,7 @@ def test_without_a_folder_there_is_nothing_to_list(folder, capsys, monkeypatch):
 
 
 def test_info_shows_each_folder(folder, tmp_path, monkeypatch):
-    total = sum(path.stat().st_size for path in folder.iterdir())
+    total = sum(path.stat().st_size for path in folder.glob("*.kernel"))
     assert cache_summary() == f"{folder}, 3 kernels of {total:,} bytes, of at most 256 MB"
     monkeypatch.setattr(config, "cache_shared", str(folder))
     monkeypatch.setattr(config, "cache_dir", str(tmp_path / "own"))

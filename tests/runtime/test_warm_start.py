@@ -1,6 +1,7 @@
 """What a process imports, starts and waits for before its first result."""
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -18,7 +19,7 @@ x = np.arange(600.0).reshape(20, 30)
 f = axiomjit.jit(lambda x: ((x - 0.5) ** 2).sum(axis=1) * {factor})
 assert np.allclose(f(x), ((x - 0.5) ** 2).sum(axis=1) * {factor})
 print(time.process_time() - start)
-print("numba" in sys.modules, threading.active_count(), axiomjit.stats())
+print("numba" in sys.modules, "llvmlite" in sys.modules, threading.active_count(), axiomjit.stats())
 """
 IMPORT = """
 import sys, threading, time
@@ -76,11 +77,12 @@ def test_import_takes_a_part_of_numpys_and_llvmlites(python):
     assert min(float(python(IMPORT)[0]) for _ in range(6)) < 0.5
 
 
-def test_a_warm_first_call_imports_no_numba_and_starts_no_thread(python):
+def test_a_warm_first_call_imports_no_compiler_and_starts_no_thread(python):
     program = PROGRAM.format(after="", factor=1.25)
     assert "'compiles': 1," in python(program)[1]
     warm = python(program)[1]
-    assert warm.startswith("False 1 {'compiles': 0, 'cache_hits': 0, 'disk_hits': 1,")
+    without = platform.machine() != "x86_64"  # elsewhere LLVM links, and says what the CPU can do
+    assert warm.startswith(f"False {without} 1 {{'compiles': 0, 'cache_hits': 0, 'disk_hits': 1,")
 
 
 def test_checked_and_plain_kernels_are_kept_apart(python):
