@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from axiomjit.graph.state_folds import StateFold
 
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
+Function = TypeVar("Function", bound=Callable[..., Any])
+LARGEST: Final = 64
+"""Dtypes for which an accumulator is followed, and functions that are kept with it."""
 _ROUNDS: Final = 8
 """How often the dtypes of a state may widen before they must have settled."""
 
@@ -57,7 +60,9 @@ class Accumulator:
         array([2., 4.])
     """
 
-    __slots__ = ("_traced", "combine", "commutative", "final", "has_identity", "init", "lift")
+    __slots__ = (
+        *("_traced", "combine", "commutative", "final", "has_identity", "init", "kept", "lift"),
+    )
 
     init: Start | None
     combine: Callable[..., Any]
@@ -65,6 +70,7 @@ class Accumulator:
     final: Callable[..., Any] | None
     commutative: bool
     has_identity: bool
+    kept: dict[Hashable, Any]
 
     def __init__(
         self,
@@ -87,11 +93,19 @@ class Accumulator:
                 )
         self.combine, self.lift, self.final = combine, lift, final
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
-        self._traced = lru_cache(maxsize=64)(self._follow)
+        self._traced = lru_cache(maxsize=LARGEST)(self._follow)
+        self.kept = {}
 
     def traced(self, operands: Sequence[DType]) -> Traced:
         """What the functions compute for elements of these dtypes."""
         return self._traced(tuple(operands))
+
+    def keep(self, key: Hashable, function: Function) -> Function:
+        """Keep a function that folds by the accumulator under a key, and return it."""
+        if len(self.kept) >= LARGEST:
+            self.kept.clear()
+        self.kept[key] = function
+        return function
 
     def __repr__(self) -> str:
         return f"Accumulator({self.init!r}, {_name_of(self.combine)})"

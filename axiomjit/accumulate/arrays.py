@@ -1,19 +1,22 @@
-"""Programs of arrays that are at hand: symbols for their lengths, a graph, its results."""
+"""Functions of arrays that are at hand: symbols for their lengths, a graph, its results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Final
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Scope, Symbol, bound, dim, named_length
 from axiomjit.algebra.number_kinds import LENGTH, SMALL
 from axiomjit.base.dtypes import supported
+from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.origins import user_location
+from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
 
-Build = Callable[[Sequence[Node]], Sequence[Node]]
 LARGEST: Final = 64
 """Graphs of one function that are kept."""
 
@@ -46,14 +49,74 @@ class Given:
             for k, (dtype, shape) in enumerate(zip(dtypes, shapes, strict=True))
         )
 
-    @property
-    def key(self) -> Hashable:
-        """What decides which graph is built."""
-        return self.inputs
 
-    def graph(self, build: Build) -> tuple[Graph, bool]:
-        """What `build` makes of the arrays; and whether it holds for all of this key."""
-        scope = Scope(self.symbols)
+class Built(NamedTuple):
+    """A graph, and what a call returns for its results."""
+
+    graph: Graph
+    finish: execution.Finish
+    in_tuple: bool | None
+    """As `execution.shorten` has it."""
+
+
+class ArrayFunction(GuardedCall[Any]):
+    """A function of arrays at hand, from one of nodes.
+
+    Graphs are kept for each class of arrays, their plans with them, and warm calls are answered
+    natively.
+    """
+
+    group: Callable[[Iterable[Any]], Any] = tuple
+    """What several results are returned in."""
+
+    def __init__(self) -> None:
+        """Keep no graph yet."""
+        self._graphs: dict[object, Built] = {}
+
+    def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
+        """The results for nodes, and whether there are several."""
+        raise NotImplementedError
+
+    def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """The results for arrays, where no native guard has taken the call."""
+        given = Given(args, repr(self))
+        built = self._built(given)
+        found = execution.run(built.graph, given.arrays, given.symbols)
+        as_given = all(map(operator.is_, args, given.arrays))
+        if as_given and self.wants_guard() and self.misses > 1:
+            execution.shorten(
+                *(self, built.graph, given.arrays, given.symbols, built.in_tuple, built.finish)
+            )
+        return built.finish(found)
+
+    def lower(self, *arrays: Any) -> Any:
+        """Every stage of what a call with these arrays runs; nothing is run."""
+        given = Given(arrays, repr(self))
+        return execution.lower(self._built(given).graph, given.arrays, given.symbols)
+
+    def _built(self, given: Given) -> Built:
+        """The graph for arrays of a class."""
+        if given.inputs in self._graphs:
+            return self._graphs[given.inputs]
+        scope = Scope(given.symbols)
         with bound(scope):
-            made = build(self.inputs)
-        return Graph(self.inputs, tuple(made)), not scope.guards
+            results, is_tuple = self.nodes(given.inputs)
+        native = all(node.shape for node in results) and not (is_tuple and self.group is list)
+        built = Built(
+            Graph(given.inputs, tuple(results)),
+            partial(_grouped, self.group) if is_tuple else _only,
+            is_tuple if native else None,
+        )
+        if not scope.guards:  # it holds for all arrays of the class
+            if len(self._graphs) >= LARGEST:
+                self._graphs.clear()
+            self._graphs[given.inputs] = built
+        return built
+
+
+def _only(found: Sequence[np.ndarray]) -> Any:
+    return found[0][()]
+
+
+def _grouped(group: Callable[[Iterable[Any]], Any], found: Sequence[np.ndarray]) -> Any:
+    return group(value[()] for value in found)

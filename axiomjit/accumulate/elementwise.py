@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import LARGEST, Given
+from axiomjit.accumulate.arrays import ArrayFunction
 from axiomjit.accumulate.fold import accumulator_of, fold_nodes
 from axiomjit.accumulate.scalars import follow
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import permutation
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, execution
-from axiomjit.graph.nodes import Graph, Node, Op, is_view
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import CAST, COPY
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import at_hand, seen_call
@@ -94,8 +94,10 @@ def _accumulator(mode: Mode) -> Accumulator | None:
     )
 
 
-class Elementwise:
+class Elementwise(ArrayFunction):
     """What `elementwise` returns."""
+
+    group = list
 
     def __init__(
         self, fn: Callable[..., Any], accumulators: tuple[Accumulator | None, ...], order: str
@@ -107,47 +109,21 @@ class Elementwise:
             accumulators: One per result, None for a result that is broadcast.
             order: "c" or "f".
         """
+        super().__init__()
         self._fn, self._accumulators, self._order = fn, accumulators, order
-        self._graphs: dict[object, tuple[Graph, bool]] = {}
 
-    def __call__(self, *arrays: Any) -> Any:
+    def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The results for arrays, numbers, or traced ones."""
-        host = next((value for value in arrays if isinstance(value, TracedValue)), None)
+        host = next((value for value in args if isinstance(value, TracedValue)), None)
         if host is None:
-            given = Given(arrays, repr(self))
-            graph, is_tuple = self._graph(given)
-            found = [value[()] for value in execution.run(graph, given.arrays, given.symbols)]
-        else:
-            nodes = (builder.as_node(getattr(v, "node", v), "elementwise") for v in arrays)
-            results, is_tuple = self.nodes([builder.strong(node) for node in nodes])
-            found = list(map(host.folding((host,), (), False).made, results))
+            return super().answer(args, kwargs)
+        nodes = (builder.as_node(getattr(v, "node", v), "elementwise") for v in args)
+        results, is_tuple = self.nodes([builder.strong(node) for node in nodes])
+        found = list(map(host.folding((host,), (), False).made, results))
         return found if is_tuple else found[0]
-
-    def lower(self, *arrays: Any) -> Any:
-        """Every stage of what a call with these arrays runs; nothing is run."""
-        given = Given(arrays, repr(self))
-        return execution.lower(self._graph(given)[0], given.arrays, given.symbols)
 
     def __repr__(self) -> str:
         return f"elementwise({getattr(self._fn, '__name__', self._fn)!s})"
-
-    def _graph(self, given: Given) -> tuple[Graph, bool]:
-        """The graph for arrays of a class; and whether the function returned a tuple."""
-        if given.key in self._graphs:
-            return self._graphs[given.key]
-        is_tuple = False
-
-        def build(nodes: Sequence[Node]) -> Sequence[Node]:
-            nonlocal is_tuple
-            results, is_tuple = self.nodes(nodes)
-            return results
-
-        graph, is_general = given.graph(build)
-        if is_general:
-            if len(self._graphs) >= LARGEST:
-                self._graphs.clear()
-            self._graphs[given.key] = graph, is_tuple
-        return graph, is_tuple
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
         """The results for nodes, and whether the function returned a tuple.

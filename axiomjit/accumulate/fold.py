@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from operator import index
 from typing import Any
 
 from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import Given
+from axiomjit.accumulate.arrays import ArrayFunction
 from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
 from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, execution, scans
+from axiomjit.graph import builder, scans
 from axiomjit.graph.nodes import Node, Op, base_of
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import ACCUMULATORS, COPY
 from axiomjit.graph.state_folds import fold_states, in_nodes
-from axiomjit.graph.traced_values import NodeValue, broadcast_folding
+from axiomjit.graph.traced_values import NamedValue, NodeValue, broadcast_folding
 
 
 def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool = False) -> Any:
@@ -25,23 +27,25 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
     Args:
         acc: An `Accumulator`, or the name of one of the built-in ones: sum, prod, max, min, any,
             all, argmax, argmin, mean, logsumexp, variance, std.
-        operands: Arrays, traced arrays in a compiled function, or tensors: as many as the
-            accumulator's `lift` takes. Arrays are broadcast as in NumPy, axes of tensors are
-            paired.
-        axes: Dimensions of arrays, one or a tuple, or axes of tensors; all when omitted. Elements
-            are folded in the order in which axes are listed, the last one fastest.
-        running: Whether the results of all first elements along one axis are wanted, which keeps
-            the axis: a scan, as `numpy.cumsum`.
+        operands: Arrays, traced arrays in a compiled function, named arrays, or tensors: as many as
+            the accumulator's `lift` takes. Arrays are broadcast as in NumPy, axes of tensors and
+            named arrays are paired.
+        axes: Dimensions of arrays, one or a tuple, or axes of tensors and named arrays, or their
+            names; all when omitted. Elements are folded in the order in which axes are listed, the
+            last one fastest.
+        running: Whether the results of all first elements are wanted, which keeps the axes: a
+            scan, as `numpy.cumsum`; along several axes in the same order.
 
     Returns:
-        What the operands are, without these axes (unless `running`): an array, traced array or
-        tensor; a tuple of them where `final` gives a tuple, or where there is no `final` and the
-        state is one.
+        What the operands are, without these axes (unless `running`): an array, traced array, named
+        array or tensor; a tuple of them where `final` gives a tuple, or where there is no `final`
+        and the state is one.
 
     Raises:
         GraphValueError: no accumulator has this name, or nothing is folded where there is no
             value to begin with.
-        GraphTypeError: a function of the accumulator uses what is not compiled.
+        GraphTypeError: a function of the accumulator uses what is not compiled, or dimensions of
+            arrays are no numbers.
 
     Examples:
         >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -59,9 +63,14 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
             "give the arrays or tensors to fold",
             user_location(),
         )
-    host = next((value for value in operands if isinstance(value, NodeValue)), None)
+    host = next((value for value in operands if isinstance(value, NodeValue | NamedValue)), None)
     if host is None:
-        return _of_arrays(row, operands, axes, running)
+        return _of_arrays(row, axes, running)(*operands)
+    if isinstance(host, NamedValue) and not any(isinstance(v, NodeValue) for v in operands):
+        listed = tuple(axes) if isinstance(axes, list) else axes
+        fold_tensors = partial(fold, row, axes=axes, running=running)
+        return host.at_once(fold_tensors, operands, row, (listed, bool(running)))
+    host = next(value for value in operands if isinstance(value, NodeValue))
     folding = host.folding(operands, axes, running)
     nodes, is_tuple = fold_nodes(row, folding.nodes, folding.axes, running)
     made = tuple(map(folding.made, nodes))
@@ -100,28 +109,21 @@ def fold_nodes(
     """The results of a fold of nodes of one shape, and whether they are a tuple.
 
     Raises:
-        GraphValueError: a running fold along several dimensions, or none.
+        GraphValueError: there are no elements, and there is no initial value.
     """
-    if running and len(axes) != 1:
-        raise GraphValueError(
-            f"fold({acc!r}, ..., running=True) along {len(axes)} axes",
-            "a running fold, which goes along one axis",
-            "name one axis, or flatten several into one before",
-            user_location(),
-        )
     if isinstance(acc, BuiltIn):
         operand = acc.operand(nodes)
         if not running:
             return [acc.build(operand, axes)], False
         if acc.name in ACCUMULATORS:
             fold = ACCUMULATORS[acc.name]
-            return [scans.running(fold, operand, fold.result_dtype(operand.dtype), *axes)], False
+            return [scans.running(fold, operand, fold.result_dtype(operand.dtype), axes)], False
         if acc.name.startswith("arg"):
             nodes = [operand, positions_along(operand.shape, axes)]
     traced = acc.traced([node.dtype for node in nodes])
     lifted = [builder.broadcast_to(n, nodes[0].shape) for n in in_nodes(traced.lift, nodes)]
     if running:
-        states = scans.scan_states(traced.fold, lifted, *axes)
+        states = scans.scan_states(traced.fold, lifted, axes)
     else:
         states = fold_states(traced.fold, lifted, axes)
     found = states if traced.final is None else in_nodes(traced.final, states)
@@ -135,17 +137,47 @@ def _own(node: Node, shape: tuple[Dim, ...]) -> Node:
     return builder.elementwise(COPY, builder.broadcast_to(node, shape))
 
 
-def _of_arrays(acc: Accumulator, operands: Sequence[Any], axes: Any, running: bool) -> Any:
-    """Arrays folded at once."""
-    given = Given(operands, f"fold({acc!r}, ...)")
-    is_tuple = False
+class Folded(ArrayFunction):
+    """Folds arrays by an accumulator along some dimensions."""
 
-    def build(nodes: Sequence[Node]) -> Sequence[Node]:
-        nonlocal is_tuple
-        folding = broadcast_folding(nodes, axes, lambda node: node)
-        results, is_tuple = fold_nodes(acc, folding.nodes, folding.axes, running)
-        return results
+    def __init__(self, acc: Accumulator, axes: tuple[int, ...] | None, running: bool) -> None:
+        """Keep what a fold is made of."""
+        super().__init__()
+        self._acc, self._axes, self._running = acc, axes, running
 
-    graph, _ = given.graph(build)
-    results = [value[()] for value in execution.run(graph, given.arrays, given.symbols)]
-    return tuple(results) if is_tuple else results[0]
+    def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
+        """The results for nodes, and whether they are a tuple."""
+        folding = broadcast_folding(arrays, self._axes, lambda node: node)
+        return fold_nodes(self._acc, folding.nodes, folding.axes, self._running)
+
+    def __repr__(self) -> str:
+        return f"fold({self._acc!r}, ...)"
+
+
+def _of_arrays(acc: Accumulator, axes: Any, running: bool) -> Folded:
+    """The function that folds arrays along axes, kept with the accumulator.
+
+    Raises:
+        GraphTypeError: an axis is no number.
+    """
+    key = _numbers(acc, axes), bool(running)
+    found = acc.kept.get(key)
+    return acc.keep(key, Folded(acc, *key)) if found is None else found
+
+
+def _numbers(acc: Accumulator, axes: Any) -> tuple[int, ...] | None:
+    if axes is None:
+        return None
+    try:
+        return (index(axes),)
+    except TypeError:
+        pass
+    try:
+        return tuple(map(index, axes))
+    except TypeError:
+        raise GraphTypeError(
+            f"fold({acc!r}, ..., axes={axes!r}) of arrays",
+            "an axis that is no number",
+            "give numbers of dimensions, or NamedArray(x, axes) for arrays whose axes have names",
+            user_location(),
+        ) from None

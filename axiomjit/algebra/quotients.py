@@ -7,6 +7,8 @@ from axiomjit.algebra.dims import Dim, Monomial, dim, polynomial
 
 def exact_quotient(top: Dim, bottom: Dim) -> Dim | None:
     """The polynomial whose product with `bottom` is `top`, None if there is none."""
+    if bottom == 0:
+        return bottom if top == 0 else None
     rest, quotient = top, dim(0)
     lead, factor = bottom.terms[0]
     while rest.terms:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -120,3 +121,28 @@ def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> 
                 )
             result[other] = array.copy()
     return result
+
+
+def leaf_key(leaf: Any, name: str) -> Hashable:
+    """A key, equal for operands of named arrays for which a function does the same.
+
+    Of numbers every bit counts.
+
+    Raises:
+        GraphTypeError: an array without axes, or what is no number.
+    """
+    if isinstance(leaf, NamedArray):
+        return leaf.axes, leaf.dtype
+    if isinstance(leaf, np.ndarray | np.generic) and not leaf.ndim:
+        return type(leaf), leaf.dtype, leaf.tobytes()
+    if isinstance(leaf, int | float | complex):
+        return type(leaf), repr(leaf)
+    is_array = isinstance(leaf, np.ndarray)
+    raise GraphTypeError(
+        f"argument {name} beside named arrays",
+        f"an array of shape {leaf.shape}, whose dimensions have no axes"
+        if is_array
+        else f"a {type(leaf).__module__}.{type(leaf).__name__}",
+        "say which axes they are with NamedArray(value, axes)",
+        user_location(),
+    )

@@ -50,7 +50,7 @@ def cumprod(x: Operand, axis: AxisName) -> Tensor:
 def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)
-    return _like(tensor, running(fold, tensor.node, dtype, along))
+    return _like(tensor, running(fold, tensor.node, dtype, (along,)))
 
 
 def sort(x: Operand, axis: AxisName) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -12,9 +13,10 @@ from axiomjit.axis.methods import AxisMethods
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
+from axiomjit.graph.traced_values import Keeper, NamedValue
 
 
-class NamedArray(AxisMethods[Any]):
+class NamedArray(AxisMethods[Any], NamedValue):
     """An array, and one Axis for each of its dimensions.
 
     Every expression that takes a tensor takes it too, as a constant. Operators give tensors;
@@ -81,6 +83,16 @@ class NamedArray(AxisMethods[Any]):
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype, copy=copy)
+
+    def at_once(
+        self,
+        function: Callable[..., Any],
+        operands: Sequence[object],
+        keeper: Keeper,
+        key: Hashable,
+    ) -> Any:
+        """What a function of tensors gives for named arrays, as named arrays."""
+        return self._apply("at_once", function, operands, keeper, key)
 
     def item(self) -> Any:
         """The one element as a Python number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -13,12 +13,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol
-from axiomjit.axis.arguments import check_writable, checked_argument, copy_overlapping
+from axiomjit.axis import operators
+from axiomjit.axis.arguments import (
+    check_writable,
+    checked_argument,
+    copy_overlapping,
+    leaf_key,
+)
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import declaration_of, layout_of_storage, starting_values
 from axiomjit.axis.late_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.axis.tensors import Tensor, shown, used_axes
+from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
@@ -27,6 +33,7 @@ from axiomjit.graph import execution
 from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Graph, Input, Node, post_order
 from axiomjit.graph.origins import origin
+from axiomjit.graph.traced_values import Keeper
 
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
 
@@ -317,3 +324,21 @@ def _listed_inputs(placeholders: Sequence[object]) -> list[Input]:
 
 def _shown(value: object) -> str:
     return repr(value) if isinstance(value, Tensor) else str(value)
+
+
+def _at_once(
+    function: Callable[..., Outputs], operands: Sequence[object], keeper: Keeper, key: Hashable
+) -> Any:
+    """What a function of tensors gives for named arrays, by a computation that is kept."""
+    leaves = tuple(leaf_key(value, str(k)) for k, value in enumerate(operands))
+    named = [value for value in operands if isinstance(value, NamedArray)]
+    found = keeper.kept.get((key, leaves))
+    if found is None:
+        given = [placeholder(v.axes, v.dtype) if isinstance(v, NamedArray) else v for v in operands]
+        placeholders = tuple(value for value in given if isinstance(value, Tensor))
+        made = Computation(function(*given), placeholders, named=True)
+        found = keeper.keep((key, leaves), made)
+    return found(*named)
+
+
+operators.install_operation(at_once=_at_once)

@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axiomjit.algebra.dims import Symbol
+from axiomjit.axis.arguments import leaf_key
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.axis.transformers import Computation
-from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.origins import user_location
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
 from axiomjit.driver.static_keys import Forget, structure_key
@@ -31,7 +28,7 @@ def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object
     Raises:
         GraphTypeError: an argument is an array without axes.
     """
-    leaves = tuple(map(_leaf_key, call.dynamic, call.names))
+    leaves = tuple(map(leaf_key, call.dynamic, call.names))
     return "named", structure_key(call.structure), leaves, statics_key(call, forget)
 
 
@@ -93,22 +90,3 @@ def assemble_named(ready: Ready, arguments: Sequence[object]) -> object:
 
 def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
     return [leaf for leaf in arguments if isinstance(leaf, NamedArray)]
-
-
-def _leaf_key(leaf: Any, name: str) -> object:
-    """A key, equal for arguments for which the function does the same; every bit counts."""
-    if isinstance(leaf, NamedArray):
-        return leaf.axes, leaf.dtype
-    if isinstance(leaf, np.ndarray | np.generic) and not leaf.ndim:
-        return type(leaf), leaf.dtype, leaf.tobytes()
-    if isinstance(leaf, int | float | complex):
-        return type(leaf), repr(leaf)
-    is_array = isinstance(leaf, np.ndarray)
-    raise GraphTypeError(
-        f"argument {name} beside named arrays",
-        f"an array of shape {leaf.shape}, whose dimensions have no axes"
-        if is_array
-        else f"a {type(leaf).__module__}.{type(leaf).__name__}",
-        "say which axes they are with NamedArray(value, axes)",
-        user_location(),
-    )

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Keeper(Protocol):
+    """Keeps functions by keys."""
+
+    kept: dict[Hashable, Any]
+
+    def keep(self, key: Hashable, function: Function) -> Function:
+        """Keep a function under a key, and return it."""
 
 
 class Folding(NamedTuple):
@@ -53,6 +64,25 @@ class NodeValue:
 
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
         """How operands, of which this is one, are folded along axes of theirs."""
+        raise NotImplementedError
+
+
+class NamedValue:
+    """An array with axes, at hand: functions of tensors are computed with it at once."""
+
+    __slots__ = ()
+
+    def at_once(
+        self,
+        function: Callable[..., Any],
+        operands: Sequence[object],
+        keeper: Keeper,
+        key: Hashable,
+    ) -> Any:
+        """What a function of tensors gives for operands, of which this is one.
+
+        `keeper` keeps the function compiled, under `key` and the axes and dtypes of operands.
+        """
         raise NotImplementedError
 
 

@@ -46,7 +46,7 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
             wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if wanted.kind == "b":
             raise refuse(name, "dtype", dtype)
-        return running(fold, node, wanted, along)
+        return running(fold, node, wanted, (along,))
 
     return row
 
@@ -63,7 +63,7 @@ def _accumulate_row(name: str, fold: UfuncFold) -> Row:
             wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
             raise refuse(name, "dtype", dtype)
-        return running(fold, node, wanted, along)
+        return running(fold, node, wanted, (along,))
 
     return row
 

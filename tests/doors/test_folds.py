@@ -73,6 +73,68 @@ def test_bits_do_not_depend_on_threads(name):
     np.testing.assert_array_equal(compiled(*arrays), wanted)
 
 
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("name", [*NAMES, "compose"])
+def test_named_arrays_are_folded_at_once(name, running):
+    meant = MEANT[name]
+    rows, columns = aj.make_axes({"rows": 3, "columns": 4})
+    arrays = [whole_numbers(np.random.default_rng(k), (3, 4)) for k in range(meant.operands)]
+    named = [aj.NamedArray(a, [rows, columns]) for a in arrays]
+    if meant.operands > 1:  # axes are paired, wherever they stand
+        named[1] = named[1].transpose("columns", "rows")
+    for axes, places in ((columns, 1), ("rows", 0), ([columns, "rows"], (1, 0)), (None, (0, 1))):
+        found = aj.fold(meant.acc, *named, axes=axes, running=running)
+        wanted = aj.fold(meant.acc, *arrays, axes=places, running=running)
+        left = {1: [rows], 0: [columns]}.get(places, []) if not running else [rows, columns]
+        several = isinstance(wanted, tuple)
+        for one, other in zip(
+            found if several else [found], wanted if several else [wanted], strict=True
+        ):
+            assert isinstance(one, aj.NamedArray)
+            assert [*one.axes] == left
+            np.testing.assert_array_equal(one.values, other)
+
+
+def test_named_arrays_beside_tensors_and_numbers():
+    rows, columns = aj.make_axes({"rows": 3, "columns": 4})
+    x = aj.NamedArray(np.arange(12).reshape(3, 4), [rows, columns])
+    dot = aj.Accumulator(0, lambda a, b: a + b, lift=lambda x, y: x * y)
+    assert aj.fold(dot, x, 3, axes=columns).values.tolist() == [18, 66, 114]
+    assert aj.fold(dot, x, 2, axes=columns).values.tolist() == [12, 44, 76]
+    made = aj.fold(dot, x, aj.constant([1, 0, 2], [rows]), axes=rows)
+    assert made.eval().values.tolist() == [16, 19, 22, 25]
+    total = aj.jit(lambda x: aj.fold("sum", x, axes="rows"))(x)
+    assert total.values.tolist() == x.values.sum(axis=0).tolist()
+    with pytest.raises(TypeError, match="argument 1 beside named arrays"):
+        aj.fold(dot, x, x.values)
+
+
+def test_functions_of_arrays_are_kept():
+    x, meant = whole_numbers(np.random.default_rng(0), (5, 7)), MEANT["seeded"]
+    followed = []
+
+    def add(a, b):
+        followed.append(1)
+        return a + b
+
+    acc = aj.Accumulator(100, add, commutative=True)
+    for running in (False, True):
+        aj.fold(acc, x, axes=1, running=running)
+    for n in range(6, 12):
+        wide = whole_numbers(np.random.default_rng(n), (5, n))
+        (wanted,) = folded_exactly(meant, [wide], [1])
+        np.testing.assert_array_equal(aj.fold(acc, wide, axes=(-1,)), wanted)
+    assert len(followed) <= 2  # a state whose dtype has settled
+    assert len(acc.kept) == 3
+    function = acc.kept[(1,), False]
+    for _ in range(30):
+        aj.fold(acc, x, axes=1)
+    assert function.misses < 20
+    for number in range(100):
+        aj.fold(acc, x, axes=number % 2 if number < 2 else (0,) * (number % 1), running=number > 50)
+    assert len(acc.kept) <= 64
+
+
 def test_logsumexp_of_tensors():
     rows, columns = aj.make_axes({"rows": 3, "columns": 4})
     x = np.random.default_rng(5).standard_normal((3, 4)) * 100
@@ -88,6 +150,8 @@ REFUSED = [
     (lambda: aj.fold("sum"), TypeError, "nothing to fold"),
     (lambda: aj.fold("sum", ARRAY, ARRAY), ValueError, "sum takes one"),
     (lambda: aj.fold("sum", ARRAY, axes=1), ValueError, "out of bounds"),
+    (lambda: aj.fold("sum", ARRAY, axes="rows"), TypeError, "an axis that is no number"),
+    (lambda: aj.fold("sum", ARRAY, axes=[1.5]), TypeError, "an axis that is no number"),
     (lambda: aj.fold("sum", ARRAY, axes=(0, 0)), ValueError, "axes"),
     (lambda: aj.Accumulator(ARRAY, lambda a, b: a), TypeError, "an init that is no number"),
     (lambda: aj.Accumulator((), lambda a, b: a), TypeError, "an init that is no number"),

@@ -91,6 +91,8 @@ def test_a_length_that_divides_only_sometimes():
 def test_quotients_of_lengths_are_exact():
     n, m, k = named_length("n0"), named_length("n1"), named_length("n2")
     assert exact_quotient(n * m * k, n * k) is m
+    assert exact_quotient(n, dim(0)) is None
+    assert exact_quotient(dim(0), dim(0)) is dim(0)
     assert exact_quotient((n + 1) * (m - 2), n + 1) is m - 2
     assert exact_quotient(6 * n * n + 4 * n, 2 * n) is 3 * n + 2
     assert exact_quotient(dim(12), dim(4)) is dim(3)

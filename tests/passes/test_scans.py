@@ -143,9 +143,33 @@ def test_scans_of_nothing(shape):
         assert aj.fold(MEANT["seeded"].acc, x, axes=axis, running=True).shape == shape
 
 
-def test_a_running_fold_goes_along_one_axis():
-    with pytest.raises(ValueError, match="which goes along one axis"):
-        aj.fold("sum", np.ones((2, 3)), running=True)
+def along_several(x, axes):
+    """The sums up to each element, the last one of `axes` the fastest."""
+    moved = np.moveaxis(x, axes, range(len(axes)))
+    flat = moved.reshape(-1, *moved.shape[len(axes) :]).cumsum(axis=0)
+    return np.moveaxis(flat.reshape(moved.shape), range(len(axes)), axes)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0), (2, 0), (0, 2), (2, 1, 0), (0, 1, 2)], ids=str)
+def test_scans_along_several_axes_follow_the_order_listed(axes, layout):
+    x = layouts(whole_numbers(np.random.default_rng(9), (3, 4, 11)))[layout]
+    summed, wanted = aj.Accumulator(0, lambda a, b: a + b), along_several(x, axes)
+    for acc in ("sum", summed):
+        _, found = runs(lambda x, a=acc: aj.fold(a, x * 2, axes=axes, running=True) - x, x)
+        for (made,) in found:
+            np.testing.assert_array_equal(made, 2 * wanted - x)
+
+
+def test_scans_along_all_axes_or_none():
+    x = np.arange(6.0).reshape(2, 3)
+    made = aj.fold("sum", x, running=True)
+    np.testing.assert_array_equal(made, x.ravel().cumsum().reshape(2, 3))
+    last = aj.fold(MEANT["last"].acc, x.astype(int), axes=(), running=True)
+    np.testing.assert_array_equal(last, x)
+    assert aj.fold("sum", 3.0, running=True) == 3.0
+    np.testing.assert_array_equal(aj.fold("argmax", x.T, axes=(1, 0), running=True), x.T)
+    assert aj.fold("sum", np.ones((2, 0)), running=True).shape == (2, 0)
 
 
 def test_tensors_run_along_an_axis():
