@@ -1,18 +1,20 @@
 """Say clearly when a clone lost the symbolic links that join the source folders."""
 
-from pathlib import Path
+import os
 
 _LINKED = ("passes", "runtime", "bench")
 
+_PACKAGE = os.path.dirname(__file__)
 
-def check_links(package: Path = Path(__file__).parent) -> None:
+
+def check_links(package: "str | os.PathLike[str]" = _PACKAGE) -> None:
     """Raise ImportError if a linked folder of `package` is a text file naming its target.
 
     Git writes such files where `core.symlinks` is false. Call it before the folders are imported.
     """
     for name in _LINKED:
-        path = package / name
-        if path.is_file():
+        path = os.path.join(package, name)
+        if os.path.isfile(path):
             raise ImportError(
                 f"import axiomjit.{name}, a symbolic link to the folder {name}/\n"
                 f"  seen: {path} is a regular file; this clone was made without symbolic links\n"

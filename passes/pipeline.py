@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.base.config import config
 from axiomjit.base.records import Record
@@ -17,7 +17,6 @@ from axiomjit.passes.cut_joins import cut_joins
 from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.forms import FORMS, AnyProgram
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
@@ -31,9 +30,12 @@ from axiomjit.passes.split_regions import split_regions
 from axiomjit.passes.strip_mine import strip_mine
 from axiomjit.passes.tile_folds import tile_folds
 
+if TYPE_CHECKING:
+    from axiomjit.passes.ir.forms import AnyProgram
+
 Pass = Callable[[Any, Context], Any]
 """Takes a program and returns an equivalent one, in the next form or improved in the same one."""
-Watcher = Callable[[str, AnyProgram, AnyProgram, int], None]
+Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 """Called after each pass: with its name, the program before and after, and nanoseconds."""
 
 PASSES: Final[tuple[Pass, ...]] = (
@@ -100,4 +102,6 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
 
 def _verify(program: AnyProgram) -> None:
     if config.check:
+        from axiomjit.passes.ir.forms import FORMS  # here, since other programs do not need it
+
         FORMS[type(program)].verify(program)

@@ -12,6 +12,7 @@ from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.number_kinds import SMALL
+from axiomjit.base.digests import sha256
 from axiomjit.base.dtypes import INT, DType, cast_name, code
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
@@ -104,8 +105,6 @@ class _Writer:
         header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
         source = "\n".join(header + lines) + "\n"
         types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
-        from hashlib import sha256  # here, since it takes long to import
-
         key = sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()
         return Rendered(
             Kernel(source, parameters, key, bool(nest.combine), target, traits),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,10 +12,10 @@ import numpy as np
 if TYPE_CHECKING:
     from types import FrameType
 
-_PACKAGE: Final = Path(__file__).parents[1]
-_PARTS: Final = tuple((_PACKAGE / part).resolve() for part in ("passes", "runtime"))
+_PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
+_PARTS: Final = tuple(os.path.realpath(f"{_PACKAGE}/{part}") for part in ("passes", "runtime"))
 _OURS: Final = tuple(
-    f"{folder}{os.sep}" for folder in (_PACKAGE, *_PARTS, Path(np.__file__).parent)
+    f"{folder}{os.sep}" for folder in (_PACKAGE, *_PARTS, os.path.dirname(np.__file__))
 )
 
 

@@ -35,7 +35,7 @@ CPUS: Final = frozenset(NAMES.split())
 """What LLVM calls CPUs that run 64-bit code; it ends the process that asks for another one."""
 GENERIC: Final = "generic"
 """LLVM's name for the baseline CPU, which is the first level."""
-UNUSED: Final = re.compile(
+UNUSED: Final = (
     r"aes|amx-.*|cl.*|cmpccxadd|enqcmd|fsgsbase|fxsr|hreset|invpcid|kl|lwp|mov(?:dir.*|rs)|mwaitx"
     r"|pclmul|pconfig|pku|prefetchi|prfchw|ptwrite|raoint|rdp.*|rdrnd|rdseed|rtm|serialize|sgx"
     r"|sha|sha512|shstk|sm[34]|tsxldtrk|u(?:intr|sermsr)|vaes|vpclmulqdq|waitpkg|wbnoinvd|widekl"
@@ -195,7 +195,7 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
     if cpu not in (GENERIC, *LEVELS, *CPUS, here) or not re.fullmatch(r"[-+.,\w]*", features):
         raise GraphValueError(asked, "no such CPU or features", _known(cpu))
     cpu = LEVELS[0] if cpu == GENERIC else cpu
-    maybe = [f for f, on in host.items() if not on and not UNUSED.fullmatch(f)]
+    maybe = [f for f, on in host.items() if not on and not re.fullmatch(UNUSED, f)]
     found = _features(binding, cpu, features, [*ASKED, *maybe])
     missing = [feature for feature in maybe if feature in found]
     if missing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from typing import Any, Final
 
@@ -90,7 +91,7 @@ def _verify(arguments: argparse.Namespace) -> int:
             entry = unpack(file.key, folder.read(file.key) or b"")
             if entry is None or load(entry) is None:
                 damaged += 1
-                print(f"damaged: {folder.path / file.key}")
+                print(f"damaged: {os.path.join(folder.path, file.key)}")
         print(f"{folder.path}: {_amount(files)} looked through")
     print(f"{damaged} damaged" + "; they are compiled again when they are needed" * bool(damaged))
     return BROKEN if damaged else OK

@@ -11,7 +11,6 @@ since the language of kernels needs none of it. Numba's code library has LLVM op
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import re
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from numba.core.compiler_lock import global_compiler_lock
 
+from axiomjit.base.digests import sha256
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
@@ -135,7 +135,7 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
 
 def _unused_symbol(library: Any, source: str) -> str:
     """A name for the function that no code in the engine has yet; the same in every process."""
-    name = "kernel_" + hashlib.sha256(source.encode()).hexdigest()[:16]
+    name = "kernel_" + sha256(source.encode()).hexdigest()[:16]
     defined = library.codegen._engine.is_symbol_defined
     symbols = (f"{name}_{k}" for k in itertools.count())
     return next(symbol for symbol in symbols if not defined(symbol))

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.locks import after_fork
 from axiomjit.runtime.launching.workers import Chunk, Job, Pace, pool
 
+AnyPath = str | os.PathLike[str]
 SMALLEST: Final = 16
 """The smallest chunk is such a part of what each thread gets."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
@@ -124,7 +124,7 @@ def granted() -> int:
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
-    limits = [cpus, read_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
+    limits = [cpus, read_quota("/proc/self/cgroup", "/sys/fs/cgroup")]
     limits += [asked for asked in map(_asked, VARIABLES) if asked is not None][:1]
     return min(limit for limit in limits if limit is not None)
 
@@ -135,7 +135,7 @@ def _asked(variable: str) -> int | None:
     return int(first) if first.isdecimal() and int(first) else None
 
 
-def read_quota(table: Path, mount: Path) -> int | None:
+def read_quota(table: AnyPath, mount: AnyPath) -> int | None:
     """The smallest CPU quota of the groups that `table` lists, and of those above them.
 
     Args:
@@ -148,27 +148,29 @@ def read_quota(table: Path, mount: Path) -> int | None:
         names = controllers.split(",")
         if controllers and "cpu" not in names:
             continue
-        inner = Path(path.lstrip("/"))
-        bases = [mount / "cpu", mount / controllers] if controllers else [mount]
-        groups = [base / group for base in bases for group in (inner, *inner.parents)]
+        names = [name for name in path.split("/") if name]
+        groups = ["/".join(names[:depth]) for depth in range(len(names), -1, -1)]
+        bases = ["cpu", controllers] if controllers else [""]
+        groups = [os.path.join(mount, base, group) for base in bases for group in groups]
         quotas.extend(quota for group in groups if (quota := _group_quota(group)) is not None)
     return max(1, math.ceil(min(quotas))) if quotas else None
 
 
-def _group_quota(group: Path) -> float | None:
+def _group_quota(group: str) -> float | None:
     """CPUs granted to one control group, in the format of either version."""
-    words = _read(group / "cpu.max").split()
+    words = _read(f"{group}/cpu.max").split()
     if not words:
-        words = [_read(group / f"cpu.cfs_{part}_us").strip() for part in ("quota", "period")]
+        words = [_read(f"{group}/cpu.cfs_{part}_us").strip() for part in ("quota", "period")]
     if len(words) != 2 or not all(word.isdecimal() for word in words):
         return None  # "max", "-1" or no such file
     return int(words[0]) / int(words[1]) if int(words[1]) else None
 
 
-def _read(path: Path) -> str:
+def _read(path: AnyPath) -> str:
     """Text of a file; empty if it cannot be read."""
     try:
-        return path.read_text()
+        with open(path) as file:
+            return file.read()
     except OSError:
         return ""
 

@@ -13,7 +13,6 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Final
 
 from axiomjit.base.records import Record
@@ -51,7 +50,7 @@ class Found(Record):
 class Directory:
     """The files of a folder by key; `read_only` folders may also be root's and are never made."""
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
         """Name a folder; it is made by the first file that is written."""
         self.path, self.read_only = path, read_only
         self._known_bytes: int | None = None
@@ -83,9 +82,9 @@ class Directory:
         try:
             self._put(key + suffix, data)
         except FileNotFoundError:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
             with suppress(FileExistsError):
-                self.path.mkdir(mode=0o700)
+                os.mkdir(self.path, mode=0o700)
             self._put(key + suffix, data)
         if self._known_bytes is None:  # whose turn it is to count is left to chance
             counts = int.from_bytes(os.urandom(1)) < 256 // COUNTED

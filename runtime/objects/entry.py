@@ -9,11 +9,11 @@ compiled again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 from typing import Any, Final
 
+from axiomjit.base.digests import sha256
 from axiomjit.base.records import Record
 from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
 from axiomjit.runtime.llvm.object_symbols import PROVIDED
@@ -64,7 +64,7 @@ def pack(entry: Entry) -> bytes:
     }
     line = json.dumps(metadata).encode()
     rest = struct.pack("<I", len(line)) + line + b"".join(entry.objects)
-    return MAGIC + hashlib.sha256(rest).digest() + rest
+    return MAGIC + sha256(rest).digest() + rest
 
 
 def unpack(key: str, data: bytes) -> Entry | None:
@@ -73,7 +73,7 @@ def unpack(key: str, data: bytes) -> Entry | None:
         if not data.startswith(MAGIC):
             return None
         digest, length = _HEAD.unpack_from(data, len(MAGIC))
-        if hashlib.sha256(data[len(MAGIC) + len(digest) :]).digest() != digest:
+        if sha256(data[len(MAGIC) + len(digest) :]).digest() != digest:
             return None
         end = _START + length
         entry = _read(json.loads(data[_START:end]), data[end:])

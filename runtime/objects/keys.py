@@ -7,15 +7,14 @@ machine code of a source. So a change of any of them finds no entry: nothing is 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import sys
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
+from axiomjit.base.digests import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Kernel
 
@@ -34,7 +33,7 @@ def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | N
     words = [(word.kind, word.dtype) for word in kernel.parameters]
     text = kernel.key, kernel.source, words, kernel.traits
     parts = (maker, text, fields, checked, numba_settings(), tag)
-    return hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
+    return sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
 
 
 def numba_settings() -> list[tuple[str, str]]:
@@ -49,9 +48,9 @@ def maker_digest() -> str | None:
     None if our code cannot be read, as in an archive, or one of them is not installed.
     """
     try:
-        digest = hashlib.sha256(repr(compiler_versions()).encode())
+        digest = sha256(repr(compiler_versions()).encode())
         for path in maker_files():
-            digest.update(path.read_bytes())
+            digest.update(_content(path))
         return digest.hexdigest()
     except (ImportError, OSError, ValueError):
         return None
@@ -66,29 +65,35 @@ def compiler_versions() -> tuple[object, ...]:
         OSError: one of them cannot be read.
     """
     numba, llvmlite = _folder("numba"), _folder("llvmlite")
-    versions = [(folder / "_version.py").read_bytes() for folder in (numba, llvmlite)]
-    libraries = (file for file in os.scandir(llvmlite / "binding") if "libllvm" in file.name)
+    versions = [_content(f"{folder}/_version.py") for folder in (numba, llvmlite)]
+    libraries = (file for file in os.scandir(f"{llvmlite}/binding") if "libllvm" in file.name)
     sizes = sorted(file.stat().st_size for file in libraries)
     return sys.platform, platform.machine(), *versions, *sizes
 
 
-def _folder(package: str) -> Path:
+def _folder(package: str) -> str:
     """Where a package lies."""
     found = find_spec(package)
     if found is None or found.origin is None:
         raise ImportError(package)
-    return Path(found.origin).parent
+    return os.path.dirname(found.origin)
 
 
-def maker_files() -> list[Path]:
+def _content(path: str) -> bytes:
+    """The bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def maker_files() -> list[str]:
     """Our code that makes machine code, in order.
 
     Raises:
         OSError: a folder cannot be listed.
     """
-    package = Path(__file__).parents[2]
-    files = [package / name for name in FILES]
+    package = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    files = [f"{package}/{name}" for name in FILES]
     for room in ROOMS:
-        folder = package / "runtime" / room
-        files += sorted(folder / name for name in os.listdir(folder) if name.endswith(".py"))
+        folder = f"{package}/runtime/{room}"
+        files += sorted(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(".py"))
     return files

@@ -6,10 +6,10 @@ Numba's settings, the versions of Numba and llvmlite, and our code.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Final
 
+from axiomjit.base.digests import sha256
 from axiomjit.base.target import Target
 from axiomjit.runtime.objects.keys import maker_digest, numba_settings
 from axiomjit.runtime.objects.processor import processor_answers
@@ -23,20 +23,20 @@ def target_key(name: str) -> str | None:
     if answers is None or maker is None:
         return None
     parts = MAGIC, name, answers, numba_settings(), maker
-    return hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
+    return sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
 
 
 def pack_target(key: str, target: Target) -> bytes:
     """The bytes of a record."""
     values = [getattr(target, field) for field in Target._fields]
     line = json.dumps([key, *values]).encode()
-    return MAGIC + hashlib.sha256(line).digest() + line
+    return MAGIC + sha256(line).digest() + line
 
 
 def unpack_target(key: str, name: str, data: bytes) -> Target | None:
     """The record of a key and a name; None if the bytes are not exactly that."""
     digest, line = data[len(MAGIC) :][:32], data[len(MAGIC) + 32 :]
-    if not data.startswith(MAGIC) or hashlib.sha256(line).digest() != digest:
+    if not data.startswith(MAGIC) or sha256(line).digest() != digest:
         return None
     try:
         owner, *values = json.loads(line)

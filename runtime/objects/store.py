@@ -8,7 +8,7 @@ kept in memory only.
 from __future__ import annotations
 
 import errno
-from pathlib import Path
+import os
 from typing import Final, Protocol
 
 from axiomjit.base.config import config
@@ -54,7 +54,7 @@ class ObjectStore:
             path = own_path() if config.cache_mb > 0 else None
             self._own = Directory(path) if path else None
             shared = config.cache_shared if config.cache_mb > 0 else ""
-            self._shared = Directory(Path(shared).absolute(), read_only=True) if shared else None
+            self._shared = Directory(os.path.abspath(shared), read_only=True) if shared else None
             self.trouble = None
             self._settings = settings
         return [folder for folder in (self._own, self._shared) if folder]
@@ -115,20 +115,17 @@ class ObjectStore:
                 self.trouble = str(error)
 
 
-def own_path() -> Path | None:
+def own_path() -> str | None:
     """The user's folder: the one that is set, else in the folder for caches; None if there is none.
 
     The path is absolute; a user without a home has none.
     """
     if config.cache_dir is not None:
-        return Path(config.cache_dir).absolute() if config.cache_dir else None
-    try:
-        from platformdirs import user_cache_path
-
-        path = user_cache_path("axiomjit", appauthor=False) / "kernels"
-    except (ImportError, OSError, RuntimeError):
-        return None
-    return path if path.is_absolute() else None
+        return os.path.abspath(config.cache_dir) if config.cache_dir else None
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(caches):
+        caches = os.path.expanduser("~/.cache")
+    return os.path.join(caches, "axiomjit", "kernels") if os.path.isabs(caches) else None
 
 
 OBJECTS: Final = ObjectStore()

@@ -202,13 +202,13 @@ def test_without_room_kernels_stay_in_memory(folder, error, monkeypatch):
 
 def test_the_folder_is_bounded_and_the_least_used_go(tmp_path, monkeypatch):
     monkeypatch.setattr(directories, "COUNTED", 1)
-    folder = Directory(tmp_path / "kernels")
+    folder = Directory(str(tmp_path / "kernels"))
     data = bytes(1000)
     now = time.time()
     for k in range(40):
         key = f"{k:064x}"
         folder.write(key, data, 20_000)
-        os.utime(folder.path / f"{key}.kernel", (now - 9000 + k, now - 9000 + k))
+        os.utime(tmp_path / "kernels" / f"{key}.kernel", (now - 9000 + k, now - 9000 + k))
         if k >= 3:
             assert folder.read(f"{3:064x}") == data  # in use: it stays
     kept = folder.files()
@@ -220,15 +220,15 @@ def test_the_folder_is_bounded_and_the_least_used_go(tmp_path, monkeypatch):
 
 def test_temporary_files_of_killed_processes_go(tmp_path, monkeypatch):
     monkeypatch.setattr(directories, "COUNTED", 1)
-    folder = Directory(tmp_path / "kernels")
-    folder.write(KEY, b"1", 100)
-    old, new = folder.path / f"{1:016x}.new", folder.path / f"{2:016x}.new"
-    for path in (old, new, folder.path / "notes.txt"):
+    folder = tmp_path / "kernels"
+    Directory(str(folder)).write(KEY, b"1", 100)
+    old, new = folder / f"{1:016x}.new", folder / f"{2:016x}.new"
+    for path in (old, new, folder / "notes.txt"):
         path.write_text("half")
     os.utime(old, (1, 1))
-    os.utime(folder.path / "notes.txt", (1, 1))
-    Directory(folder.path).write(KEY, b"1", 100)
-    assert {path.name for path in folder.path.iterdir()} == {
+    os.utime(folder / "notes.txt", (1, 1))
+    Directory(str(folder)).write(KEY, b"1", 100)
+    assert {path.name for path in folder.iterdir()} == {
         f"{KEY}.kernel",
         new.name,
         "notes.txt",
@@ -284,13 +284,20 @@ def test_the_disk_can_be_left_alone(folder, setting, monkeypatch):
 
 
 def test_a_user_without_a_home_keeps_kernels_in_memory(monkeypatch):
-    import platformdirs
-
     monkeypatch.setattr(config, "cache_dir", None)
-    monkeypatch.setattr(
-        platformdirs, "user_cache_path", lambda *a, **k: directories.Path("~/.cache")
-    )
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     assert own_path() is None
+
+
+def test_kernels_lie_in_the_users_folder_for_caches(monkeypatch):
+    monkeypatch.setattr(config, "cache_dir", None)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/caches")
+    assert own_path() == "/var/caches/axiomjit/kernels"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert own_path() == os.path.expanduser("~/.cache/axiomjit/kernels")
+    monkeypatch.setattr(config, "cache_dir", "kept")
+    assert own_path() == os.path.abspath("kept")
 
 
 def test_a_folder_that_was_deleted_meanwhile_is_made_again(folder):

@@ -61,7 +61,7 @@ def test_import_loads_little_and_starts_nothing(python):
     new, ours = python(IMPORT)[1:]
     names = new.partition("]")[0]
     assert "numba" not in names
-    for heavy in ("platformdirs", "hashlib", "json", "html", "importlib.metadata", "difflib"):
+    for heavy in ("pathlib", "hashlib", "json", "html", "importlib.metadata", "difflib"):
         assert f"'{heavy}'" not in names
     count, threads, compiles = map(int, new.partition("] ")[2].split())
     assert count <= MODULES
