@@ -133,6 +133,7 @@ __all__ = [
     "doall",
     "elementwise",
     "dot",
+    "einsum",
     "erf",
     "erfc",
     "expand_dims",
@@ -203,6 +204,7 @@ def __dir__() -> list[str]:
 if _TYPE_CHECKING:
     from axiomjit import notation as notation
     from axiomjit.notation.constructors import tensor
+    from axiomjit.notation.einsum import einsum
     from axiomjit.notation.shapes import Shape
     from axiomjit.notation.sizes import Size
     from axiomjit.notation.symbols import symbol
@@ -213,6 +215,7 @@ if _TYPE_CHECKING:
 _LATE = {
     "Shape": "axiomjit.notation.shapes",
     "Size": "axiomjit.notation.sizes",
+    "einsum": "axiomjit.notation.einsum",
     "fma": "axiomjit.notation.tensors",
     "notation": "axiomjit.notation",
     "symbol": "axiomjit.notation.symbols",

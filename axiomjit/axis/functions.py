@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
-from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.axis import Axis, derived_axis, make_axis
+from axiomjit.axis.axis import Source as Derivation
+from axiomjit.axis.late_checks import MessageParts, known_lengths, require
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.pairing import check_names, check_outer, product_pairs
 from axiomjit.axis.tensors import (
@@ -20,6 +25,8 @@ from axiomjit.axis.tensors import (
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.traced_values import Placing, Source
 
 
 def dot(x: Operand, y: Operand) -> Tensor:
@@ -62,6 +69,36 @@ def dot(x: Operand, y: Operand) -> Tensor:
 
 
 operators.install_operation(dot=dot)
+
+
+def _placing(operands: Sequence[object], asked: str) -> Placing:
+    """Tensors by the positions of their axes; axes of the result that they do not have are new."""
+    tensors = [as_tensor(value, asked) for value in operands]
+    every = [axis for tensor in tensors for axis in tensor.axes]
+
+    def made(node: Node, sources: Sequence[Sequence[Source]]) -> Tensor:
+        axes: list[Axis] = []
+        for length, found in zip(node.shape, sources, strict=True):
+            same = [tensors[k].axes[d] for k, d in found]
+            free = [axis for axis in same if axis not in axes and axis.dim is length]
+            axes.append(free[0] if free else _new_axis(same, length, every))
+        return labelled(node, Axes(axes), *tensors)
+
+    nodes = [builder.strong(tensor.node) for tensor in tensors]
+    return Placing(nodes, made, known_lengths(every))
+
+
+def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
+    """A further axis like the first of some, or like none, whose length depends on others."""
+    if like:
+        return derived_axis(like[0], length, every)
+    if length.constant is not None:
+        return make_axis(length.constant)
+    roots = tuple(dict.fromkeys(root for axis in every for root in axis.roots))
+    return Axis(None, None, source=Derivation(length, roots))
+
+
+operators.install_operation(placing=_placing)
 
 
 def cast_axes(x: Operand, axes: NewAxes) -> Tensor:

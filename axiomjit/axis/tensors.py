@@ -44,7 +44,7 @@ from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import Primitive
-from axiomjit.graph.traced_values import Folding, NodeValue, TracedValue
+from axiomjit.graph.traced_values import Folding, NodeValue, Placing, TracedValue
 from axiomjit.views.dense_layout import Layout
 
 ScalarValue = bool | int | float | complex | np.number | np.bool_
@@ -107,6 +107,11 @@ class Tensor(AxisMethods["Tensor"], NodeValue):
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
         """How tensors, of which this is one, are folded along axes of theirs."""
         found: Folding = operation("folding")(operands, axes, running)
+        return found
+
+    def placing(self, operands: Sequence[object], asked: str) -> Placing:
+        """Tensors, of which this is one, by the positions of their axes."""
+        found: Placing = operation("placing")(operands, asked)
         return found
 
     @property

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from axiomjit.algebra.dims import Symbol
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
@@ -53,6 +54,22 @@ def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], A
     return Folding(whole, normalize_axis_tuple(every, len(shape), "axes"), made)
 
 
+Source = tuple[int, int]
+"""An operand, by its number, and a dimension of it."""
+
+
+class Placing(NamedTuple):
+    """Operands whose dimensions are known by position, and what a result becomes.
+
+    `made` takes the node of a result and for each of its dimensions the dimensions of operands that
+    are the same one. `known` are lengths that hold in every call, None where guards decide.
+    """
+
+    nodes: Sequence[Node]
+    made: Callable[[Node, Sequence[Sequence[Source]]], Any]
+    known: Mapping[Symbol, int] | None = None
+
+
 class NodeValue:
     """Represents the value of a node; functions for every door ask it to apply a primitive."""
 
@@ -60,6 +77,10 @@ class NodeValue:
 
     def mapped(self, primitive: Primitive) -> Self:
         """Return a primitive of one operand, of each element."""
+        raise NotImplementedError
+
+    def placing(self, operands: Sequence[object], asked: str) -> Placing:
+        """Operands, of which this is one, by the positions of their dimensions."""
         raise NotImplementedError
 
     def folding(self, operands: Sequence[object], axes: Any, running: bool) -> Folding:
@@ -100,3 +121,9 @@ class TracedValue(NodeValue):
     """Represents an array while a function is followed; other doors recognise it by this class."""
 
     __slots__ = ()
+
+    def placing(self, operands: Sequence[object], asked: str) -> Placing:
+        """The operands as arrays; the result is one."""
+        nodes = [builder.as_node(getattr(value, "node", value), asked) for value in operands]
+        made = self.folding((self,), (), False).made
+        return Placing(list(map(builder.strong, nodes)), lambda node, sources: made(node))

@@ -8,10 +8,13 @@
 - `rows.py`: a spec and operands of known shape
 - `shapes.py`, `sizes.py`, `symbols.py`: what users hold of shapes, sizes and indices
 - `logic.py`: what each operation demands of shapes
+- `projections.py`: the index of each axis; `products.py`, `placement.py`: nodes of specs;
+  `einsum.py`: the function for every kind of operand
 - `leaves.py`, `computed.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
   computed of others; `emission.py`: their nodes
 
-May import `base`, `algebra`, `views`, `graph`, `numpy_table`.
+May import `base`, `algebra`, `views`, `graph`, `numpy_table`,
+`accumulate`.
 """
 
 from axiomjit.notation.leaves import arange_like

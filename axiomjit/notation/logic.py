@@ -157,6 +157,7 @@ class Einsum(Logic):
     parsed: EinsumSpec
     sizes: tuple[tuple[str, SizeOf], ...] = ()
     capture: tuple[Size, ...] = ()
+    broadcast: bool = False
 
     @property
     def spec(self) -> str:
@@ -169,11 +170,12 @@ class Einsum(Logic):
 
     def template(self, result: Rows, operands: Sequence[Rows], place: Place) -> Template:
         """The demands, with the unknowns of labels and row variables."""
-        made = Template(self.parsed, place.operation, place.where)
+        made = Template(self.parsed, place.operation, place.where, self.broadcast)
         check_count(made, len(operands))
         for k, (rows, slot) in enumerate(zip(operands, self.parsed.operands, strict=True), 1):
             made.match(rows, slot, f"operand {k}")
         made.match(result, self.parsed.result, "the result")
+        made.stretch()
         made.set_sizes(dict(self.sizes))
         for size in self.capture:
             made.demands += size.captured(made)

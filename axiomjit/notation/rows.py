@@ -10,10 +10,18 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.notation.closing import close
 from axiomjit.notation.solving import Solver
-from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
+from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec, SlotSpec
 from axiomjit.notation.sums import Exact
 from axiomjit.notation.templates import SizeOf, Template
-from axiomjit.notation.terms import Cell, Row, RowVariable, Unknown, closed_row, open_row
+from axiomjit.notation.terms import (
+    Cell,
+    Demand,
+    Row,
+    RowVariable,
+    Unknown,
+    closed_row,
+    open_row,
+)
 
 
 class Rows(Record):
@@ -47,6 +55,8 @@ def solve_known(
     operands: Sequence[Known],
     sizes: Mapping[str, SizeOf] | None = None,
     asked: str = "",
+    capture: Sequence[Capture] = (),
+    broadcast: bool = False,
 ) -> Solution:
     """What a spec means for operands of known shape.
 
@@ -55,12 +65,14 @@ def solve_known(
         operands: Their shapes.
         sizes: Sizes of labels; of row variables the number of elements, or the sizes.
         asked: What to call the operation in messages; the spec when empty.
+        capture: Sizes to bind to labels and row variables.
+        broadcast: Whether row variables of the operands stretch to those of the result.
 
     Raises:
         ShapeError: the shapes do not fit the spec.
     """
     where = user_location()
-    template = Template(spec, asked or f"einsum {spec.text!r}", where)
+    template = Template(spec, asked or f"einsum {spec.text!r}", where, broadcast)
     check_count(template, len(operands))
     shapes = [_unknown_rows() for _ in spec.slots]
     for k, (rows, known) in enumerate(zip(shapes, operands, strict=False), 1):
@@ -70,16 +82,42 @@ def solve_known(
         else:
             cells = [Cell(dim(size)) for size in known]
             order = [rows[kind] for kind in MEMORY_ORDER]
-            template.demands.append(Exact(order, cells, template.origin(f"dimensions of {what}")))
+            lies = f"dimensions of {what}, in memory order {in_memory_order(spec.operands[k - 1])}"
+            template.demands.append(Exact(order, cells, template.origin(lies)))
         template.match(rows, spec.operands[k - 1], what)
     template.match(shapes[-1], spec.result, "the result")
+    template.stretch()
     template.set_sizes(sizes or {})
+    for size in capture:
+        template.demands += size.captured(template)
     Solver().add(template.demands)
+    for size in capture:
+        size.bind(template)
     close(_unknowns(shapes, template))
     labels = {name: sizes_of(closed_row((cell,)))[0] for name, cell in template.labels.items()}
     variables = {name: sizes_of(open_row(row)) for name, row in template.rows.items()}
     found = tuple(Rows(*(sizes_of(rows[kind]) for kind in KINDS)) for rows in shapes)
     return Solution(found[:-1], found[-1], labels, variables)
+
+
+class Capture:
+    """What a label or row variable is bound to: `Size`."""
+
+    __slots__ = ()
+
+    def captured(self, template: Template) -> list[Demand]:
+        """What binding it demands."""
+        raise NotImplementedError
+
+    def bind(self, template: Template) -> None:
+        """Remember what it stands for."""
+        raise NotImplementedError
+
+
+def in_memory_order(slot: SlotSpec) -> str:
+    """The axes of a slot in memory order, and the kinds that are not empty."""
+    rows = [(kind, slot.row(kind)) for kind in MEMORY_ORDER if slot.row(kind)]
+    return f"[{', '.join(str(row) for _, row in rows)}] ({', '.join(kind for kind, _ in rows)})"
 
 
 def check_count(template: Template, count: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from axiomjit.base.errors import ShapeError
 from axiomjit.base.origins import user_location
 from axiomjit.notation.demands import EqualRows
+from axiomjit.notation.rows import Capture
 from axiomjit.notation.shapes import Entry, entry_cell, number
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.sums import Total
@@ -12,7 +13,7 @@ from axiomjit.notation.templates import Template
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, closed_row, open_row
 
 
-class Size(Entry):
+class Size(Entry, Capture):
     """The size of the label, or the number of elements of the row variable, of its name.
 
     `capture=[size]` binds it to a spec. Of a row variable it is the product of the sizes, which

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import ShapeError
-from axiomjit.notation.demands import EqualRows
+from axiomjit.notation.demands import EqualRows, Joins, Stretches
 from axiomjit.notation.shapes import Entry, entry_cell
 from axiomjit.notation.specs import (
     KINDS,
@@ -30,9 +30,16 @@ SizeOf = int | Dim | Entry | Sequence[int | Dim | Entry]
 class Template:
     """The unknowns of one spec, and what it demands."""
 
-    def __init__(self, spec: EinsumSpec, operation: str, where: str | None) -> None:
-        """Make an unknown for each label and row variable."""
+    def __init__(
+        self, spec: EinsumSpec, operation: str, where: str | None, broadcast: bool = False
+    ) -> None:
+        """Make an unknown for each label and row variable.
+
+        With `broadcast` the axes of a row variable of operands stretch to those of the result.
+        """
         self.spec = spec
+        self.broadcast = broadcast
+        self.stretched: dict[str, list[Row]] = {}
         self.operation, self.where = operation, where
         self.labels = {name: Cell(name=name) for name in spec.labels}
         self.rows = {name: RowVariable(name) for name in spec.row_variables}
@@ -50,15 +57,29 @@ class Template:
         for kind in KINDS:
             row = slot.row(kind)
             origin = self.origin(f"{kind} axes [{row}] of {what}")
-            self.demands.append(EqualRows(rows[kind], self.row(row, origin), origin))
+            whole = self.row(row, origin, self.broadcast and slot is not self.spec.result)
+            self.demands.append(EqualRows(rows[kind], whole, origin))
 
-    def row(self, row: RowSpec, origin: Origin) -> Row:
+    def stretch(self) -> None:
+        """Demand that row variables of the operands stretch to those of the result."""
+        for name, operands in self.stretched.items():
+            result = open_row(self.rows[name])
+            for row in operands:
+                self.demands.append(Stretches(result, row, self.origin(f"the axes of {name!r}")))
+            joined = self.origin(f"the axes of {name!r} of all operands")
+            self.demands.append(Joins(result, operands, joined))
+
+    def row(self, row: RowSpec, origin: Origin, stretched: bool = False) -> Row:
         """The unknowns of a row."""
         if row.variable is None:
             return closed_row(tuple(self.cell(axis, origin) for axis in row.axes))
         leading = tuple(self.cell(axis, origin) for axis in row.leading)
         trailing = tuple(self.cell(axis, origin) for axis in row.trailing)
-        return Row(leading, self.rows[row.variable], trailing)
+        variable = self.rows[row.variable]
+        if stretched:
+            variable = RowVariable(row.variable)
+            self.stretched.setdefault(row.variable, []).append(open_row(variable))
+        return Row(leading, variable, trailing)
 
     def cell(self, axis: AxisSpec, origin: Origin) -> Cell:
         """The unknown of an axis."""

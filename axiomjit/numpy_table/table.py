@@ -23,6 +23,7 @@ from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import fits, loop_of, promotable
 from axiomjit.graph.seen import seen_call
 from axiomjit.numpy_table import joins, library, reductions, reshape, shapes
+from axiomjit.numpy_table.einsum import einsum_node
 from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -195,6 +196,7 @@ UFUNCS: Final[dict[np.ufunc, Rows]] = {
 }
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.dot: _dot,
+    np.einsum: einsum_node,
     np.where: _where,
     np.copy: _copy,
     np.clip: _clip,

@@ -1,0 +1,127 @@
+"""Puts values where the axes of a result have them: diagonals, fixed indices, windows.
+
+Each element of the result reads the value that belongs there, chosen by a guard, or the neutral
+one. So nothing is filled before, and readers may compute it in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from axiomjit.algebra.dims import Dim, dim, larger
+from axiomjit.algebra.index_maps import Affine, affine, iterator
+from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.merging import merge
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.padding import padded
+from axiomjit.graph.positions import positions_along
+from axiomjit.graph.primitives import PRIMITIVES, WHERE
+from axiomjit.graph.projections import Projections
+
+Fold = Callable[[Node, tuple[int, ...]], Node]
+
+
+def placed(core: Node, to: Projections, empty: Node, fold: Fold, asked: str) -> Node:
+    """The result of values that have one dimension for each iterator of the result.
+
+    Args:
+        core: The values.
+        to: Where they belong.
+        empty: What elements are that nothing is written to.
+        fold: How values that are written to one element become one, along dimensions.
+        asked: What to call the operation in messages.
+
+    Raises:
+        UnsupportedError: a label of a window of the result is also elsewhere in the result.
+    """
+    node = core
+    axes = list(range(to.rank))  # which iterator each dimension is
+    for d, function in enumerate(to.written):
+        if len(function.terms) == 2:
+            others = {k for f in (*to.written[:d], *to.written[d + 1 :]) for k, _ in f.terms}
+            if others & {k for k, _ in function.terms}:
+                raise UnsupportedError(
+                    asked,
+                    "a window of the result one of whose labels is in the result again",
+                    "write the window in one step, and the other axis in another",
+                    user_location(),
+                )
+            node, axes = _scattered(node, axes, to, d, empty, fold)
+    return _gathered(node, axes, to, empty)
+
+
+def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node:
+    """The result of values that have a dimension for each iterator that is left."""
+    extents = list(to.shape)
+    index: dict[int, int] = {}
+    equal: list[tuple[int, int]] = []
+    apart: list[int] = []
+    for d, function in enumerate(to.written):
+        if not function.terms:
+            extents[d] = dim(1)
+            continue
+        k, factor = function.terms[0]
+        if k in index:
+            equal.append((d, index[k]))
+        index.setdefault(k, d)
+        if len(function.terms) == 1 and (factor.constant != 1 or function.offset.constant != 0):
+            extents[d] = to.extents[k]
+            apart.append(d)
+    shape = tuple(extents)
+    value = builder.view(node, tuple(iterator(index[k]) for k in axes), shape)
+    if equal:
+        guards = [_equal(shape, *pair) for pair in equal]
+        both = PRIMITIVES["logical_and"]
+        guard = reduce(lambda a, b: builder.elementwise(both, a, b), guards)
+        value = builder.elementwise(WHERE, guard, value, empty)
+    for d in apart:
+        function = to.written[d]
+        value = _strided(value, d, function.terms[0][1], function.offset, empty)
+    for d, function in enumerate(to.written):
+        if not function.terms and to.shape[d].constant != 1:
+            after = to.shape[d] - function.offset - 1
+            value = padded(value, d, (function.offset, after), empty)
+    return value
+
+
+def _equal(shape: tuple[Dim, ...], here: int, there: int) -> Node:
+    """Whether two dimensions are at the same place, at each point of a shape."""
+    places = (positions_along(shape, (here,)), positions_along(shape, (there,)))
+    return builder.elementwise(PRIMITIVES["equal"], *places)
+
+
+def _strided(node: Node, d: int, stride: Dim, offset: Dim, empty: Node) -> Node:
+    """The elements of a dimension at multiples of a stride, and `empty` between them."""
+    extents = (*node.shape[: d + 1], stride, *node.shape[d + 1 :])
+    index = [iterator(k if k <= d else k + 1) for k in range(len(node.shape))]
+    spread = builder.view(node, tuple(index), extents)
+    place = builder.as_node(offset, "einsum")
+    here = builder.elementwise(PRIMITIVES["equal"], positions_along(extents, (d + 1,)), place)
+    chosen = builder.elementwise(WHERE, here, spread, empty)
+    return merge(chosen, [1] * d + [2] + [1] * (len(node.shape) - d - 1))
+
+
+def _scattered(
+    node: Node, axes: list[int], to: Projections, at: int, empty: Node, fold: Fold
+) -> tuple[Node, list[int]]:
+    """An axis `a * x + b * y + offset` of the result: values that meet there are folded.
+
+    Element r is the fold over y of the values at x = (r - offset - b * y) / a, where there is one.
+    """
+    function, length = to.written[at], to.shape[at]
+    (x, a), (y, b) = function.terms
+    d, k = axes.index(x), axes.index(y)
+    if a.constant != 1:
+        node = _strided(node, d, a, dim(0), empty)
+    reach = (to.extents[y] - 1) * b
+    start = reach - function.offset
+    before = max(0, -(start.constant or 0))
+    after = larger(0, length - node.shape[d] - function.offset)
+    node = padded(node, d, (reach + before, after), empty)
+    index: list[Affine] = [iterator(j) for j in range(len(node.shape))]
+    index[d] = affine({d: dim(1), k: -b}, start + before)
+    extents = (*node.shape[:d], length, *node.shape[d + 1 :])
+    return fold(builder.view(node, tuple(index), extents), (k,)), [j for j in axes if j != y]

@@ -1,0 +1,290 @@
+"""Nodes of combined and reduced operands: what a spec computes, of shapes that are known.
+
+At each point of the product space the operands are combined; the values are reduced over the
+iterators that the result does not have, then put where the result says. Elements outside an
+operand contribute nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce as fold_left
+from typing import Final
+
+import numpy as np
+
+from axiomjit.accumulate.accumulator import Accumulator
+from axiomjit.accumulate.fold import fold_nodes
+from axiomjit.accumulate.rows import BUILT_IN
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import IndexMap
+from axiomjit.base.dtypes import BOOL, INT, DType
+from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph import builder
+from axiomjit.graph.contractions import Read, sum_of_products
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.padding import padded
+from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, WHERE
+from axiomjit.graph.projections import Margins, Projections, in_place
+from axiomjit.graph.promotion import cast
+from axiomjit.notation.placement import placed
+from axiomjit.numpy_table.table import UFUNCS
+
+COMBINE: Final = {"mul": np.multiply, "add": np.add, "sub": np.subtract, "div": np.divide}
+"""Functions of two elements, applied from left to right; `where` takes three."""
+REDUCE: Final = ("sum", "max", "min", "prod", "mean", "logsumexp")
+
+
+class Meaning(Record):
+    """How operands are combined and values reduced: names, or an accumulator."""
+
+    combine: str
+    reduce: str | Accumulator
+
+
+def checked_meaning(combine: object, reduce: object, operands: int, asked: str) -> Meaning:
+    """The two as they are given to `einsum`.
+
+    Raises:
+        GraphValueError: a name is unknown, or does not fit the number of operands.
+        GraphTypeError: neither a name nor an accumulator.
+    """
+    where = user_location()
+    if not isinstance(combine, str) or not isinstance(reduce, str | Accumulator):
+        wrong = reduce if isinstance(combine, str) else combine
+        seen, remedy = f"a {type(wrong).__name__}", "give names, or an Accumulator as reduce="
+        raise GraphTypeError(f"combine or reduce of {asked}", seen, remedy, where)
+    names = (*COMBINE, "where")
+    if combine not in names:
+        remedy = f"name one of {', '.join(names)}"
+        raise GraphValueError(f"combine={combine!r} of {asked}", "no such name", remedy, where)
+    if combine == "where" and operands != 3:
+        seen, remedy = f"{operands} operands", "give three: a condition and two values"
+        raise GraphValueError(f"combine='where' of {asked}", seen, remedy, where)
+    if isinstance(reduce, str) and reduce not in REDUCE:
+        remedy = f"name one of {', '.join(REDUCE)}, or give an Accumulator"
+        raise GraphValueError(f"reduce={reduce!r} of {asked}", "no such name", remedy, where)
+    return Meaning(combine, reduce)
+
+
+def emit(projections: Projections, nodes: Sequence[Node], meaning: Meaning, asked: str) -> Node:
+    """The node of an operation with these projections.
+
+    Raises:
+        UnsupportedError: an accumulator has no value for elements outside of the operands.
+        GraphValueError: the largest of nothing, or an accumulator of several results.
+    """
+    return _Emission(projections, nodes, meaning, asked).node()
+
+
+class _Emission:
+    """One operation."""
+
+    def __init__(
+        self, projections: Projections, nodes: Sequence[Node], meaning: Meaning, asked: str
+    ) -> None:
+        self.to = projections
+        self.meaning, self.asked = meaning, asked
+        self.nodes = [_summable(builder.strong(node), meaning) for node in nodes]
+        margins = projections.margins or ((),) * len(nodes)
+        self.margins = [_widths(own) for own in margins]
+
+    @property
+    def extents(self) -> tuple[Dim, ...]:
+        """The extents of the product space."""
+        return self.to.extents
+
+    def node(self) -> Node:
+        """The result, by the shortest way."""
+        if self.meaning == Meaning("mul", "sum"):
+            reads = list(map(self._read, range(len(self.nodes))))
+            return self._put(sum_of_products(reads, self.extents, self.to.rank), "sum")
+        if self.meaning.reduce == "mean":
+            return self._mean()
+        return self._put(self._reduced(self._combined()), self.meaning.reduce)
+
+    def _read(self, k: int, filler: Node | None = None) -> Read:
+        """Operand k and its map, filled where it is read outside: with zeros if nothing is said."""
+        node, index = self.nodes[k], self.to.read[k]
+        for d, widths in self.margins[k].items():
+            node = padded(node, d, widths, filler or _number(0, node.dtype))
+        return node, _shifted(index, self.margins[k])
+
+    def _combined(self) -> Node:
+        """What the operands are at each point, neutral where one is read outside."""
+        alone = len(self.nodes) == 1
+        filler = self._neutral(self.nodes[0].dtype) if alone and self._reaches() else None
+        values = [
+            builder.view(*self._read(k, filler), self.extents) for k in range(len(self.nodes))
+        ]
+        value = self._combine(values)
+        inside = None if alone else self._inside()
+        if inside is None:
+            return value
+        return builder.elementwise(WHERE, inside, value, self._neutral(value.dtype))
+
+    def _combine(self, values: Sequence[Node]) -> Node:
+        if self.meaning.combine == "where":
+            return builder.elementwise(WHERE, _truth(values[0]), *values[1:])
+
+        def apply(left: Node, right: Node) -> Node:
+            found = UFUNCS[COMBINE[self.meaning.combine]](left, right)
+            assert isinstance(found, Node)
+            return found
+
+        return fold_left(apply, values)
+
+    def _reaches(self) -> bool:
+        """Whether an operand is read outside."""
+        return any(self.margins)
+
+    def _inside(self) -> Node | None:
+        """Whether all operands are read inside; None where that is always so."""
+        found: Node | None = None
+        for k, margins in enumerate(self.margins):
+            if not margins:
+                continue
+            node = builder.view(_number(True, BOOL), (), self.nodes[k].shape)
+            for d, widths in margins.items():
+                node = padded(node, d, widths, _number(False, BOOL))
+            one = builder.view(node, _shifted(self.to.read[k], margins), self.extents)
+            both = PRIMITIVES["logical_and"]
+            found = one if found is None else builder.elementwise(both, found, one)
+        return found
+
+    def _reduced(self, value: Node) -> Node:
+        """The value, folded over the iterators that the result does not have."""
+        acc, axes = self.meaning.reduce, self.to.reduced
+        if isinstance(acc, str):
+            if not axes and acc != "logsumexp":
+                return value
+            found = BUILT_IN[acc].build(value, axes)
+            return found if acc == "logsumexp" else cast(found, value.dtype)
+        return _alone(*fold_nodes(acc, [value], axes), acc, self.asked)
+
+    def _neutral(self, dtype: DType) -> Node:
+        """The value that contributes nothing to the reduction."""
+        return neutral(self.meaning.reduce, dtype, self.asked)
+
+    def _put(self, core: Node, acc: str | Accumulator) -> Node:
+        """The reduced values where the result has them; what is written twice is folded."""
+        to = self.to
+        if to.is_surjective and to.is_injective and all(len(f.terms) < 2 for f in to.written):
+            return in_place(core, to)
+        if isinstance(acc, Accumulator):
+            (empty, *rest), _ = fold_nodes(acc, [_nothing(core.dtype)], (0,))
+            assert not rest
+        else:
+            empty = neutral(acc, core.dtype, self.asked)
+
+        def folded(value: Node, axes: tuple[int, ...]) -> Node:
+            if isinstance(acc, Accumulator):
+                raise UnsupportedError(
+                    self.asked,
+                    f"{acc!r} of elements that several points of the result's axes write",
+                    "reduce by a name, or give the result an axis for each label",
+                    user_location(),
+                )
+            found = BUILT_IN[acc].build(value, axes)
+            return found if acc == "logsumexp" else cast(found, value.dtype)
+
+        return placed(core, to, empty, folded, self.asked)
+
+    def _mean(self) -> Node:
+        """Sums divided by the number of elements that are there; 0 where there is none."""
+        value = self._combine([builder.view(*self._read(k), self.extents) for k in range(self._n)])
+        wide = builder.summed_in(value)
+        inside = self._inside()
+        if inside is not None:
+            value = builder.elementwise(WHERE, inside, value, _number(0, value.dtype))
+        total = self._summed(cast(value, wide))
+        plain = self.to.is_surjective and self.to.is_injective
+        if inside is None and plain:
+            counted: Node = builder.as_node(builder.count(value, self.to.reduced), "mean")
+        else:
+            ones = builder.view(_number(1, INT), (), self.extents)
+            if inside is not None:
+                ones = cast(inside, INT)
+            count = self._summed(ones)
+            one = _number(1, INT)
+            counted = builder.elementwise(PRIMITIVES["maximum"], count, one)
+        result = value.dtype if value.dtype.kind in "fc" else wide
+        return cast(builder.average(total, counted), result)
+
+    @property
+    def _n(self) -> int:
+        return len(self.nodes)
+
+    def _summed(self, value: Node) -> Node:
+        axes = self.to.reduced
+        summed = builder.fold(builder.SUM, value, axes) if axes else value
+        return self._put(cast(summed, value.dtype), "sum")
+
+
+def neutral(reduce: str | Accumulator, dtype: DType, asked: str) -> Node:
+    """The value that contributes nothing to a reduction of elements of a dtype.
+
+    Raises:
+        UnsupportedError: an accumulator, of which it is not known.
+    """
+    if isinstance(reduce, Accumulator):
+        raise UnsupportedError(
+            asked,
+            f"{reduce!r} of windows that reach outside of an operand",
+            "keep windows inside with '<', or reduce by a name, which leaves outside elements out",
+            user_location(),
+        )
+    if reduce == "mean":
+        return _number(0, dtype)
+    if reduce == "logsumexp":
+        return _number(float("-inf"), dtype)
+    if dtype == BOOL and reduce == "sum":
+        return _number(False, dtype)
+    return _number(ACCUMULATORS[reduce].initial(dtype), dtype)
+
+
+def _summable(node: Node, meaning: Meaning) -> Node:
+    """The operand; as floats where exponentials of it are summed."""
+    return cast(node, builder.summed_in(node)) if meaning.reduce == "logsumexp" else node
+
+
+def _alone(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) -> Node:
+    if is_tuple:
+        raise GraphValueError(
+            asked,
+            f"{acc!r}, which gives {len(nodes)} results",
+            "give the accumulator a final that makes one number of a state",
+            user_location(),
+        )
+    return nodes[0]
+
+
+def _truth(node: Node) -> Node:
+    if node.dtype == BOOL:
+        return node
+    zero = _number(0, node.dtype)
+    return builder.elementwise(PRIMITIVES["not_equal"], node, zero)
+
+
+def _widths(margins: Margins) -> dict[int, tuple[Dim, Dim]]:
+    """The margins that are not known to be empty, by dimension."""
+    return {d: pair for d, pair in enumerate(margins) if any(w.constant != 0 for w in pair)}
+
+
+def _shifted(index: IndexMap, margins: dict[int, tuple[Dim, Dim]]) -> IndexMap:
+    """The map of an operand that has margins now."""
+    moved = list(index)
+    for d, (before, _) in margins.items():
+        moved[d] = moved[d].replace(offset=moved[d].offset + before)
+    return tuple(moved)
+
+
+def _nothing(dtype: DType) -> Node:
+    """An array of no elements."""
+    return builder.view(_number(0, dtype), (), (dim(0),))
+
+
+def _number(value: object, dtype: DType) -> Scalar:
+    return Scalar(dtype, dtype.type(value), False)

@@ -1,0 +1,126 @@
+"""The projections of a spec: iterators for its labels and row variables (OCANNL shapes).
+
+The product space has an iterator for each label, and for each axis that a row variable stands for;
+axes of length 1 have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from axiomjit.algebra.dims import Dim, dim, larger
+from axiomjit.algebra.index_maps import Affine, IndexMap, affine, fixed, iterator
+from axiomjit.graph.projections import Margins, Projections
+from axiomjit.notation.rows import Rows, Solution
+from axiomjit.notation.specs import (
+    MEMORY_ORDER,
+    AxisSpec,
+    EinsumSpec,
+    Fixed,
+    Label,
+    RowSpec,
+    SlotSpec,
+)
+from axiomjit.notation.specs import Affine as Window
+
+
+def projections_of(spec: EinsumSpec, solution: Solution) -> Projections:
+    """The projections of a spec whose shapes are known."""
+    space = _Space(solution)
+    slots = zip((spec.result, *spec.operands), (solution.result, *solution.operands), strict=True)
+    touched, margins, labels = zip(*(space.slot(slot, rows) for slot, rows in slots), strict=True)
+    written, *read = touched
+    extents, shape = tuple(space.extents), solution.result.dims
+    return Projections(extents, shape, written, tuple(read), margins[1:], labels)
+
+
+class _Space:
+    """The iterators that were met so far."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        self.extents: list[Dim] = []
+        self.places: dict[Hashable, Affine] = {}
+
+    def at(self, key: Hashable, size: Dim) -> Affine:
+        """The index that runs along a label, or along an axis of a row variable."""
+        if key not in self.places:
+            if size.constant == 1:
+                self.places[key] = fixed(0)
+            else:
+                self.places[key] = iterator(len(self.extents))
+                self.extents.append(size)
+        return self.places[key]
+
+    def slot(self, slot: SlotSpec, rows: Rows) -> tuple[IndexMap, Margins, tuple[Hashable, ...]]:
+        """The index of each dimension of a slot, in memory order, its margins and its label."""
+        found: list[Affine] = []
+        margins: list[tuple[Dim, Dim]] = []
+        labels: list[Hashable] = []
+        for kind in MEMORY_ORDER:
+            row, sizes = slot.row(kind), getattr(rows, kind)
+            middle = sizes[len(row.leading) : len(sizes) - len(row.trailing)]
+            within = self.middle(row, middle)
+            first, last = sizes[: len(row.leading)], sizes[len(sizes) - len(row.trailing) :]
+            found += map(self.axis, row.leading, first)
+            found += within
+            found += map(self.axis, row.trailing, last)
+            margins += map(self.margin, row.leading)
+            margins += [(dim(0), dim(0))] * len(within)
+            margins += map(self.margin, row.trailing)
+            labels += map(_label, row.leading)
+            labels += [(row.variable, k - len(within)) for k in range(len(within))]
+            labels += map(_label, row.trailing)
+        return tuple(found), tuple(margins), tuple(labels)
+
+    def middle(self, row: RowSpec, sizes: Sequence[Dim]) -> list[Affine]:
+        """The indices of the axes that a row variable stands for; one of length 1 may stretch."""
+        if row.variable is None:
+            return []
+        whole = self.solution.rows[row.variable]
+        found: list[Affine] = []
+        for k, size in enumerate(sizes, len(whole) - len(sizes)):
+            index = self.at((row.variable, k), whole[k])
+            found.append(fixed(0) if size.constant == 1 else index)
+        return found
+
+    def axis(self, axis: AxisSpec, size: Dim) -> Affine:
+        """The index of an axis of this size."""
+        match axis:
+            case Label(name=name):
+                return self.at(name, self.solution.labels[name])
+            case Fixed(index=index):
+                return fixed(index)
+            case Window(kernel=None):
+                return self.scaled(axis, axis.over, axis.stride, axis.offset)
+            case Window(kernel=str(kernel)):
+                over = self.scaled(axis, axis.over, axis.stride, axis.offset)
+                within = self.scaled(axis, kernel, axis.dilation, -self.margin(axis)[0])
+                return _sum(over, within)
+        return self.at(object(), size)
+
+    def scaled(self, axis: Window, label: str, factor: int, offset: int | Dim) -> Affine:
+        """A multiple of the index of a label, and an offset."""
+        index = self.at(label, self.solution.labels[label])
+        return affine({k: dim(factor) for k, _ in index.terms}, offset)
+
+    def margin(self, axis: AxisSpec) -> tuple[Dim, Dim]:
+        """How far windows reach beyond the first and the last element of an axis."""
+        if not isinstance(axis, Window) or axis.kernel is None:
+            return dim(0), dim(0)
+        if not axis.padded:
+            return dim(0), dim(axis.offset)
+        reach = (self.solution.labels[axis.kernel] - 1) * axis.dilation
+        before = reach // 2
+        return before, larger(0, reach - before + (axis.offset + 1 - axis.stride))
+
+
+def _label(axis: AxisSpec) -> str | None:
+    return axis.name if isinstance(axis, Label) else None
+
+
+def _sum(left: Affine, right: Affine) -> Affine:
+    terms = dict(left.terms)
+    for k, factor in right.terms:
+        terms[k] = terms.get(k, dim(0)) + factor
+    return affine(terms, left.offset + right.offset)

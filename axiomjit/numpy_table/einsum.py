@@ -1,0 +1,217 @@
+"""NumPy's einsum: specs such as `"ij,jk"`, in which lengths of 1 stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import Affine, fixed, iterator
+from axiomjit.base.errors import ShapeError, SpecError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.contractions import sum_of_products
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.projections import Projections, in_place
+from axiomjit.graph.seen import at_hand, seen_shape
+from axiomjit.numpy_table.options import only_defaults
+
+LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ELLIPSIS: Final = "..."
+Label = str | int
+"""A letter, or a dimension of the ellipsis, counted from its end: -1 is the last one."""
+_Written = list[tuple[str, int]]
+"""Letters and ellipses of an operand, each with its position in the spec."""
+
+
+def einsum_node(*operands: Any, optimize: object = None, **options: object) -> Node:
+    """numpy.einsum; the order of contraction is chosen by a pass, whatever `optimize` says.
+
+    Raises:
+        SpecError: the spec cannot be read.
+        ShapeError: the operands do not fit it.
+        UnsupportedError: another option is set.
+    """
+    only_defaults("einsum", **options)
+    spec, given = spec_and_operands(operands)
+    nodes = [builder.strong(builder.as_node(value, "einsum")) for value in given]
+    to = read_spec(spec, [node.shape for node in nodes])
+    reads = list(zip(nodes, to.read, strict=True))
+    return in_place(sum_of_products(reads, to.extents, to.rank), to)
+
+
+def spec_and_operands(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    """The spec as text, and the operands; both of NumPy's forms of arguments are taken.
+
+    The other form is `einsum(x, [0, 1], y, [1, 2], [0, 2])`, with lists of numbers and Ellipsis.
+
+    Raises:
+        ShapeError: neither form.
+    """
+    if given and isinstance(given[0], str):
+        return given[0], given[1:]
+    if len(given) < 2:
+        raise _refused(given, "one argument that is no spec")
+    odd = len(given) % 2
+    pairs = given[: len(given) - odd]
+    lists = [*pairs[1::2], *given[len(given) - odd :]]
+    try:
+        texts = [_letters(one) for one in lists]
+    except (TypeError, IndexError):
+        raise _refused(given, "arguments that are no operands, each with a list") from None
+    inputs = ",".join(texts[: len(pairs) // 2])
+    return inputs + (f"->{texts[-1]}" if odd else ""), pairs[::2]
+
+
+def _letters(listed: Sequence[object]) -> str:
+    def one(entry: object) -> str:
+        if entry is Ellipsis:
+            return ELLIPSIS
+        number = int(entry)  # type: ignore[call-overload]
+        if number < 0:
+            raise IndexError
+        return LETTERS[number]
+
+    return "".join(map(one, listed))
+
+
+def _refused(given: Sequence[object], seen: str) -> ShapeError:
+    remedy = "write einsum('ij,jk->ik', x, y), or einsum(x, [0, 1], y, [1, 2], [0, 2])"
+    return ShapeError(f"einsum of {len(given)} arguments", seen, remedy, user_location())
+
+
+def read_spec(spec: str, shapes: Sequence[tuple[Dim, ...]]) -> Projections:
+    """Where a spec of NumPy's reads operands of these shapes; lengths of 1 stretch.
+
+    Raises:
+        SpecError: the text is no spec; a caret stands below the place.
+        ShapeError: the operands do not fit it.
+    """
+    return _Reader(spec, shapes).projections()
+
+
+class _Reader:
+    """Walks over one spec."""
+
+    def __init__(self, spec: str, shapes: Sequence[tuple[Dim, ...]]) -> None:
+        self.spec = spec
+        self.shapes = shapes
+        inputs, arrow, output = spec.partition("->")
+        self.inputs: list[_Written] = []
+        start = 0
+        for part in inputs.split(","):
+            self.inputs.append(self._scan(part, start))
+            start += len(part) + 1
+        self.output = self._scan(output, len(inputs) + 2) if arrow else None
+        if len(self.inputs) != len(shapes):
+            raise ShapeError(
+                f"einsum {spec!r}",
+                f"{len(shapes)} operands for {len(self.inputs)} before '->'",
+                "write the axes of each operand, separated by ','",
+                user_location(),
+            )
+        self.extents: dict[Label, Dim] = {}
+        self.labels = [self._labelled(k) for k in range(len(shapes))]
+
+    def _scan(self, text: str, start: int) -> _Written:
+        found: _Written = []
+        k = 0
+        while k < len(text):
+            if text.startswith(ELLIPSIS, k):
+                if any(name == ELLIPSIS for name, _ in found):
+                    raise self._refuse(start + k, "a second '...'", "write one per operand")
+                found.append((ELLIPSIS, start + k))
+                k += 3
+                continue
+            if not text[k].isspace():
+                if text[k] not in LETTERS:
+                    remedy = "write letters, ',', '...' and '->', or '=>' for label notation"
+                    raise self._refuse(start + k, f"{text[k]!r} there", remedy)
+                found.append((text[k], start + k))
+            k += 1
+        return found
+
+    def _refuse(self, position: int, seen: str, remedy: str) -> SpecError:
+        return SpecError(self.spec, position, seen, remedy, user_location())
+
+    def _labelled(self, k: int) -> list[Label]:
+        """The label of each dimension of an operand; lengths are noted."""
+        written, shape = self.inputs[k], self.shapes[k]
+        several = any(name == ELLIPSIS for name, _ in written)
+        free = len(shape) - (len(written) - several)
+        if free < 0 or (free and not several):
+            raise ShapeError(
+                f"einsum {self.spec!r}",
+                f"operand {k} of shape {seen_shape(shape)} for {len(written) - several} axes",
+                "write an axis for each dimension, in memory order, or '...' for the others",
+                user_location(),
+            )
+        labels: list[Label] = []
+        for name, _ in written:
+            labels += range(-free, 0) if name == ELLIPSIS else [name]
+        for label, length in zip(labels, shape, strict=True):
+            self._note(label, length, k)
+        return labels
+
+    def _note(self, label: Label, length: Dim, k: int) -> None:
+        known = self.extents.setdefault(label, length)
+        if known is length or length == 1:
+            return
+        if known == 1:
+            self.extents[label] = length
+        elif known != length:
+            name = f"axis {label!r}" if isinstance(label, str) else "the ellipsis"
+            raise ShapeError(
+                f"einsum {self.spec!r}",
+                f"lengths {at_hand(known)} and {at_hand(length)} (operand {k}) of {name}",
+                "make them equal; a length of 1 stretches",
+                user_location(),
+            )
+
+    def _result(self) -> list[Label]:
+        """The labels of the result; those that occur once, in order, where none are written."""
+        several = sorted(label for label in self.extents if isinstance(label, int))
+        if self.output is None:
+            names = [name for one in self.inputs for name, _ in one if name != ELLIPSIS]
+            return [*several, *sorted(name for name in names if names.count(name) == 1)]
+        result: list[Label] = []
+        for name, position in self.output:
+            if name == ELLIPSIS:
+                result += several
+            elif name not in self.extents:
+                raise self._refuse(position, f"{name!r}, which no operand has", "leave it out")
+            elif name in result:
+                remedy = f"write it once; label notation writes diagonals: {name}=>{name}{name}"
+                raise self._refuse(position, f"{name!r} twice in the result", remedy)
+            else:
+                result.append(name)
+        if several and all(name != ELLIPSIS for name, _ in self.output):
+            end = len(self.spec)
+            seen = f"{len(several)} dimensions of '...', which the result does not have"
+            raise self._refuse(end, seen, "write '...' in the result as well")
+        return result
+
+    def projections(self) -> Projections:
+        """The iterators of labels: those of the result first."""
+        result = self._result()
+        places: dict[Label, Affine] = {}
+        extents: list[Dim] = []
+        for label in (*result, *self.extents):
+            if label not in places:
+                alone = self.extents[label].constant == 1
+                places[label] = fixed(0) if alone else iterator(len(extents))
+                extents += [] if alone else [self.extents[label]]
+        read = tuple(
+            tuple(
+                self._read(label, length, places) for label, length in zip(own, shape, strict=True)
+            )
+            for own, shape in zip(self.labels, self.shapes, strict=True)
+        )
+        shape = tuple(self.extents[label] for label in result)
+        written = tuple(places[label] for label in result)
+        labels = (tuple(result), *map(tuple, self.labels))
+        return Projections(tuple(extents), shape, written, read, labels=labels)
+
+    def _read(self, label: Label, length: Dim, places: dict[Label, Affine]) -> Affine:
+        stretched = length is not self.extents[label] and length == 1
+        return fixed(0) if stretched and self.extents[label] != 1 else places[label]
