@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import LARGEST, Given
+from axiomjit.accumulate.arrays import LARGEST, ArrayFunction
 from axiomjit.algebra.dims import Dim, Scope, bound, dim
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.graph import builder, execution
-from axiomjit.graph.nodes import Graph, Node, Op, is_view
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.projections import Projections
 from axiomjit.graph.seen import seen_shape
-from axiomjit.graph.traced_values import NodeValue, ShapedValue
+from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue
 from axiomjit.notation.logic import Einsum
 from axiomjit.notation.parser import parse_einsum
 from axiomjit.notation.products import Meaning, checked_meaning, emit
@@ -30,7 +33,8 @@ from axiomjit.notation.tensors import as_shaped, record
 from axiomjit.numpy_table.einsum import read_spec, spec_and_operands
 
 Sizes = Mapping[str, SizeOf]
-_graphs: Final[dict[Hashable, Graph]] = {}
+_functions: Final[dict[Hashable, ArrayCall]] = {}
+_Kept = TypeVar("_Kept", bound=Callable[..., Any])
 
 
 def einsum(
@@ -83,16 +87,27 @@ def einsum(
         array([4., 7.])
         >>> aj.einsum("o<+k=>o", y, reduce="mean", sizes={"k": 2})
         array([0.5, 1.5])
-        >>> aj.einsum("i=>ii", y)
-        array([[0., 0., 0.],
-               [0., 1., 0.],
-               [0., 0., 2.]])
+        >>> aj.einsum("i=>ii", y[1:])
+        array([[1., 0.],
+               [0., 2.]])
     """
     call, placed = _read(spec, operands, combine, reduce, sizes, capture, use_padding, broadcast)
+    return _computed(call, placed)
+
+
+def _computed(call: Call, placed: Sequence[Any]) -> Any:
+    """The result, of the kind of the operands."""
     hosts = [value for value in placed if isinstance(value, NodeValue)]
     if any(isinstance(host, ShapedValue) for host in hosts):
         return _of_tensors(placed, call)
-    return _of_values(hosts[0], placed, call) if hosts else _of_arrays(placed, call)
+    if hosts:
+        return _of_values(hosts[0], placed, call)
+    function = _function_of(call)
+    named = [value for value in placed if isinstance(value, NamedValue)]
+    if named:
+        return named[0].at_once(partial(_of_named, call), placed, function, "einsum")
+    function.capture(placed)
+    return function(*placed)
 
 
 class Call(Record):
@@ -122,12 +137,6 @@ class Call(Record):
         capture = self.capture if captures else ()
         sizes = dict(self.sizes)
         return solve_known(self.parsed, shapes, sizes, self.asked, capture, self.broadcast)
-
-    def key(self, given: Given) -> Hashable | None:
-        """What decides which graph is built; None where sizes are given that may change."""
-        if any(not isinstance(size, int) for _, size in self.sizes):
-            return None
-        return self.replace(capture=()), given.key
 
     def emitted(self, nodes: Sequence[Node], solution: Solution) -> Node:
         """The node for closed shapes."""
@@ -216,6 +225,12 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
     return placing.made(fresh(node), projections.sources)
 
 
+def _of_named(call: Call, *tensors: Any) -> Any:
+    """Axis tensors in place of named arrays."""
+    host = next(value for value in tensors if isinstance(value, NodeValue))
+    return _of_values(host, tensors, call)
+
+
 def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
     if call.parsed is None:
         seen = "a spec of NumPy's for tensors with a shape"
@@ -225,17 +240,42 @@ def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
     return record(logic, tensors, call.emitted, call.asked)
 
 
-def _of_arrays(operands: Sequence[Any], call: Call) -> Any:
-    given = Given(operands, call.asked)
-    if call.capture:
-        call.solved([tuple(map(dim, array.shape)) for array in given.arrays], captures=True)
-    key = call.key(given)
-    graph = None if key is None else _graphs.get(key)
-    if graph is None:
-        graph, is_general = given.graph(lambda nodes: [fresh(call.build(nodes)[0])])
-        if is_general and key is not None:
-            if len(_graphs) >= LARGEST:
-                _graphs.clear()
-            _graphs[key] = graph
-    (values,) = execution.run(graph, given.arrays, given.symbols)
-    return values[()]
+def _function_of(call: Call) -> ArrayCall:
+    """The function for arrays, kept unless it depends on sizes that may change."""
+    if call.capture or any(not isinstance(size, int) for _, size in call.sizes):
+        return ArrayCall(call)
+    if call not in _functions:
+        if len(_functions) >= LARGEST:
+            _functions.clear()
+        _functions[call] = ArrayCall(call)
+    return _functions[call]
+
+
+class ArrayCall(ArrayFunction):
+    """What a spec computes of arrays that are at hand."""
+
+    def __init__(self, call: Call) -> None:
+        """Keep what is asked for."""
+        super().__init__()
+        self._call = call
+        self.kept: dict[Hashable, Any] = {}
+
+    def keep(self, key: Hashable, function: _Kept) -> _Kept:
+        """Keep a function of named arrays under a key, and return it."""
+        if len(self.kept) >= LARGEST:
+            self.kept.clear()
+        self.kept[key] = function
+        return function
+
+    def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
+        """The result for nodes."""
+        return [fresh(self._call.build(arrays)[0])], False
+
+    def capture(self, arrays: Sequence[Any]) -> None:
+        """Bind the sizes that are to be captured."""
+        if self._call.capture:
+            shapes = [tuple(map(dim, np.shape(array))) for array in arrays]
+            self._call.solved(shapes, captures=True)
+
+    def __repr__(self) -> str:
+        return self._call.asked

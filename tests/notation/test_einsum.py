@@ -248,6 +248,16 @@ def test_axes_survive():
     assert aj.einsum("ij=>ji", aj.constant([[1.0], [2.0]], [H, one])).axes[0] is one
 
 
+def test_named_arrays_are_computed_at_once():
+    H, W, K = aj.make_axes({"H": 2, "W": 3, "K": 4})
+    x, y = aj.NamedArray(numbers(2, 3), [H, W]), aj.NamedArray(numbers(3, 4), [W, K])
+    for _ in range(2):
+        found = aj.einsum("ij;jk=>ki", x, y)
+        assert isinstance(found, aj.NamedArray)
+        assert tuple(found.axes) == (K, H)
+        np.testing.assert_allclose(found.values, (numbers(2, 3) @ numbers(3, 4)).T)
+
+
 def test_lengths_of_axes_may_come_later():
     N, W = aj.make_axis(name="N"), aj.make_axis(3, "W")
     x = aj.placeholder([N, W])
