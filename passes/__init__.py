@@ -14,7 +14,8 @@ nests over the same iteration space; `order_loops` puts unit stride innermost; `
 makes neighbouring loops one where memory is walked as one; `estimate_cost` counts what each step
 moves and computes; `tile_folds` keeps a tile of states where a fold runs across memory;
 `block_folds` cuts folds into blocks whose sums form a tree, and gives folds without a map loop a
-grid; `split_regions` gives each part of a padded or joined operand a loop of its own; `strip_mine`
+grid; `search_blocks` finds the place of an extreme in the one block that has it;
+`split_regions` gives each part of a padded or joined operand a loop of its own; `strip_mine`
 cuts loops whose parts hinder each other, where `estimate_time` says that this is faster.
 
 A plan says in which steps. `make_plan` puts allocation, launches and library calls in order;

@@ -25,6 +25,7 @@ from axiomjit.passes.lower_to_views import lower_to_views
 from axiomjit.passes.make_plan import make_plan
 from axiomjit.passes.order_loops import order_loops
 from axiomjit.passes.save_versions import save_versions
+from axiomjit.passes.search_blocks import search_blocks
 from axiomjit.passes.simplify_algebra import simplify_algebra
 from axiomjit.passes.split_regions import split_regions
 from axiomjit.passes.strip_mine import strip_mine
@@ -52,6 +53,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     estimate_cost,
     tile_folds,
     block_folds,
+    search_blocks,
     split_regions,
     strip_mine,
     make_plan,

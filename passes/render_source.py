@@ -203,6 +203,8 @@ class _Writer:
 
     def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
         """What a loop ranges over; `start` names the first step of its block."""
+        if loop.at is not None:
+            return self.value(loop.at), f"{self.value(loop.at)} + 1"
         first, last = (dim(0), loop.extent) if loop.span is None else loop.span
         starts = [] if first.constant == 0 else [self.length(first)]
         stops = [] if grid and last is loop.extent else [self.stop(first, last)]

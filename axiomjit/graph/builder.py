@@ -278,7 +278,7 @@ def fold(
             return elementwise(COPY, whole)
         start = Scalar(result, result.type(accumulator.initial(result)), False)
         return elementwise(accumulator.combine, start, whole)
-    _check_not_empty(accumulator, node, axes)
+    check_not_empty(accumulator, node, axes)
     return _fold(accumulator, cast(node, result), axes)
 
 
@@ -293,7 +293,8 @@ def _fold(accumulator: UfuncFold, operand: Node, axes: Sequence[int]) -> Node:
     return note(Op(operand.dtype, VIEW, accumulator, (operand,), (index,), extents, len(kept)))
 
 
-def _check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> None:
+def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> None:
+    """Refuse to fold along a length of 0 what has no value then."""
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
             f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",

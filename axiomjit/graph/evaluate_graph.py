@@ -33,7 +33,7 @@ from axiomjit.graph.nodes import (
     post_order,
 )
 from axiomjit.graph.primitives import POSITION, UfuncFold
-from axiomjit.graph.state_folds import StateFold, evaluate_states
+from axiomjit.graph.state_folds import StateFold
 
 Array = np.ndarray
 
@@ -112,7 +112,7 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]
     if isinstance(op.fold, StateFold):
-        return evaluate_states(op.fold, reads, len(extents) - op.rank)
+        return op.fold.evaluate(reads, len(extents) - op.rank)
     if is_scan(op):
         return _scan(op, reads[0])
     if is_view(op):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import affine
-from axiomjit.base.dtypes import HALF, INT, SINGLE, integer_range
+from axiomjit.base.dtypes import HALF, INT, SINGLE
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op, Scalar
 from axiomjit.graph.origins import note
-from axiomjit.graph.primitives import MAX, MIN, POSITION, PRIMITIVES, SUM, WHERE, UfuncFold
-
-_NOWHERE: Final = Scalar(INT, INT.type(integer_range(INT)[1]), False)
-"""Beyond every position."""
+from axiomjit.graph.place_folds import PlaceFold
+from axiomjit.graph.primitives import MAX, POSITION, PRIMITIVES, SUM, WHERE, UfuncFold
+from axiomjit.graph.state_folds import folded_states
 
 
 def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
@@ -32,21 +30,17 @@ def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
 def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node:
     """The first place of the MAX or MIN along dimensions, of the first NaN if there is one.
 
-    The dimensions count as one in the order listed. Two folds: the extreme, then the smallest place
-    of an element that equals it.
+    The dimensions count as one in the order listed.
 
     Raises:
         GraphValueError: a dimension has no elements.
     """
     if not axes:
         return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
-    best = _stretched(builder.fold(extreme, node, axes), node, axes)
-    found = builder.elementwise(PRIMITIVES["equal"], node, best)
-    if node.dtype.kind in "fc":
-        nan = builder.elementwise(PRIMITIVES["isnan"], node)
-        found = builder.elementwise(PRIMITIVES["logical_or"], found, nan)
-    places = positions_along(node.shape, axes)
-    return builder.fold(MIN, builder.elementwise(WHERE, found, places, _NOWHERE), axes)
+    builder.check_not_empty(extreme, node, axes)
+    values = builder.cast(node, extreme.state_dtype(node.dtype))
+    fold = PlaceFold(extreme, values.dtype)
+    return folded_states(fold, [values, positions_along(node.shape, axes)], axes)[1]
 
 
 def log_sum_exp(node: Node, axes: Sequence[int]) -> Node:

@@ -70,6 +70,13 @@ class StateFold(FoldRule):
         ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
         return sum(op.primitive.weight for op in ops)
 
+    def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
+        """The states of arrays of one shape, folded along their last dimensions, in NumPy.
+
+        Of no folded dimension: the states after each element along the last one.
+        """
+        return _evaluated(self, given, folded)
+
     def __repr__(self) -> str:
         kinds = "".join(
             word
@@ -157,7 +164,7 @@ def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
             raise _of_nothing(operands[0])
         return [builder.broadcast_to(value, kept) for value in start]
     if axes:
-        states = _folded(fold, operands, axes)
+        states = folded_states(fold, operands, axes)
     else:
         states = [builder.elementwise(COPY, operand) for operand in operands]
     if not fold.starts or (fold.has_identity and axes):
@@ -191,7 +198,8 @@ def _has_elements(lengths: Sequence[Dim]) -> bool:
         return False
 
 
-def _folded(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
+def folded_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
+    """The states, folded along dimensions of operands of one shape, whatever they begin with."""
     shape = operands[0].shape
     kept = [d for d in range(len(shape)) if d not in axes]
     order = [*kept, *axes]
@@ -214,23 +222,19 @@ def parts_of(folded: Node) -> list[Node]:
     ]
 
 
-def evaluate_states(fold: StateFold, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-    """The states of arrays of one shape, folded in order along their last dimensions, in NumPy.
-
-    Of no folded dimension: the states after each element along the last one.
-    """
+def _evaluated(fold: StateFold, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
     if not folded:
         return _evaluate_scan(fold, given)
     kept = given[0].shape[: given[0].ndim - folded]
     count = math.prod(given[0].shape[given[0].ndim - folded :])
     if not count:
-        return _recorded([np.broadcast_to(value, kept) for value in fold.start], fold)
+        return recorded([np.broadcast_to(value, kept) for value in fold.start], fold)
     rows = [array.reshape(*kept, count) for array in given]
     states = [row[..., 0] for row in rows]
     for k in range(1, count):
         combined = in_arrays(fold.outputs, [*states, *(row[..., k] for row in rows)])
         states = [v.astype(d, copy=False) for v, d in zip(combined, fold.parts, strict=True)]
-    return _recorded(states, fold)
+    return recorded(states, fold)
 
 
 def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:
@@ -241,13 +245,11 @@ def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:
         pairs = zip(combined, fold.parts, strict=True)
         columns.append([value.astype(part, copy=False) for value, part in pairs])
     if not columns:
-        return _recorded(
-            [array.astype(d) for array, d in zip(given, fold.parts, strict=True)], fold
-        )
-    return _recorded([np.stack(column, -1) for column in zip(*columns, strict=True)], fold)
+        return recorded([array.astype(d) for array, d in zip(given, fold.parts, strict=True)], fold)
+    return recorded([np.stack(column, -1) for column in zip(*columns, strict=True)], fold)
 
 
-def _recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
+def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
     """The values of states as one array of records; of one value the array of it."""
     if len(states) == 1:
         return np.array(states[0])

@@ -70,7 +70,8 @@ class Block(Record):
 class For(Record):
     """A loop; `kind` is "map" (steps are independent) or "fold" (steps feed a fold).
 
-    With a `span` it takes only the steps from the first to before the second.
+    With a `span` it takes only the steps from the first to before the second; with `at`, the name
+    of a whole number, only the step of this number.
     """
 
     iterator: str
@@ -79,6 +80,7 @@ class For(Record):
     body: tuple[Stmt, ...]
     block: Block | None = None
     span: tuple[Dim, Dim] | None = None
+    at: str | None = None
 
 
 class Let(Record):
@@ -313,6 +315,8 @@ def used(stmt: Stmt) -> tuple[str, ...]:
             return ahead
         case Push(value=value) if value is not None:
             return (value,)
+        case For(at=at) if at is not None:
+            return (at,)
     return ()
 
 
@@ -358,7 +362,8 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
         match stmt:
             case For(iterator=name, block=block):
                 new = None if block is None else Block(get(block.outer), block.size)
-                return (stmt.replace(iterator=get(name), block=new),)
+                at = None if stmt.at is None else get(stmt.at)
+                return (stmt.replace(iterator=get(name), block=new, at=at),)
             case Let(name=name, operands=operands):
                 return (stmt.replace(name=get(name), operands=tuple(map(get, operands))),)
             case Load(name=name):

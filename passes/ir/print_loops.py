@@ -56,6 +56,8 @@ def _for_text(loop: For) -> str:
         text += " from {} to {}".format(*loop.span)
     if loop.block is not None:
         text += f" in block {loop.block.outer} of {loop.block.size}"
+    if loop.at is not None:
+        text += f" at {loop.at}"
     return text + ":"
 
 

@@ -28,14 +28,14 @@ def orders_swapped():
 
 def initial_value_twice():
     """The initial state is combined before blocks and after them."""
-    right = state_folds._folded
+    right = state_folds.folded_states
 
     def twice(fold, operands, axes):
         states = right(fold, operands, axes)
         start = [Scalar(value.dtype, value, False) for value in fold.start]
         return state_folds.in_nodes(fold.outputs, start + states)
 
-    return patch.object(state_folds, "_folded", twice)
+    return patch.object(state_folds, "folded_states", twice)
 
 
 def initial_value_in_each_block():

@@ -76,6 +76,7 @@ ILLEGAL = {
     "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
+    "search_blocks": without(Load),
     "split_regions": without(Load),
     "strip_mine": without(Load),
     "estimate_cost": lambda program: program.replace(costs=program.costs * 2),
@@ -183,6 +184,17 @@ def all_pieces_first(program):
     return program.replace(definitions=tuple(map(moved, program.definitions)))
 
 
+def first_block_alone(program):
+    """The first block is searched, whichever has won."""
+
+    def rule(stmt):
+        if isinstance(stmt, For) and stmt.at is not None:
+            return (stmt.replace(at=None, span=(dim(0), dim(1))),)
+        return (stmt,)
+
+    return in_statements(rule)(program)
+
+
 def no_last_launch(plan):
     """The plan without its last kernel."""
     last = max(k for k, step in enumerate(plan.steps) if isinstance(step, Launch))
@@ -237,6 +249,11 @@ WRONG = {
     "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
+    "search_blocks": (
+        first_block_alone,
+        lambda x: np.argmax(x, axis=1),
+        [np.tile([1.0, 5.0, 2.0, 3.0, 4.0, 9.0, 7.0, 8.0, 6.0], (2, 1))],
+    ),
     "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
     "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),

@@ -1,0 +1,231 @@
+"""LoopProgram -> LoopProgram: the place of an extreme is searched in the one block that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, bound, dim
+from axiomjit.base.dtypes import BOOL, INT
+from axiomjit.graph.place_folds import PlaceFold
+from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Block,
+    Fold,
+    For,
+    Index,
+    Let,
+    Load,
+    LoopProgram,
+    Nest,
+    Pick,
+    State,
+    Stmt,
+    Store,
+    Take,
+    cell,
+    map_nests,
+    rewrite_body,
+    used,
+    walk,
+)
+from axiomjit.passes.ir.view_ir import POSITIONS
+
+BLOCK: Final = 1024
+"""Elements of a block: so many that the step from block to block costs little."""
+NARROW: Final = np.dtype(np.int32)
+"""The dtype of places in a block."""
+SHORT: Final = 64
+"""A loop of fewer steps folds elements with their places, one by one."""
+
+
+def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
+    """Fold extremes alone, block by block, and search the block of the extreme for its place.
+
+    A state of an element and its place needs the last step's result for a comparison and two
+    choices, which is scalar code. So the innermost loop folds the elements of a block, as vector
+    code; the block is then one element of the fold, the number of the block its place. In the end
+    the elements of the block that has won are computed a second time, and the first one that is
+    the extreme is the place. Loops in which elements depend on the steps before or are written
+    over, lanes of tiles, and short loops stay as they are. Whether a loop is short leaves a guard
+    in the scope.
+
+    Needs: blocked nests.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    numbers = count()
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        return _searched(stmt, numbers) if isinstance(stmt, For) else (stmt,)
+
+    def searched(nest: Nest) -> Nest:
+        body = rewrite_body(nest.body, rule)
+        return nest if body == nest.body else nest.replace(body=body)
+
+    with bound(context.scope):
+        return map_nests(program, searched)
+
+
+def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
+    """The loop, or what finds the places that it folds."""
+    if loop.kind != "fold" or any(isinstance(s, For) for s in loop.body):
+        return (loop,)
+    searches = _searches(loop, numbers)
+    if not searches or loop.extent < SHORT:
+        return (loop,)
+    block = _block(loop)
+    plain = loop.replace(body=_without_places(loop.body, searches))
+    if block is None:
+        return _in_one(plain, searches)
+    blocks, inside = f"{loop.iterator}r", loop.block
+    within = None if inside is None else Block(inside.outer, dim(inside.size) // BLOCK)
+    outer = For(blocks, (loop.extent + (BLOCK - 1)) // BLOCK, "fold", (), within)
+    inner = plain.replace(block=Block(blocks, BLOCK))
+    number = Index(dim(0), ((blocks, dim(1)),))
+    body: list[Stmt] = [*(Alloc(s.block) for s in searches), inner]
+    for each in searches:
+        body += [Take(f"{each.name}v", each.block), Load(f"{each.name}n", POSITIONS, number)]
+        body.append(Fold(each.blocks, (f"{each.name}v", f"{each.name}n")))
+    result: list[Stmt] = [*(Alloc(s.blocks) for s in searches), outer.replace(body=tuple(body))]
+    for each in searches:
+        best, won = f"{each.name}v", f"{each.name}n"
+        found = each.search(inner, best)
+        result += [Take(best, each.blocks), Take(won, each.blocks, 1)]
+        result.append(For(blocks, outer.extent, "fold", found, at=won))
+    return tuple(result)
+
+
+def _in_one(plain: For, searches: list[_Search]) -> tuple[Stmt, ...]:
+    """A loop over a block, and the search of it."""
+    result: list[Stmt] = [*(Alloc(s.block) for s in searches), plain]
+    for each in searches:
+        best = f"{each.name}v"
+        result += [Take(best, each.block), *each.search(plain, best)]
+    return tuple(result)
+
+
+def _block(loop: For) -> int | None:
+    """The size of the blocks into which a loop is cut; None where it runs over one as it is."""
+    if loop.block is None:
+        return BLOCK
+    size = dim(loop.block.size).constant
+    return BLOCK if size is not None and size > BLOCK and size % BLOCK == 0 else None
+
+
+def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
+    """What finds the places that a loop folds; none where one of them cannot be searched."""
+    made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take | Pick)}
+    written = {s.buffer for s in loop.body if isinstance(s, Store)}
+    searches = []
+    for stmt in loop.body:
+        if not isinstance(stmt, Fold) or not isinstance(stmt.state.accumulator, PlaceFold):
+            continue
+        place = made.get(stmt.values[1])
+        index = place.index if isinstance(place, Load) and place.buffer is POSITIONS else None
+        step = None if index is None else dict(index.terms).get(loop.iterator)
+        body = _needed(loop.body, stmt.values[0])
+        repeats = not any(
+            isinstance(s, Take) or (isinstance(s, Load) and s.buffer in written) for s in walk(body)
+        )
+        if stmt.state.lanes is not None or not repeats:
+            return []
+        if index is None or step is None or not step > 0:
+            return []
+        searches.append(_Search(f"f{next(numbers)}", stmt, body, index, step))
+    return searches
+
+
+def _needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
+    """The statements that compute a value."""
+    wanted, found = {value}, []
+    for stmt in reversed(body):
+        if isinstance(stmt, Let | Load | Take | Pick) and stmt.name in wanted:
+            wanted |= {name for each in walk((stmt,)) for name in used(each)}
+            if isinstance(stmt, Pick):
+                wanted |= {part.value for part in stmt.parts}
+            found.append(stmt)
+    return tuple(reversed(found))
+
+
+def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[Stmt, ...]:
+    """The statements with folds of the extremes alone."""
+    folds = {search.fold: search for search in searches}
+    result: list[Stmt] = []
+    for stmt in body:
+        search = folds.get(stmt) if isinstance(stmt, Fold) else None
+        result.append(stmt if search is None else Fold(search.block, search.fold.values[:1]))
+    places = {search.fold.values[1] for search in searches}
+    places -= {name for stmt in walk(tuple(result)) for name in used(stmt)}
+    return tuple(s for s in result if not isinstance(s, Load) or s.name not in places)
+
+
+class _Search(NamedTuple):
+    """What finds the place of an extreme.
+
+    `body` computes an element, which stands at `place`; a step of the loop is so many further.
+    """
+
+    name: str
+    fold: Fold
+    body: tuple[Stmt, ...]
+    place: Index
+    step: Dim
+
+    @property
+    def block(self) -> State:
+        """The extreme of a block."""
+        rule = self.fold.state.accumulator
+        assert isinstance(rule, PlaceFold)
+        return State(f"{self.name}b", rule.extreme, rule.dtype)
+
+    @property
+    def blocks(self) -> State:
+        """The extreme of the blocks, with the number of the block."""
+        state: State = self.fold.state.replace(name=f"{self.name}s")
+        return state
+
+    def search(self, loop: For, best: str) -> tuple[Stmt, ...]:
+        """Statements that search a loop over a block for an element, and fold it with its place."""
+        assert loop.block is not None
+        own, size = self.name, dim(loop.block.size)
+        here, found = cell(loop.iterator, loop.block), State(f"{own}p", MIN, NARROW)
+        element, dtype = self.fold.values[0], self.block.dtype
+        hit, test = f"{own}e", [Let(f"{own}e", BOOL, PRIMITIVES["equal"], (element, best))]
+        if dtype.kind in "fc":
+            hit = f"{own}h"
+            test.append(Let(f"{own}i", BOOL, PRIMITIVES["isnan"], (element,)))
+            test.append(Let(hit, BOOL, PRIMITIVES["logical_or"], (f"{own}e", f"{own}i")))
+        body = (
+            *self.body,
+            *test,
+            Load(f"{own}c", POSITIONS, here),
+            Let(f"{own}d", NARROW, CAST, (f"{own}c",)),
+            Let(f"{own}w", NARROW, WHERE, (hit, f"{own}d", f"{own}o")),
+            Fold(found, (f"{own}w",)),
+        )
+        steps, further = f"{own}g", list[Stmt]()
+        if self.step.constant != 1:
+            steps = f"{own}m"
+            further.append(Load(f"{own}k", POSITIONS, Index(self.step, ())))
+            operands = (f"{own}g", f"{own}k")
+            further.append(Let(steps, INT, PRIMITIVES["multiply"], operands))
+        terms = dict(self.place.terms) | {loop.block.outer: self.step * size}
+        del terms[loop.iterator]
+        return (
+            Load(f"{own}l", POSITIONS, Index(size, ())),
+            Let(f"{own}o", NARROW, CAST, (f"{own}l",)),
+            Alloc(found),
+            loop.replace(body=body),
+            Take(f"{own}f", found),
+            Let(f"{own}g", INT, CAST, (f"{own}f",)),
+            *further,
+            Load(f"{own}j", POSITIONS, Index(self.place.offset, tuple(terms.items()))),
+            Let(f"{own}q", INT, PRIMITIVES["add"], (f"{own}j", steps)),
+            Fold(self.fold.state, (best, f"{own}q")),
+        )
