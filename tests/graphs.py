@@ -260,14 +260,21 @@ def _launch(step: Launch, arrays, arguments, lengths, chunks: int) -> None:
 
 
 def run_plan_plain(
-    plan: Plan, arguments: Sequence[object], lengths: dict[Symbol, int], chunks: int = 1
+    plan: Plan,
+    arguments: Sequence[object],
+    lengths: dict[Symbol, int],
+    chunks: int = 1,
+    in_place: bool = False,
 ) -> tuple[np.ndarray, ...]:
-    """The results of a plan, its kernels in plain Python, each grid cut into so many chunks."""
+    """The results of a plan, its kernels in plain Python, each grid cut into so many chunks.
+
+    Arguments are written only `in_place`; else copies of them are.
+    """
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     arrays = {b.name: b.array for b in plan.buffers if b.role == "held"}
     arrays |= {b.name: arguments[b.position] for b in plan.buffers if b.role == "argument"}
     for step in plan.steps:
-        if isinstance(step, WriteBack):  # a case is run several times
+        if isinstance(step, WriteBack) and not in_place:  # a case is run several times
             arrays[step.buffer] = kept(arrays[step.buffer])
 
     def seen(window) -> np.ndarray:

@@ -13,6 +13,7 @@ from axiomjit.axis.placed_arrays import has_layout, placed
 from axiomjit.axis.tensors import Tensor
 from axiomjit.base.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
+from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.graph.effects import storage_root
 
 
@@ -71,7 +72,7 @@ def check_writable(position: int, tensor: Tensor, value: object) -> None:
         seen = f"an array of dtype {value.dtype}"
     elif not value.flags.writeable:
         seen = "a read-only array"
-    elif _overlaps_itself(value):
+    elif overlaps_itself(value):
         seen = "an array whose elements share memory"
     else:
         return
@@ -81,24 +82,6 @@ def check_writable(position: int, tensor: Tensor, value: object) -> None:
         f"pass a writable NumPy array of dtype {tensor.dtype}, or assign to a variable",
         user_location(),
     )
-
-
-def _overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements of an array share memory, as those of windows do."""
-    if not array.size:
-        return False
-    pairs = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
-    reach = array.itemsize
-    for step, n in sorted(pairs):
-        if step < reach:
-            break
-        reach += step * (n - 1)
-    else:
-        return False  # each stride is beyond the extent of the inner dimensions
-    starts = np.zeros(1, np.int64)
-    for step, n in pairs:
-        starts = np.add.outer(starts, np.arange(n) * step).ravel()
-    return bool((np.diff(np.sort(starts)) < array.itemsize).any())
 
 
 def copy_overlapping(arrays: Sequence[np.ndarray], written: Collection[int]) -> list[np.ndarray]:

@@ -8,7 +8,8 @@ AxiomError
 │   └── ShapeError                  shapes that do not fit each other, or a spec
 │       └── SpecError               text that is no label notation
 ├── TraceError (TypeError)          the function cannot be followed for all values at once
-│   ├── NeedsValuesError            it branches on values, or writes into an array
+│   ├── NeedsValuesError            it branches on values, or changes something outside
+│   ├── InterruptedWritesError      it raises after it has written into its arguments
 │   └── UnsupportedError            a NumPy function or option outside the table
 │       └── UnsupportedAttributeError (AttributeError)
 ├── CompileError (RuntimeError)     Numba or LLVM refused our own source
@@ -94,7 +95,11 @@ class TraceError(AxiomError, TypeError):
 
 
 class NeedsValuesError(TraceError):
-    """The function branches on values, or writes into an array, while it is followed."""
+    """The function branches on values, or changes something outside, while it is followed."""
+
+
+class InterruptedWritesError(TraceError):
+    """The function raises while it is followed, after it has written into its arguments."""
 
 
 class UnsupportedError(TraceError):

@@ -222,10 +222,12 @@ def classify(
     arguments: Sequence[object],
     forget: Forget | None = None,
     names: Mapping[int, Sequence[str]] | None = None,
+    same: Sequence[int] | None = None,
 ) -> Signature:
     """The class of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
 
-    `names` are those of the dimensions of arguments whose shapes are declared, by position.
+    `names` are those of the dimensions of arguments whose shapes are declared, by position;
+    `same` says for each argument which is the first that is one array with it.
 
     Raises:
         GraphTypeError: an argument's elements or its type cannot be compiled.
@@ -235,7 +237,9 @@ def classify(
     layouts: Layouts = {}
     for position, (argument, name) in enumerate(zip(arguments, call.names, strict=True)):
         asked = f"argument {name}"
-        if isinstance(argument, Array | np.generic):
+        if same is not None and same[position] != position:
+            given.append(given[same[position]])
+        elif isinstance(argument, Array | np.generic):
             dtype = supported(argument.dtype, asked, user_location())
             shape = classes.shape(argument.shape, None if names is None else names[position])
             given.append(Input(dtype, position, shape))

@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -14,17 +14,15 @@ from axiomjit.algebra.dims import Scope
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor
 from axiomjit.base.config import config
-from axiomjit.base.counters import counter
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import (
-    FallbackWarning,
+    InterruptedWritesError,
     NeedsValuesError,
     TraceError,
     UnsupportedError,
 )
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late, new_lock, why_not_compile
-from axiomjit.base.origins import warn
 from axiomjit.driver.arguments import (
     CallArguments,
     Signature,
@@ -38,6 +36,7 @@ from axiomjit.driver.arguments import (
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.bound_methods import BoundMethod
 from axiomjit.driver.declared_shapes import DeclaredShapes
+from axiomjit.driver.fallbacks import count_fallback, falls_back, leave_call
 from axiomjit.driver.following import follow
 from axiomjit.driver.named_calls import (
     NamedProgram,
@@ -50,6 +49,7 @@ from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspect
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
 from axiomjit.driver.warm import no_named_arrays, stood_in
+from axiomjit.driver.written_arguments import Same, same_arrays, why_not_written
 from axiomjit.tracing.holders import traced_among
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_count_fallback: Final = counter("fallbacks")
 
 
 class Jitted(GuardedCall[R], Generic[P, R]):
@@ -99,7 +98,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._programs = ProgramTable(CLASSES)
         self._reasons = Reasons()
         self._following = new_lock()
-        self._in_numpy = False
+        self._in_numpy = self._writes = self._said = False
         self._hits = self._bound = self._traced = 0
 
     @functools.cached_property
@@ -123,7 +122,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
         ready = self._exact.get(quick)
-        if ready is None or not (ready.plain and ready.holds()):
+        if ready is None or ready.writes or not (ready.plain and ready.holds()):
             return self._call(quick, args, kwargs)
         self._hits += 1
         result = assemble(ready, args)
@@ -147,33 +146,46 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if any(isinstance(v, Tensor) for v in given) or traced_among(given):
             return self._function(*args, **kwargs)
         named = _has_axes(call.dynamic)
+        same = same_arrays(call.dynamic) if self._writes and not named else None
         key = quick or (exact_named_key if named else exact_key)(call, self._forget)
+        key = key if same is None else (key, same)
         ready = self._exact.get(key)
         if ready is not None and ready.holds():
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
-            if not named and self.wants_guard():
+            if not named and not ready.writes and self.wants_guard():
                 self._guard(ready, call, args, kwargs)
         elif not named and why_not_compile() is not None:
             return self._function(*args, **kwargs)
         else:
             try:
-                ready, arguments = self._prepare(key, call, named)
+                ready, arguments = self._prepare(key, call, named, same)
+            except InterruptedWritesError:
+                count_fallback()
+                return self._function(*args, **kwargs)
             except (NeedsValuesError, UnsupportedError) as error:
                 if named or not self._falls_back(error):
                     raise
                 return self._function(*args, **kwargs)
         if named:
             return assemble_named(ready, arguments)
-        return assemble(ready, arguments, call.static)
+        if ready.writes and not self._writes:
+            self._writes = True
+            return self._call(quick, args, kwargs)
+        reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
+        if reason is None:
+            return assemble(ready, arguments, call.static)
+        leave_call(self._name, reason, self._strict, say=not self._said)
+        self._said = True
+        return self._function(*args, **kwargs)
 
     def _prepare(
-        self, key: object, call: CallArguments, named: bool
+        self, key: object, call: CallArguments, named: bool, same: Same | None
     ) -> tuple[Ready, Sequence[object]]:
         """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
         if key in self._exact:  # arrays that it reads from elsewhere are others now
             self.drop_tables()
-        ready, arguments = (self._bind_named if named else self._bind)(call)
+        ready, arguments = self._bind_named(call) if named else self._bind(call, same)
         self._bound += 1
         if not config.disable:
             self._exact.keep(key, ready)
@@ -231,7 +243,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return
         try:
             with np.errstate(all="ignore"):  # what traps errors now need not do so in the call
-                self._prepare(key, call, named=False)
+                self._prepare(key, call, named=False, same=None)
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):
                 raise
@@ -241,15 +253,19 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         hits = self._hits + self.hits_natively[0]
         return CacheInfo(hits, self._bound, self._traced, tuple(self._reasons.texts))
 
-    def _classified(self, call: CallArguments, plain: Sequence[object]) -> Signature:
+    def _classified(
+        self, call: CallArguments, plain: Sequence[object], same: Same | None = None
+    ) -> Signature:
         """The class of a call; its shapes are checked where they are declared."""
         names = self._shapes.names(call, plain) if self._shapes else None
-        return classify(call, plain, self._forget, names)
+        return classify(call, plain, self._forget, names, same)
 
-    def _bind(self, call: CallArguments) -> tuple[Ready, Sequence[object]]:
+    def _bind(
+        self, call: CallArguments, same: Same | None = None
+    ) -> tuple[Ready, Sequence[object]]:
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
         plain = plain_arguments(call.dynamic, call.names)
-        signature = self._classified(call, plain)
+        signature = self._classified(call, plain, same)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
         return self._program(call, signature).ready(signature.values, as_is), plain
 
@@ -276,7 +292,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             with self._following:
                 followed = follow(self._function, call, signature, scope)
             if self._shapes:
-                shapes = [node.shape for node in followed.trace.graph.outputs]
+                shapes = [node.shape for node in followed.trace.graph.results]
                 self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
             return TracedProgram(followed, signature, scope)
 
@@ -284,16 +300,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def _falls_back(self, error: TraceError) -> bool:
         """Whether NumPy runs the function from now on; else the error is the user's."""
-        needs_values = isinstance(error, NeedsValuesError)
-        policy = "warn" if needs_values else config.fallback
-        if policy == "error" or (needs_values and self._strict):
-            return False
-        self._in_numpy = True
-        self.drop_tables()
-        _count_fallback()
-        if policy == "warn":
-            warn(f"{self._name} runs in NumPy, not compiled: {error}", FallbackWarning)
-        return True
+        if falls_back(self._name, error, self._strict):
+            self._in_numpy = True
+            self.drop_tables()
+        return self._in_numpy
 
 
 def _has_axes(arguments: Sequence[object]) -> bool:
@@ -346,8 +356,8 @@ def jit(
         shapes: the shapes of all parameters that are not static, and behind `->` those of the
             results: a letter for each length, 1 for a dimension to broadcast, ... for any others
             in front. One program then serves all calls whose lengths are 2 or more.
-        strict: raise where the function branches on values, writes into an array or changes
-            something outside itself, instead of running it in NumPy with a warning.
+        strict: raise where the function branches on values, changes something outside itself or
+            writes into overlapping arguments, instead of running it in NumPy with a warning.
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is followed.

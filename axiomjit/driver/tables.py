@@ -42,7 +42,7 @@ class Ready(Record):
 
     `plain` says that arguments can be used as they are; `held` are the arrays that the program
     takes after them; `watch` is None where it reads no array from outside. A leaf is the number
-    of a result, or a value or what makes one.
+    of a result, or a value or what makes one. `writes` are the arguments that the program changes.
     """
 
     runnable: Runnable
@@ -51,6 +51,7 @@ class Ready(Record):
     watch: Watch | None = None
     structure: Structure = LEAF
     leaves: tuple[tuple[int | None, object], ...] = ((0, None),)
+    writes: tuple[int, ...] = ()
 
     def holds(self) -> bool:
         """Whether the arrays that the program reads from outside are those of before."""

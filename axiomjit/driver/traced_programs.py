@@ -30,4 +30,5 @@ class TracedProgram(LoweredProgram):
             for number, value in self.trace.leaves
         )
         structure = self.trace.structure
-        return Ready(self.bind(lengths), plain, (), self.watch or None, structure, leaves)
+        watch, writes = self.watch or None, self.trace.graph.writes
+        return Ready(self.bind(lengths), plain, (), watch, structure, leaves, writes)

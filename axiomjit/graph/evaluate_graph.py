@@ -31,6 +31,7 @@ from axiomjit.graph.nodes import (
     is_view,
     operand_iterators,
     post_order,
+    views_on,
 )
 from axiomjit.graph.primitives import POSITION, UfuncFold
 from axiomjit.graph.state_folds import StateFold
@@ -60,15 +61,23 @@ def run_in_numpy(
 ) -> list[Array]:
     """The results, after what the program writes was written into the arguments.
 
+    Views of what an argument holds in the end are views of the argument.
     `given` are the arrays to write into where they are others than those that are read.
     """
     values = list(evaluate_graph(graph, arguments, lengths))
     written = [(given or arguments)[position] for position in graph.writes]
     held = [array for array in written if isinstance(array, Array)]
-    results = [
-        value.copy() if any(np.may_share_memory(value, array) for array in held) else value
-        for value in values[: len(graph.results)]
-    ]
+    last = dict(zip(graph.outputs[len(graph.results) :], held, strict=True))
+    results = []
+    for node, value in zip(graph.results, values, strict=False):
+        base, views = views_on(node)
+        if base in last:
+            value = last[base]
+            for view in views:
+                value = _evaluate_op(view, (value,), lengths)
+        elif any(np.may_share_memory(value, array) for array in held):
+            value = value.copy()
+        results.append(value)
     for array, value in zip(held, values[len(results) :], strict=True):
         array[...] = value
     return results

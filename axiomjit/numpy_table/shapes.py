@@ -229,6 +229,19 @@ def index_node(node: Node, key: object) -> Node:
     """`node[key]` for integers, slices, Ellipsis and newaxis: a view, or one element's copy.
 
     Raises:
+        As `index_view`.
+    """
+    seen = index_view(node, key)
+    # An element taken out is not a view in NumPy, unless the index has an ellipsis.
+    items = key if isinstance(key, tuple) else (key,)
+    taken_out = not seen.shape and not any(item is Ellipsis for item in items)
+    return builder.elementwise(COPY, seen) if taken_out else seen
+
+
+def index_view(node: Node, key: object) -> Node:
+    """A view of what `node[key]` names, for integers, slices, Ellipsis and newaxis.
+
+    Raises:
         UnsupportedError: indexing with arrays or lists.
         IndexError: an index out of range, or more indices than dimensions.
     """
@@ -257,10 +270,7 @@ def index_node(node: Node, key: object) -> Node:
             extents.append(count)
         else:
             maps.append(affine({}, _position(item, length)))
-    seen = builder.view(node, tuple(maps), tuple(extents))
-    # An element taken out is not a view in NumPy, unless the index has an ellipsis.
-    taken_out = not extents and not ellipses
-    return builder.elementwise(COPY, seen) if taken_out else seen
+    return builder.view(node, tuple(maps), tuple(extents))
 
 
 def _index_name(item: object) -> str:

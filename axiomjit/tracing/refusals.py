@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Final, NoReturn, ParamSpec, TypeVar
 
+import numpy as np
+
 from axiomjit.base.errors import (
     AxiomError,
     NeedsValuesError,
@@ -83,6 +85,63 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
             user_location(),
         )
     )
+
+
+class WithoutValues:
+    """Refuses what needs the values of what is represented while a function is followed."""
+
+    __slots__ = ()
+
+    def description(self) -> str:
+        """What is represented, and the user's line where it was made."""
+        raise NotImplementedError
+
+    def __bool__(self) -> NoReturn:
+        refuse_value(
+            "the truth of an array's values decides what the function does next",
+            self.description(),
+            "write where(condition, a, b), or make the deciding argument static_argnames",
+        )
+
+    def _number(self) -> NoReturn:
+        refuse_value(
+            "an array's value as a Python number",
+            self.description(),
+            "keep it an array, or make the argument static_argnames",
+        )
+
+    __float__ = __int__ = __index__ = __complex__ = _number
+
+    def _rounded(self, digits: object = None) -> NoReturn:
+        if isinstance(self, np.ndarray):
+            raise TypeError("type numpy.ndarray doesn't define this method")
+        self._number()
+
+    __round__ = __trunc__ = __floor__ = __ceil__ = _rounded
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        refuse_value(
+            "an array's values by a function that NumPy does not dispatch",
+            self.description(),
+            "call this function outside the compiled one",
+        )
+
+    def __str__(self) -> str:
+        refuse_value(
+            "an array's values as text",
+            self.description(),
+            "return the array and print it outside the compiled function; repr(x) gives its type",
+        )
+
+    def __format__(self, form: str) -> str:
+        return str(self)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        refuse_value(
+            "an array's values, to pickle them",
+            self.description(),
+            "pickle what the compiled function returns",
+        )
 
 
 def unsupported(name: str, operands: Iterable[object]) -> UnsupportedError:

@@ -9,7 +9,7 @@ from axiomjit.base.errors import TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import Structure, flatten_tree
 from axiomjit.graph import builder
-from axiomjit.graph.nodes import Node, Op, base_of
+from axiomjit.graph.nodes import Node, base_of, is_view
 from axiomjit.graph.primitives import COPY
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import Length, unwrap
@@ -28,7 +28,7 @@ def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]
     """
     values, structure = flatten_tree(returned, opens=lambda value: traced_inside(value) is not None)
     outputs: dict[Node, int] = {}
-    owners: dict[Node, Tracer] = {}
+    owners: dict[Node, object] = {}
     leaves: list[tuple[int | None, object]] = []
     for value in values:
         if isinstance(value, Tracer):
@@ -40,16 +40,16 @@ def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]
     return tuple(outputs), structure, tuple(leaves)
 
 
-def _array_of_its_own(value: Tracer, owners: dict[Node, Tracer]) -> Node:
+def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
     """The node to return: equal values that were computed twice are two arrays, as in NumPy."""
-    node = value.node
-    while owners.setdefault(node, value) is not value and not _is_argument(node):
-        node = builder.elementwise(COPY, node)
+    node, storage = value.node, value.storage
+    if storage is None:
+        # A number has no memory that a later write could change.
+        return builder.elementwise(COPY, node) if is_view(node) and not node.weak else node
+    while owners.setdefault(base_of(node), storage) is not storage:
+        storage.write(lambda version: builder.elementwise(COPY, version))
+        node = storage.current(node)
     return node
-
-
-def _is_argument(node: Node) -> bool:
-    return not isinstance(base_of(node), Op)
 
 
 def _check_holds_none(value: object) -> None:

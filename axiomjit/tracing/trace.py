@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Scope, bound
+from axiomjit.base.errors import InterruptedWritesError, TraceError
+from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, entered
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure
 from axiomjit.graph.known_strides import Strides, laid_out
-from axiomjit.graph.nodes import Graph, Input
+from axiomjit.graph.nodes import Graph, Input, Node
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.returned import Leaves, take_results
 from axiomjit.tracing.tracer import Tracer
@@ -46,23 +48,44 @@ def trace(
         following: Says for messages what is followed, and which inputs are NumPy scalars.
 
     Raises:
-        NeedsValuesError: it branches on values or writes into an array.
+        NeedsValuesError: it branches on values, or writes where that cannot be followed.
+        InterruptedWritesError: it raises something after it has written into an argument.
         UnsupportedError: it calls a function that is not in the table.
         GraphTypeError, GraphValueError: operands do not fit.
         TraceError: it uses or returns traced values where nobody can know them.
     """
     now = Following() if following is None else following
     with entered(now), bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
-        tracers = [Tracer(v) if isinstance(v, Input) else Length(v) for v in given]
+        arrays = {v: Tracer(v) for v in given if isinstance(v, Input)}
+        tracers = [arrays[v] if isinstance(v, Input) else Length(v) for v in given]
         try:
             returned = call(tracers)
         except Exception as error:
             if now.refusal is None or now.refusal is error:
                 now.refusal = None  # its traceback refers to what refers to it
+                if _written(arrays) and not isinstance(error, TraceError):
+                    raise _interrupted(now.name, error) from error
                 raise
             raise now.take_refusal() from None
         if now.refusal is not None:
             raise now.take_refusal()
         outputs, structure, leaves = take_results(returned)
-    inputs = tuple(v for v in given if isinstance(v, Input))
-    return Trace(Graph(inputs, outputs), structure, leaves)
+        written = _written(arrays)
+    positions = tuple(node.position for node in written)
+    graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
+    return Trace(graph, structure, leaves)
+
+
+def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
+    """The arguments that were written, with the nodes of what they hold now."""
+    stored = {node: tracer.storage for node, tracer in arrays.items()}
+    return {node: s.version for node, s in stored.items() if s is not None and s.is_written}
+
+
+def _interrupted(name: str, error: Exception) -> InterruptedWritesError:
+    return InterruptedWritesError(
+        f"{name}, which has written into its arguments",
+        f"that it raises {type(error).__name__}: {error}",
+        "run it in NumPy, which has written what stands before that",
+        user_location(),
+    )

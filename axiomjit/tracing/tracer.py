@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.error_states import refuse_traps
-from axiomjit.base.errors import AxiomError
-from axiomjit.base.operator_names import OPERATORS
+from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, current, is_usable, stranger
 from axiomjit.graph import builder
-from axiomjit.graph.nodes import Input, Node, base_of
-from axiomjit.graph.primitives import Primitive
+from axiomjit.graph.known_strides import strides_of
+from axiomjit.graph.nodes import Input, Node, Op, base_of
+from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
-from axiomjit.graph.traced_values import Folding, TracedValue, broadcast_folding
+from axiomjit.graph.traced_values import Folding, broadcast_folding
 from axiomjit.numpy_table.library import SCANS
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.reductions import REDUCTIONS
-from axiomjit.numpy_table.shapes import index_node, part_of
+from axiomjit.numpy_table.shapes import index_node, index_view, part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, UFUNCS, cast_to
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
+from axiomjit.tracing.operands import node_of, traced_in
+from axiomjit.tracing.operators import TracedOperators, result_of
 from axiomjit.tracing.refusals import (
+    WithoutValues,
     recorded,
     refuse_method,
-    refuse_value,
     refuse_write,
     unsupported,
 )
+from axiomjit.tracing.traced_storages import TracedStorage
+from axiomjit.tracing.writes import ITEM, WRITERS, store_exactly, store_result, write_item
 
 
-class Tracer(TracedValue, NDArrayOperatorsMixin):
+class Tracer(WithoutValues, TracedOperators):
     """Represents an array while a function is followed; records the NumPy operations on it.
 
     It claims to be what it represents (`isinstance`): an array, a NumPy scalar where a result has
     no dimensions, or a Python float or complex. Only the following that made it may use it.
     """
 
-    __slots__ = ("__weakref__", "_following", "_held", "_where")
+    __slots__ = ("__weakref__", "_following", "_held", "_storage", "_where")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    def __new__(cls, node: Node) -> Tracer:
+    def __new__(cls, node: Node, storage: TracedStorage | None = None) -> Tracer:
         """Make a tracer of the class for an array, a NumPy scalar or a Python number."""
-        return object.__new__(_class_for(node, current()))
+        return object.__new__(TracedArray if storage else _class_for(node, current()))
 
-    def __init__(self, node: Node) -> None:
-        """Represent a node in the function that is followed now."""
+    def __init__(self, node: Node, storage: TracedStorage | None = None) -> None:
+        """Represent a node in the function that is followed now.
+
+        An array is a view of a storage: of one that it gets, or of its own.
+        """
         refuse_traps()
         self._held = node
+        self._storage = storage
+        if storage is None and self.is_array:
+            self._storage = TracedStorage(base_of(node))
         self._following = current()
         self._where = None if isinstance(node, Input) else user_location()
         if self._following is not None:
@@ -77,17 +85,34 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
 
     @property
     def node(self) -> Node:
-        """The node that is represented.
+        """The node that is represented, after all writes so far.
 
         Raises:
             TraceError: another function, or none, is followed here.
+            NeedsValuesError: whether it was written depends on how an array lies in memory.
         """
         if not is_usable(self._following):
             dtype, rank = self._held.dtype, len(self._held.shape)
             what = f"{dtype} array with {rank} dimensions" if rank else f"{dtype} number"
             made = f"made at {self._where}" if self._where else "one of its arguments"
             raise stranger(self._following, what, made)
+        if self._storage is not None:
+            self._held = self._storage.current(self._held)
         return self._held
+
+    @property
+    def storage(self) -> TracedStorage | None:
+        """The memory of an array; None for a number."""
+        return self._storage
+
+    @property
+    def is_array(self) -> bool:
+        """Whether an array is represented, not a number."""
+        return type(self) is TracedArray
+
+    def represented(self, node: Node) -> Tracer:
+        """Represent what an operator gives, a new array or number."""
+        return Tracer(node)
 
     def description(self) -> str:
         """What is represented, and the user's line where it was made."""
@@ -101,7 +126,7 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
     @property
     def real(self) -> Tracer:
         """The real parts, a view; real numbers themselves."""
-        return Tracer(part_of(self.node, "real"))
+        return _seen_in((self,), part_of(self.node, "real"))
 
     @real.setter
     def real(self, value: object) -> NoReturn:
@@ -110,7 +135,7 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
     @property
     def imag(self) -> Tracer:
         """The imaginary parts, a view; zeros for real numbers."""
-        return Tracer(part_of(self.node, "imag"))
+        return _seen_in((self,), part_of(self.node, "imag"))
 
     @imag.setter
     def imag(self, value: object) -> NoReturn:
@@ -121,7 +146,7 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
         if name.startswith("__") or not hasattr(stands_for, name):
             raise AttributeError(f"{_kind(self)!r} object has no attribute {name!r}")
         if name in METHODS:
-            return lambda *args, **kwargs: called(METHODS[name], (self, *args), kwargs)
+            return lambda *args, **kwargs: called(name, METHODS[name], (self, *args), kwargs)
         if callable(getattr(stands_for, name)):
             return lambda *args, **kwargs: refuse_method(name, self.description(), METHODS)
         return refuse_method(name, self.description(), METHODS)
@@ -130,25 +155,34 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **options: object
     ) -> object:
-        if any(not _ours(value) for value in inputs):
+        out: Any = options.pop("out", None) or ()
+        if any(not _ours(value) for value in (*inputs, *out)):
             return NotImplemented
-        if options.get("out") is not None:
-            refuse_write(f"{ufunc.__name__}(..., out=...)", self.description())
-        options.pop("out", None)
         nodes = [node_of(value) for value in inputs]
         rows = {"reduce": REDUCTIONS, "accumulate": SCANS}.get(method, {})
         if ufunc in rows:
-            return called(rows[ufunc], (*nodes, options.pop("axis", 0)), options)
+            if out:
+                options["out"] = out[0]
+            asked = f"{ufunc.__name__}.{method}"
+            return called(asked, rows[ufunc], (*nodes, options.pop("axis", 0)), options)
         if method != "__call__" or ufunc not in UFUNCS:
             suffix = "" if method == "__call__" else f".{method}"
             raise unsupported(f"numpy.{ufunc.__name__}{suffix}", nodes)
+        mask = options.pop("where", True)
+        if mask is not True and not all(isinstance(one, Tracer) for one in out or (None,)):
+            raise refuse(ufunc.__name__, "where", mask)
         for option, value in options.items():
-            if not (option == "where" and value is True):
-                raise refuse(ufunc.__name__, option, value)
+            raise refuse(ufunc.__name__, option, value)
         made = UFUNCS[ufunc](*nodes)
-        if isinstance(made, tuple):
-            return tuple(Tracer(builder.strong(node)) for node in made)
-        return Tracer(builder.strong(made))
+        several = isinstance(made, tuple)
+        results = [builder.strong(n) for n in (made if isinstance(made, tuple) else (made,))]
+        where = None if mask is True else builder.as_node(node_of(mask), "where")
+        places = [*out, *[None] * (len(results) - len(out))]
+        given = [
+            Tracer(node) if place is None else store_result(place, node, ufunc.__name__, where)
+            for node, place in zip(results, places, strict=True)
+        ]
+        return tuple(given) if several else given[0]
 
     @recorded
     def __array_function__(
@@ -160,56 +194,11 @@ class Tracer(TracedValue, NDArrayOperatorsMixin):
     ) -> object:
         if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
             return QUERIES[func](args[0].node)
+        if func in WRITERS:
+            return WRITERS[func](*args, **kwargs)
         if func not in FUNCTIONS:
             raise unsupported(f"{func.__module__}.{func.__name__}", map(node_of, args))
-        return called(FUNCTIONS[func], args, kwargs)
-
-    def __bool__(self) -> NoReturn:
-        refuse_value(
-            "the truth of an array's values decides what the function does next",
-            self.description(),
-            "write where(condition, a, b), or make the deciding argument static_argnames",
-        )
-
-    def _number(self) -> NoReturn:
-        refuse_value(
-            "an array's value as a Python number",
-            self.description(),
-            "keep it an array, or make the argument static_argnames",
-        )
-
-    __float__ = __int__ = __index__ = __complex__ = _number
-
-    def _rounded(self, digits: object = None) -> NoReturn:
-        if self.__class__ is np.ndarray:
-            raise TypeError("type numpy.ndarray doesn't define this method")
-        self._number()
-
-    __round__ = __trunc__ = __floor__ = __ceil__ = _rounded
-
-    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
-        refuse_value(
-            "an array's values by a function that NumPy does not dispatch",
-            self.description(),
-            "call this function outside the compiled one",
-        )
-
-    def __str__(self) -> str:
-        refuse_value(
-            "an array's values as text",
-            self.description(),
-            "return the array and print it outside the compiled function; repr(x) gives its type",
-        )
-
-    def __format__(self, form: str) -> str:
-        return str(self)
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        refuse_value(
-            "an array's values, to pickle them",
-            self.description(),
-            "pickle what the compiled function returns",
-        )
+        return called(func.__name__, FUNCTIONS[func], args, kwargs)
 
     def __copy__(self) -> Tracer:
         return self if self.node.weak else Tracer(FUNCTIONS[np.copy](self.node))
@@ -268,26 +257,26 @@ class TracedScalar(Tracer):
     @property
     def T(self) -> Tracer:
         """The transpose, a view."""
-        return Tracer(FUNCTIONS[np.transpose](self.node))
+        return _seen_in((self,), FUNCTIONS[np.transpose](self.node))
 
     @property
     def mT(self) -> Tracer:
         """The last two dimensions swapped, a view."""
-        return Tracer(FUNCTIONS[np.matrix_transpose](self.node))
+        return _seen_in((self,), FUNCTIONS[np.matrix_transpose](self.node))
 
     def transpose(self, *axes: Any) -> Tracer:
         """The dimensions in another order, a view."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return Tracer(FUNCTIONS[np.transpose](self.node, unwrap(order)))
+        return _seen_in((self,), FUNCTIONS[np.transpose](self.node, unwrap(order)))
 
     @recorded
     def astype(self, dtype: Any, copy: bool = True) -> Tracer:
         """A copy with elements of another type; itself with `copy=False` where it has it."""
-        return Tracer(cast_to(self.node, dtype, copy))
+        return _seen_in((self,), cast_to(self.node, dtype, copy))
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:
-        return Tracer(index_node(self.node, unwrap(node_of(key))))
+        return _seen_in((self,), index_node(self.node, unwrap(node_of(key))))
 
 
 class TracedArray(TracedScalar):
@@ -305,8 +294,21 @@ class TracedArray(TracedScalar):
             raise TypeError("iteration over a 0-d array")
         return iter([self[k] for k in range(len(self))])
 
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        refuse_write("array[...] = value", self.description())
+    @recorded
+    def __setitem__(self, key: object, value: object) -> None:
+        assert self._storage is not None
+        try:
+            part = index_view(self.node, unwrap(node_of(key)))
+        except UnsupportedError:
+            refuse_write(ITEM, self.description())
+        node = node_of(value)
+        if isinstance(node, list) and traced_in(value):
+            node = FUNCTIONS[np.stack](node)
+        write_item(self._storage, part, builder.as_node(node, ITEM))
+
+    def fill(self, value: object) -> None:
+        """Write a number into every element."""
+        self[...] = value
 
 
 def _class_for(node: Node, following: Following | None) -> type[Tracer]:
@@ -331,69 +333,29 @@ def _ours(value: object) -> bool:
     return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
 
 
-def node_of(value: object) -> object:
-    """The node of a traced array, the symbol of a length, lists of them; others as they are."""
-    if isinstance(value, list | tuple | deque) and _traced_in(value):
-        return [node_of(part) for part in value]
-    return value.node if isinstance(value, Tracer) else unwrap(value)
+def _seen_in(operands: Sequence[object], made: Node) -> Tracer:
+    """Represent a result: a view of an operand shares its storage, anything else is a new array."""
+    base = base_of(made)
+    for one in operands:
+        if isinstance(one, Tracer) and one.storage is not None and base_of(one.node) is base:
+            return Tracer(made, one.storage)
+    result = Tracer(made)
+    if isinstance(base, Op) and base.primitive is PACK and isinstance(operands[0], Tracer):
+        # Where a computed array lies is not known: NumPy may give a view of it.
+        first, own = operands[0].storage, result.storage
+        if first is not None and own is not None and strides_of(operands[0].node) is None:
+            first.relate(own)
+    return result
 
 
-def _traced_in(value: object) -> list[Tracer]:
-    """The traced arrays in nested lists and tuples."""
-    if isinstance(value, list | tuple | deque):
-        return [one for part in value for one in _traced_in(part)]
-    return [value] if isinstance(value, Tracer) else []
-
-
-@recorded
-def called(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
-    """The result of a row of the table, as traced arrays."""
-    options = {name: node_of(value) for name, value in kwargs.items()}
-    try:
-        made = row(*map(node_of, args), **options)
-    except TypeError as error:
-        traced = _traced_in([*args[1:], *kwargs.values()])
-        numbers = [one for one in traced if one.node.dtype.kind in "iu" and not one.node.shape]
-        if isinstance(error, AxiomError) or not numbers:
-            raise
-        refuse_value(
-            "an array's value as an axis, a length or another option",
-            numbers[0].description(),
-            "pass a Python int, or make the argument static_argnames",
-        )
-    return tuple(map(Tracer, made)) if isinstance(made, tuple) else Tracer(made)
-
-
-def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[Tracer, object], object]:
-    """An infix operator: on Python numbers alone it returns a Python number, unlike the ufunc."""
-
-    @recorded
-    def method(self: Tracer, other: object) -> object:
-        if not isinstance(other, Tracer | Length | int | float | complex):
-            return ufunc(other, self) if mirrored else ufunc(self, other)
-        pair = (other, self) if mirrored else (self, other)
-        made = UFUNCS[ufunc](*map(node_of, pair))
-        assert isinstance(made, Node)
-        return Tracer(made)
-
-    return method
-
-
-def _prefix(ufunc: np.ufunc) -> Callable[[Tracer], object]:
-    """A prefix operator: on a Python number it returns a Python number, unlike the ufunc."""
-
-    @recorded
-    def method(self: Tracer) -> object:
-        made = UFUNCS[ufunc](self.node)
-        assert isinstance(made, Node)
-        return Tracer(made)
-
-    return method
-
-
-for _name in ("neg", "abs"):
-    setattr(Tracer, f"__{_name}__", _prefix(getattr(np, OPERATORS[_name])))
-for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
-    _ufunc = getattr(np, OPERATORS[_name])
-    setattr(Tracer, f"__{_name}__", _operator(_ufunc, mirrored=False))
-    setattr(Tracer, f"__r{_name}__", _operator(_ufunc, mirrored=True))
+def called(asked: str, row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
+    """The result of a row of the table, as traced arrays; in `out` where that is given."""
+    out = kwargs.pop("out", None)
+    made = result_of(row, args, kwargs)
+    if out is not None:
+        return store_exactly(out, made, asked)
+    if not isinstance(made, tuple):
+        return _seen_in(args, made)
+    same = len(made) == len(args)
+    first = args if same else [()] * len(made)
+    return tuple(_seen_in((one, *args), n) for one, n in zip(first, made, strict=True))

@@ -168,7 +168,7 @@ class Interpreted:
         self.plan, self.lengths = plan, lengths
 
     def run(self, arguments, given=None):
-        return list(run_plan_plain(self.plan, arguments, self.lengths, chunks=2))
+        return list(run_plan_plain(self.plan, arguments, self.lengths, 2, in_place=True))
 
 
 @contextmanager

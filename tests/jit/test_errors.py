@@ -32,13 +32,13 @@ def branch(x):
 
 def item_write(x):
     y = x * 2
-    y[0] = 1
+    y[x > 3] = 1
     return y
 
 
 def in_place(x):
     x += 1
-    return x
+    return x if x[0, 0] > 0 else -x
 
 
 class ArrayLike:
@@ -123,7 +123,7 @@ def test_without_strict_numpy_runs_with_one_warning(function):
 
 def test_in_place_in_numpy_changes_the_argument_as_numpy_does():
     x = X.copy()
-    with pytest.warns(FallbackWarning, match="write"):
+    with pytest.warns(FallbackWarning, match="the truth of"):
         axiomjit.jit(in_place)(x)
     np.testing.assert_array_equal(x, X + 1)
 

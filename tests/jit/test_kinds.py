@@ -233,9 +233,9 @@ NEED_VALUES = {
     "sorted": lambda x: sorted(x[0]),
     "membership": lambda x: 3.0 in x,
     "pickle": lambda x: pickle.dumps(x),
-    "item write": lambda x: x.__setitem__(0, 1.0),
+    "item write": lambda x: x.__setitem__(x > 0, 1.0),
     "shape write": lambda x: setattr(x, "shape", (7, 6)),
-    "out": lambda x: np.add(x, 1, out=x),
+    "out": lambda x: x.sum(0, out=x.astype("f4")[0]),
     "axis": lambda x: x.sum(axis=x.astype(int)[0, 0]),
     "shape": lambda x: np.reshape(x, (x.astype(int)[0, 0] * 6, -1)),
 }

@@ -1,0 +1,23 @@
+"""Operands of traced calls: the nodes of traced arrays and of lengths, also inside lists."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.tracing.lengths import unwrap
+
+
+def node_of(value: Any) -> object:
+    """The node of a traced array, the symbol of a length, lists of them; others as they are."""
+    if isinstance(value, list | tuple | deque) and traced_in(value):
+        return [node_of(part) for part in value]
+    return value.node if issubclass(type(value), TracedValue) else unwrap(value)
+
+
+def traced_in(value: object) -> list[Any]:
+    """The traced arrays in nested lists and tuples."""
+    if isinstance(value, list | tuple | deque):
+        return [one for part in value for one in traced_in(part)]
+    return [value] if isinstance(value, TracedValue) else []

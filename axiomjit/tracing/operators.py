@@ -1,0 +1,113 @@
+"""Operators of traced values, and calls of rows of the NumPy table with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from axiomjit.base.errors import AxiomError
+from axiomjit.base.operator_names import INFIX, OPERATORS
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_table.options import Row
+from axiomjit.numpy_table.table import UFUNCS
+from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.operands import node_of, traced_in
+from axiomjit.tracing.refusals import recorded, refuse_value
+from axiomjit.tracing.traced_storages import TracedStorage
+
+Made = Node | tuple[Node, ...]
+
+
+@recorded
+def result_of(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> Made:
+    """The nodes that a row of the table makes of traced arrays."""
+    options = {name: node_of(value) for name, value in kwargs.items()}
+    try:
+        made: Made = row(*map(node_of, args), **options)
+    except TypeError as error:
+        traced: list[Any] = traced_in([*args[1:], *kwargs.values()])
+        numbers = [one for one in traced if one.node.dtype.kind in "iu" and not one.node.shape]
+        if isinstance(error, AxiomError) or not numbers:
+            raise
+        refuse_value(
+            "an array's value as an axis, a length or another option",
+            numbers[0].description(),
+            "pass a Python int, or make the argument static_argnames",
+        )
+    return made
+
+
+class TracedOperators(TracedValue, NDArrayOperatorsMixin):
+    """Operators of what represents an array or number while a function is followed."""
+
+    __slots__ = ()
+
+    @property
+    def is_array(self) -> bool:
+        """Whether an array is represented: memory, which operators can write in place."""
+        raise NotImplementedError
+
+    @property
+    def node(self) -> Node:
+        """The node that is represented."""
+        raise NotImplementedError
+
+    @property
+    def storage(self) -> TracedStorage | None:
+        """The memory of an array; None for a number."""
+        raise NotImplementedError
+
+    def represented(self, node: Node) -> Any:
+        """Represent what an operator gives."""
+        raise NotImplementedError
+
+
+def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[TracedOperators, object], object]:
+    """An infix operator: on Python numbers alone it returns a Python number, unlike the ufunc."""
+
+    @recorded
+    def method(self: TracedOperators, other: object) -> object:
+        if not isinstance(other, TracedValue | Length | int | float | complex):
+            return ufunc(other, self) if mirrored else ufunc(self, other)
+        pair = (other, self) if mirrored else (self, other)
+        made = UFUNCS[ufunc](*map(node_of, pair))
+        assert isinstance(made, Node)
+        return self.represented(made)
+
+    return method
+
+
+def _prefix(ufunc: np.ufunc) -> Callable[[Any], object]:
+    """A prefix operator: on a Python number it returns a Python number, unlike the ufunc."""
+
+    @recorded
+    def method(self: Any) -> object:
+        made = UFUNCS[ufunc](self.node)
+        assert isinstance(made, Node)
+        return self.represented(made)
+
+    return method
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[TracedOperators, object], object]:
+    """An operator such as `+=`: arrays are written, numbers leave it to the infix operator."""
+
+    def method(self: TracedOperators, other: object) -> object:
+        return ufunc(self, other, out=(self,)) if self.is_array else NotImplemented
+
+    return method
+
+
+for _name in ("neg", "abs"):
+    setattr(TracedOperators, f"__{_name}__", _prefix(getattr(np, OPERATORS[_name])))
+for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
+    _ufunc = getattr(np, OPERATORS[_name])
+    setattr(TracedOperators, f"__{_name}__", _operator(_ufunc, mirrored=False))
+    setattr(TracedOperators, f"__r{_name}__", _operator(_ufunc, mirrored=True))
+for _name in INFIX:
+    if isinstance(getattr(np, OPERATORS[_name], None), np.ufunc):
+        setattr(TracedOperators, f"__i{_name}__", _in_place(getattr(np, OPERATORS[_name])))
