@@ -1,9 +1,10 @@
 """The passes: from graph to kernels, one file and one verb each, in this order.
 
 A graph says what is computed. `compose_views` makes every read through a transpose, slice or
-broadcast a read of what is viewed; `drop_packs` reads past copies into C order that nobody needs,
-`simplify_algebra` past operations that undo each other; `save_versions` copies what is read after
-its storage is written again, in the order of writes that `order_writes` finds.
+broadcast a read of what is viewed; `drop_padding` reads past padding that a fold leaves out,
+`drop_packs` past copies into C order that nobody needs, `simplify_algebra` past operations that
+undo each other; `save_versions` copies what is read after its storage is written again, in the
+order of writes that `order_writes` finds.
 
 A view program says where values are. `lower_to_views` gives storage to what must be stored, which
 `choose_storage` decides, and leaves the rest as r-tensors: computed where they are read.
@@ -14,9 +15,10 @@ nests over the same iteration space; `order_loops` puts unit stride innermost; `
 makes neighbouring loops one where memory is walked as one; `estimate_cost` counts what each step
 moves and computes; `tile_folds` keeps a tile of states where a fold runs across memory;
 `block_folds` cuts folds into blocks whose sums form a tree, and gives folds without a map loop a
-grid; `search_blocks` finds the place of an extreme in the one block that has it;
-`split_regions` gives each part of a padded or joined operand a loop of its own; `strip_mine`
-cuts loops whose parts hinder each other, where `estimate_time` says that this is faster.
+grid; `search_blocks` finds the place of an extreme in the one block that has it; `limit_loops` lets
+loops end where windows do; `split_regions` gives each part of a padded or joined operand a loop of
+its own; `strip_mine` cuts loops whose parts hinder each other, where `estimate_time` says that
+this is faster.
 
 A plan says in which steps. `make_plan` puts allocation, launches and library calls in order;
 `render_source` writes each nest as one readable Python function.

@@ -16,6 +16,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     bounds_of,
+    limits_of,
     map_nests,
     rewrite_body,
     walk,
@@ -51,6 +52,9 @@ def _merge(stmt: Stmt) -> Stmt:
     if not all(_walks_as_one(a.index, stmt, inner) for a in accesses):
         return stmt
     if any(bound.iterator == inner.iterator for bound in bounds_of(inner.body)):
+        return stmt
+    limited = {name for limit in limits_of(inner.body) for name, _ in limit.terms}
+    if not limited.isdisjoint((stmt.iterator, inner.iterator)):
         return stmt
     body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator, inner),))
     merged: For = inner.replace(extent=stmt.extent * inner.extent, body=body)

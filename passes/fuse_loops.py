@@ -14,6 +14,7 @@ from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Fold,
     For,
+    If,
     Index,
     Let,
     LibraryCall,
@@ -27,12 +28,12 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
     bounds_of,
-    rename_iterators,
     rewrite_body,
     statements,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
+from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.shared_values import share_scalars, share_states
 from axiomjit.passes.ir.view_ir import Storage
 
@@ -92,6 +93,8 @@ class _Facts(NamedTuple):
     """How many statements the step has."""
     extents: tuple[Dim, ...]
     """Those of the loops in each other; none where it has no or several outer loops."""
+    limited: bool = False
+    """Whether some statements are for a part of the steps only."""
 
     @property
     def storages(self) -> frozenset[Storage]:
@@ -116,6 +119,7 @@ def _facts(step: Nest | LibraryCall) -> _Facts:
         frozenset(s.buffer for s in every if isinstance(s, Store)),
         len(every),
         tuple(extents_of(step.body)) if len(loops) == 1 else (),
+        any(isinstance(s, If) for s in every),
     )
 
 
@@ -126,6 +130,7 @@ def _host(
     for k in reversed(range(len(steps))):
         step, facts = steps[k], known[k]
         small = facts.size + len(own.writes) <= LARGEST
+        small = small and not (facts.limited or own.limited)
         if isinstance(step, Nest) and small and facts.may_join(own):
             shared = not facts.storages.isdisjoint(own.storages)
             fused = _join(step, nest, shared)

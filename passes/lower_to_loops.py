@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator
+from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator, through
 from axiomjit.base.dtypes import DType
 from axiomjit.graph.primitives import CAST, POSITION, STATE, UfuncFold
 from axiomjit.graph.state_folds import StateFold
@@ -13,9 +13,11 @@ from axiomjit.passes.ir.loop_ir import (
     Bound,
     Fold,
     For,
+    If,
     Index,
     Let,
     LibraryCall,
+    Limit,
     Load,
     LoopProgram,
     Name,
@@ -87,7 +89,8 @@ class _Emitter:
         index = self.index(definition.target or whole, place)
         inner.append(Store(definition.storage, index, value))
         if state is None:
-            return Nest(self.loops("map", range(definition.rank), tuple(inner)))
+            within = tuple(inner) if definition.fold else _within(definition, place, inner)
+            return Nest(self.loops("map", range(definition.rank), within))
         last = definition.rank - 1
         body = (Alloc(state), *self.loops("fold", range(last, last + 1), tuple(inner)))
         return Nest(self.loops("map", range(last), body))
@@ -158,9 +161,10 @@ class _Emitter:
         folded = definition.extents[definition.rank :]
         self.extents += folded
         inner = self.open_body()
-        own = tuple(self.place(first + k) for k in range(len(folded)))
-        state = self.step(definition, (*place, *own), inner)
-        loop = self.loops("fold", range(first, len(self.extents)), tuple(inner))
+        place = (*place, *(self.place(first + k) for k in range(len(folded))))
+        state = self.step(definition, place, inner)
+        within = _within(definition, place, inner)
+        loop = self.loops("fold", range(first, len(self.extents)), within)
         body += [Alloc(state), *loop]
         return state
 
@@ -237,6 +241,15 @@ class _Emitter:
         """A new value name."""
         self.count += 1
         return Name("v", self.count - 1)
+
+
+def _within(definition: Definition, place: IndexMap, body: list[Stmt]) -> tuple[Stmt, ...]:
+    """A body for the points that the conditions of a definition do not leave out."""
+    limits = tuple(
+        Limit(tuple((f"i{k}", c) for k, c in one.function.terms), one.low, one.high)
+        for one in through(definition.conditions, place)
+    )
+    return (If(limits, tuple(body)),) if limits else tuple(body)
 
 
 def _total(view: View, place: IndexMap) -> Affine:

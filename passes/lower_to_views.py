@@ -161,6 +161,7 @@ class _Lowering:
                 storage,
                 self.stored.get(op),
                 op.regions,
+                conditions=op.conditions,
             )
         )
         if storage is not None:

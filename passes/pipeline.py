@@ -15,11 +15,13 @@ from axiomjit.passes.compose_views import compose_views
 from axiomjit.passes.costs.estimate_cost import estimate_cost
 from axiomjit.passes.cut_joins import cut_joins
 from axiomjit.passes.drop_packs import drop_packs
+from axiomjit.passes.drop_padding import drop_padding
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
+from axiomjit.passes.limit_loops import limit_loops
 from axiomjit.passes.lower_to_loops import lower_to_loops
 from axiomjit.passes.lower_to_views import lower_to_views
 from axiomjit.passes.make_plan import make_plan
@@ -41,6 +43,7 @@ Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
+    drop_padding,
     drop_packs,
     simplify_algebra,
     save_versions,
@@ -54,6 +57,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     tile_folds,
     block_folds,
     search_blocks,
+    limit_loops,
     split_regions,
     strip_mine,
     make_plan,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
@@ -24,6 +25,7 @@ from axiomjit.passes.ir.loop_ir import (
     Drain,
     Fold,
     For,
+    If,
     Index,
     Let,
     Load,
@@ -35,6 +37,7 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
     statements,
 )
+from axiomjit.passes.ir.range_source import LimitSource, extreme, shared_walk
 from axiomjit.passes.ir.state_source import combine_source, start_source
 from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
 
@@ -83,6 +86,7 @@ class _Writer:
         self.blocks: dict[str, str] = {}
         self.extents: dict[str, Dim] = {}
         self.strips = self.rows = False
+        self.limit = LimitSource(partial(self.named, "i"), self.length)
 
     def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
         """The whole function, header last since only the body knows its words."""
@@ -175,13 +179,18 @@ class _Writer:
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
         indent = "    " * depth
-        walks = Counter(_walk(stmt) for stmt in body if isinstance(stmt, For))
+        walks = Counter(shared_walk(stmt) for stmt in body if isinstance(stmt, For))
         bounds: dict[tuple[str, str] | None, tuple[str, ...]] = {}
         for stmt in body:
+            if isinstance(stmt, If):
+                tests = self.limit.tests(stmt.limits)
+                yield from (f"{indent}{'    ' * k}if {test}:" for k, test in enumerate(tests))
+                yield from self.body(stmt.body, depth + len(tests), grid=False)
+                continue
             if not isinstance(stmt, For):
                 yield from (indent + line for line in self.statement(stmt))
                 continue
-            walk = _walk(stmt)
+            walk = shared_walk(stmt)
             if walk is not None and walks[walk] > 1 and walk not in bounds:
                 start, stop = self.fresh("k"), self.fresh("e")
                 yield f"{indent}{start} = {self.start(stmt)}"
@@ -208,12 +217,15 @@ class _Writer:
         first, last = (dim(0), loop.extent) if loop.span is None else loop.span
         starts = [] if first.constant == 0 else [self.length(first)]
         stops = [] if grid and last is loop.extent else [self.stop(first, last)]
+        if loop.limits:
+            starts = starts or ["0"]
+            starts, stops = starts + self.limit.starts(loop), stops + self.limit.stops(loop)
         if grid:
             starts, stops = ["lo", *starts], ["hi", *stops]
         elif loop.block is not None:
             start = start or self.start(loop)
             starts, stops = [start, *starts], [f"{start} + {self.length(loop.block.size)}", *stops]
-        return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
+        return *([extreme("max", starts)] if starts else []), extreme("min", stops)
 
     def stop(self, first: Dim, last: Dim) -> str:
         """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
@@ -381,13 +393,3 @@ class _Writer:
 def _functions(nest: Nest) -> int:
     """How many calls of elementary functions a nest has."""
     return sum(isinstance(s, Let) and s.primitive.elementary for s in statements(nest))
-
-
-def _walk(loop: For) -> tuple[str, str] | None:
-    """The iterator and block iterator that sibling loops over one whole block share, or None."""
-    return (loop.iterator, loop.block.outer) if loop.block and loop.span is None else None
-
-
-def _extreme(function: str, values: list[str]) -> str:
-    """The smallest or largest of some values, as source."""
-    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"

@@ -10,17 +10,18 @@ from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Bound,
     For,
+    If,
     LoopProgram,
     Nest,
     Pick,
     Stmt,
     bounds_of,
     map_nests,
-    rename_iterators,
     rewrite_body,
     statements,
     walk,
 )
+from axiomjit.passes.ir.renaming import rename_iterators
 
 
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
@@ -71,6 +72,8 @@ def _ranges(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements with every loop cut where bounds of its iterator begin and end."""
     result: list[Stmt] = []
     for stmt in body:
+        if isinstance(stmt, If):
+            stmt = stmt.replace(body=_ranges(stmt.body))
         result += _cut(stmt) if isinstance(stmt, For) else [stmt]
     return tuple(result)
 
@@ -132,5 +135,7 @@ def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             names = {old: part.value if new == stmt.name else new for old, new in names.items()}
             names[stmt.name] = part.value
         else:
-            result.append(stmt.replace(body=_settled(stmt.body)) if isinstance(stmt, For) else stmt)
+            if isinstance(stmt, For | If):
+                stmt = stmt.replace(body=_settled(stmt.body))
+            result.append(stmt)
     return tuple(result)

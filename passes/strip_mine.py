@@ -149,7 +149,7 @@ def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
 def _may_split(loop: For, scalar: Set[str]) -> bool:
     """Whether there may be reason to split, and the statements may run one after the other."""
     hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
-    if loop.span is not None or not hinder:
+    if loop.span is not None or loop.limits or not hinder:
         return False
     if not all(isinstance(s, Let | Load | Store | Fold | Take) for s in loop.body):
         return False

@@ -38,6 +38,21 @@ Region = tuple[tuple[Dim, Dim], ...]
 """A box of an iteration space: for each iterator its first value and its end."""
 
 
+class Condition(Record):
+    """low <= function < high, for a function without offset whose coefficients are positive."""
+
+    function: Affine
+    low: Dim
+    high: Dim
+
+    def __str__(self) -> str:
+        return f"{self.low} <= {self.function} < {self.high}"
+
+
+Conditions = tuple[Condition, ...]
+"""Conditions of an iteration space: points where one does not hold are left out."""
+
+
 def _factor(value: Dim) -> str:
     return str(value) if len(value.terms) == 1 else f"({value})"
 
@@ -83,6 +98,17 @@ def apply_map(function: Affine, values: Sequence[Affine]) -> Affine:
     return affine(terms, offset)
 
 
+def condition(function: Affine, low: Dim, high: Dim) -> Condition:
+    """low <= function < high, the offset of the function moved to the other sides."""
+    bare = Affine(dim(0), function.terms)
+    return Condition(bare, low - function.offset, high - function.offset)
+
+
+def through(conditions: Conditions, places: Sequence[Affine]) -> Conditions:
+    """The conditions with iterator k replaced by `places[k]`."""
+    return tuple(condition(apply_map(g.function, places), g.low, g.high) for g in conditions)
+
+
 def compose(inner: IndexMap, outer: Sequence[Affine]) -> IndexMap:
     """The map from a base through a view: `inner` maps base to view, `outer` view to op."""
     return tuple(apply_map(function, outer) for function in inner)
@@ -121,6 +147,11 @@ def iterators_of(index: IndexMap) -> frozenset[int]:
 def show(index: IndexMap) -> str:
     """The map as text, e.g. `[i0, 2*i1 + 1]`."""
     return "[" + ", ".join(str(a) for a in index) + "]"
+
+
+def show_conditions(conditions: Conditions) -> str:
+    """The conditions as text behind an op, e.g. ` where 1 <= i0 + i1 < n0 + 1`; none: nothing."""
+    return " where " + " and ".join(map(str, conditions)) if conditions else ""
 
 
 def show_region(region: Region, extents: Sequence[Dim]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, SupportsIndex
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import iterator, permutation
+from axiomjit.algebra.index_maps import iterator, permutation, through
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.functions import axes_with_order, relabelled
@@ -30,6 +30,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.promotion import cast
+from axiomjit.graph.sliding import kept
 
 Pairs = dict[Axis, Axis]
 _FOLDS: Final[dict[str, UfuncFold]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}
@@ -55,8 +56,9 @@ def convolution(
         filter: The filter.
         strides: Steps from one place of the filter to the next, for all sliding axes or as a
             dictionary from axes, or names of axes of x, to numbers.
-        padding: Zeros around x along sliding axes: a number for both sides, a pair (before,
-            after), or a dictionary from axes or names to these.
+        padding: Places around x along sliding axes that the filter covers and that contribute
+            nothing: a number for both sides, a pair (before, after), or a dictionary from axes or
+            names to these.
         dilation: Steps in x from one element of the filter to the next; as `strides`.
         axes: The axes of the result in their order: those of x and the outputs by identity, one
             for each sliding axis, of its class or role or else in order; their lengths must fit.
@@ -97,7 +99,8 @@ def _convolved(
 ) -> Tensor:
     """The sums of products over the axes that meet and the windows that slide."""
     zero = Scalar(left.dtype, left.dtype.type(0), False)
-    seen = windows_of(left.node, [left.axes.index(s.axis) for s in slides], slides, zero, asked)
+    dims = [left.axes.index(s.axis) for s in slides]
+    seen = windows_of(left.node, dims, slides, zero, asked)
     places = _places(slides)
     outputs = right.axes - met - slid
     labels = _result_labels(left.axes, met, places, outputs)
@@ -110,7 +113,8 @@ def _convolved(
         permutation([where[axis] for axis in right.axes]),
     )
     extents = tuple(axis.dim for axis in (*labels, *met.values(), *slid))
-    node = builder.contract(seen, right.node, maps, extents, len(labels))
+    conditions = through(kept(dims, slides, len(left.axes)), maps[0])
+    node = builder.contract(seen, right.node, maps, extents, len(labels), conditions)
     return labelled(node, labels, left, right)
 
 
@@ -268,7 +272,8 @@ def _folded(
         node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
     filler = Scalar(node.dtype, node.dtype.type(fold.initial(node.dtype)), False)
     within = range(rank, rank + len(slides))
-    folded = builder.fold(fold, windows_of(node, dims, slides, filler, asked), within)
+    seen, conditions = windows_of(node, dims, slides, filler, asked), kept(dims, slides, rank)
+    folded = builder.fold(fold, seen, within, conditions=conditions)
     if op == "mean":
         for d, one in zip(dims, slides, strict=True):
             folded = _divided(folded, d, _counted(one, asked))

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound
-from axiomjit.algebra.index_maps import Affine
+from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
 from axiomjit.algebra.substitution import substitute
 from axiomjit.base.config import config
@@ -286,6 +286,10 @@ def _substituted(
                     regions=tuple(
                         tuple((place(low), place(high)) for low, high in region)
                         for region in node.regions
+                    ),
+                    conditions=tuple(
+                        Condition(function(c.function), place(c.low), place(c.high))
+                        for c in node.conditions
                     ),
                 )
             case _:

@@ -13,13 +13,21 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import IndexMap, affine, identity, iterator, permutation
+from axiomjit.algebra.index_maps import (
+    Conditions,
+    IndexMap,
+    affine,
+    identity,
+    iterator,
+    permutation,
+    through,
+)
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, HALF, SINGLE, DType
-from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
+from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.captured import held_array
-from axiomjit.graph.nodes import Held, LengthNode, Node, Op, Scalar, size
+from axiomjit.graph.nodes import Held, Node, Op, Scalar, size
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import (
     ANY,
@@ -33,7 +41,7 @@ from axiomjit.graph.primitives import (
     Primitive,
     UfuncFold,
 )
-from axiomjit.graph.promotion import cast, check_fits, loop_of, promotable, resolve
+from axiomjit.graph.promotion import cast, loop_of, resolve
 from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
 
 MULTIPLY: Final = PRIMITIVES["multiply"]
@@ -145,66 +153,6 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
     return map_op(primitive, operands, maps, extents)
 
 
-def power(base: Node, exponent: Node) -> Node:
-    """base ** exponent; of floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
-    real = isinstance(exponent, Scalar) and exponent.dtype.kind != "c"
-    if isinstance(exponent, Scalar) and exponent.weak and real and base.dtype.kind in "fc":
-        value = exponent.value.item()
-        if value == 2:
-            return elementwise(MULTIPLY, base, base)
-        if value == 1:  # of complex numbers, a product with 1 + 0j would make NaN of infinities
-            is_complex = base.dtype.kind == "c"
-            one = as_node(1, "power")
-            return elementwise(COPY, base) if is_complex else elementwise(MULTIPLY, base, one)
-        if value == 0.5:
-            return elementwise(PRIMITIVES["sqrt"], base)
-        if value == -1:
-            return reciprocal(base)
-        if value == 3 and base.dtype in (SINGLE, dtypes.FLOAT) and not base.weak:
-            wide = cast(base, dtypes.FLOAT)  # float64 rounds twice: 1.5 units, float32 is exact
-            return cast(elementwise(MULTIPLY, elementwise(MULTIPLY, wide, wide), wide), base.dtype)
-    dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
-    if dtype.kind in "iu":
-        return _integer_power(base, exponent, dtype)
-    return elementwise(PRIMITIVES["power"], base, exponent)
-
-
-def reciprocal(node: Node) -> Node:
-    """1 / x of floats and complex numbers; NumPy has a formula of its own for the latter."""
-    if node.dtype.kind == "c":
-        return elementwise(PRIMITIVES["reciprocal"], node)
-    return elementwise(PRIMITIVES["divide"], as_node(1, "power"), node)
-
-
-def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
-    """Products of the base, which wrap; the exponent must be known.
-
-    Raises:
-        ValueError: it is negative, as in NumPy.
-        UnsupportedError: the exponent is an array.
-    """
-    if not isinstance(exponent, Scalar | LengthNode):
-        raise UnsupportedError(
-            seen_call("power", base, exponent),
-            "an array of integer exponents, of which NumPy refuses negative ones by value",
-            "use an exponent that is a number, or floats: power(x.astype(float), y)",
-            user_location(),
-        )
-    check_fits(exponent, dtype)
-    times = int(exponent.length if isinstance(exponent, LengthNode) else exponent.value.item())
-    if times < 0 and not any(length == 0 for length in base.shape):
-        raise ValueError("Integers to negative integer powers are not allowed.")
-    square = cast(base, dtype)
-    power_of = None if times > 0 else broadcast_to(Scalar(dtype, dtype.type(1), False), base.shape)
-    while times > 0:
-        if times & 1:
-            power_of = square if power_of is None else elementwise(MULTIPLY, power_of, square)
-        times >>= 1
-        square = elementwise(MULTIPLY, square, square) if times else square
-    assert power_of is not None
-    return elementwise(COPY, power_of)
-
-
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     """The node read through a map; the node itself if the map changes nothing."""
     if index == identity(len(extents)) and extents == node.shape:
@@ -258,11 +206,16 @@ def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
 
 
 def fold(
-    accumulator: UfuncFold, node: Node, axes: Sequence[int], initial: Node | None = None
+    accumulator: UfuncFold,
+    node: Node,
+    axes: Sequence[int],
+    initial: Node | None = None,
+    conditions: Conditions = (),
 ) -> Node:
     """The node folded along dimensions, in the order listed; the others keep theirs.
 
-    `initial` (of the result's dtype) is combined with each result, on its left.
+    `initial` (of the result's dtype) is combined with each result, on its left. Elements where one
+    of the conditions, over the node's dimensions, does not hold are left out.
 
     Raises:
         GraphValueError: max or min over a length of 0, without an initial value.
@@ -271,7 +224,9 @@ def fold(
     if initial is not None:
         # A fold of no elements gives the neutral value, which changes nothing in the initial one.
         combine = PRIMITIVES[accumulator.reduce.__name__]
-        return elementwise(combine, initial, _fold(accumulator, cast(node, result), axes))
+        return elementwise(
+            combine, initial, _fold(accumulator, cast(node, result), axes, conditions)
+        )
     if not axes:
         whole = cast(node, result)
         if not accumulator.blocked or result.kind not in "fc":
@@ -279,10 +234,12 @@ def fold(
         start = Scalar(result, result.type(accumulator.initial(result)), False)
         return elementwise(accumulator.combine, start, whole)
     check_not_empty(accumulator, node, axes)
-    return _fold(accumulator, cast(node, result), axes)
+    return _fold(accumulator, cast(node, result), axes, conditions)
 
 
-def _fold(accumulator: UfuncFold, operand: Node, axes: Sequence[int]) -> Node:
+def _fold(
+    accumulator: UfuncFold, operand: Node, axes: Sequence[int], conditions: Conditions
+) -> Node:
     if not axes:
         return operand
     rank = len(operand.shape)
@@ -290,7 +247,9 @@ def _fold(accumulator: UfuncFold, operand: Node, axes: Sequence[int]) -> Node:
     order = [*kept, *axes]
     index = permutation([order.index(d) for d in range(rank)])
     extents = tuple(operand.shape[d] for d in order)
-    return note(Op(operand.dtype, VIEW, accumulator, (operand,), (index,), extents, len(kept)))
+    within = through(conditions, index)
+    given = (operand,), (index,), extents, len(kept), (), within
+    return note(Op(operand.dtype, VIEW, accumulator, *given))
 
 
 def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> None:
@@ -336,16 +295,17 @@ def contract(
     maps: tuple[IndexMap, IndexMap],
     extents: tuple[Dim, ...],
     rank: int,
+    conditions: Conditions = (),
 ) -> Node:
-    """The sum of products of two operands over the iterators from `rank` on."""
+    """The sum of products of two operands over the iterators from `rank` on, within conditions."""
     (a, b), result = resolve(MULTIPLY, (left, right))
     if rank == len(extents):
         return note(Op(result, MULTIPLY, None, (a, b), maps, extents, rank))
     if result == HALF:  # products are not rounded to it, as in NumPy
         singles = cast(a, SINGLE), cast(b, SINGLE)
-        return cast(contract(*singles, maps, extents, rank), HALF)
+        return cast(contract(*singles, maps, extents, rank, conditions), HALF)
     total = ANY if result == BOOL else SUM
-    return note(Op(result, MULTIPLY, total, (a, b), maps, extents, rank))
+    return note(Op(result, MULTIPLY, total, (a, b), maps, extents, rank, (), conditions))
 
 
 def strong(node: Node) -> Node:
@@ -393,7 +353,6 @@ __all__ = [
     "fold",
     "map_op",
     "mean",
-    "power",
     "read_only",
     "transpose",
     "view",

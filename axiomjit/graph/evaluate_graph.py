@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.dims import Symbol, evaluate
+from axiomjit.algebra.dims import Symbol, dim, evaluate
 from axiomjit.algebra.index_maps import (
     IndexMap,
     compose,
@@ -17,6 +17,7 @@ from axiomjit.algebra.index_maps import (
     strides_through,
 )
 from axiomjit.base.dtypes import convert
+from axiomjit.graph.evaluate_conditions import at_lengths, boxes, read_clipped
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -117,6 +118,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         into, written = op.maps
         read(changed, into, extents, lengths)[...] = read(operands[1], written, extents, lengths)
         return changed
+    if op.conditions:
+        return _within_conditions(op, operands, extents, lengths)
     reads = [
         read(value, index, extents, lengths) for value, index in zip(operands, op.maps, strict=True)
     ]
@@ -143,6 +146,36 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _as_array(op.fold.reduce.reduce(state, axis=folded), op)
     start = op.fold.initial(op.dtype)
     return _as_array(op.fold.reduce.reduce(state, axis=folded, initial=start), op)
+
+
+def _within_conditions(
+    op: Op, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
+) -> Array:
+    """The result of the points at which all conditions hold, box after box."""
+    conditions = at_lengths(op.conditions, lengths)
+    if isinstance(op.fold, StateFold):
+        pairs = zip(operands, op.maps, strict=True)
+        reads = [read_clipped(value, index, extents, lengths) for value, index in pairs]
+        taken = np.zeros(extents, bool)
+        for box in boxes(conditions, extents):
+            taken[tuple(slice(*span) for span in box)] = True
+        result = np.empty(extents[: op.rank], op.dtype)
+        for point in np.ndindex(*result.shape):
+            rows = [read[point][taken[point]] for read in reads]
+            result[point] = op.fold.evaluate(rows, 1)
+        return result
+    fold = op.fold
+    start = fold.initial(op.dtype) if isinstance(fold, UfuncFold) else 0
+    result = np.full(extents[: op.rank], start, op.dtype)
+    for box in boxes(conditions, extents):
+        maps = tuple(shift(index, [low for low, _ in box]) for index in op.maps)
+        within = tuple(dim(high - low) for low, high in box)
+        part = _evaluate_op(op.replace(maps=maps, extents=within, conditions=()), operands, lengths)
+        here = tuple(slice(*span) for span in box[: op.rank])
+        if isinstance(fold, UfuncFold):
+            part = fold.reduce(result[here], part)
+        result[here] = part
+    return result
 
 
 def _scan(op: Op, value: Array) -> Array:

@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, Region
+from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record, RecordType
@@ -156,6 +156,10 @@ class Op(Node):
 
     An op with a fold and no iterator to lose is a scan: along its last iterator it gives the fold
     of the elements up to each.
+
+    Points of the iteration space where one of the `conditions` does not hold are left out: nothing
+    is read there, and nothing folded. A value there, of an op without a fold, is undefined; only
+    ops with conditions of their own read such an op.
     """
 
     primitive: Primitive
@@ -165,6 +169,7 @@ class Op(Node):
     extents: tuple[Dim, ...]
     rank: int
     regions: tuple[Region, ...] = ()
+    conditions: Conditions = ()
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -306,6 +311,11 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
             for child in node.operands:
                 found[child].append(node)
     return found
+
+
+def is_partial(node: Node) -> bool:
+    """Whether a node is undefined where a condition of it does not hold."""
+    return isinstance(node, Op) and bool(node.conditions) and node.rank == len(node.extents)
 
 
 PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import show, show_region
+from axiomjit.algebra.index_maps import show, show_conditions, show_region
 from axiomjit.base.dtypes import type_name
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Scalar, post_order
 
@@ -32,7 +32,7 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
             f"i{k} < {length}" for k, length in enumerate(op.extents) if k >= op.rank
         )
         text = f"{op.fold} {text} over {folded}" if folded else f"running {op.fold} {text}"
-    return text
+    return text + show_conditions(op.conditions)
 
 
 def node_text(node: Node, numbers: dict[Node, int]) -> str:

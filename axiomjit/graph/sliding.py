@@ -1,7 +1,8 @@
 """Windows that slide along dimensions, as views (ngraph tensors, "Axes").
 
 Along a sliding dimension element k of the window at place i is element `stride * i + dilation * k`
-of the padded node. A fold over windows stores none of them.
+of the padded node. A fold over windows stores none of them, and with conditions it takes in
+no filler.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import affine, iterator
+from axiomjit.algebra.index_maps import Conditions, affine, condition, iterator
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Scalar
@@ -59,3 +60,16 @@ def slide(
         extents[d] = one.places
     within = (one.window for one in windows)
     return builder.view(node, tuple(functions), (*extents, *within))
+
+
+def kept(axes: Sequence[int], windows: Sequence[SlidingWindow], rank: int) -> Conditions:
+    """The conditions that leave out fillers, over the dimensions of windows of a node of a rank."""
+    return tuple(
+        condition(
+            affine({d: one.stride, rank + k: dim(one.dilation)}),
+            dim(one.padding[0]),
+            one.length + one.padding[0],
+        )
+        for k, (d, one) in enumerate(zip(axes, windows, strict=True))
+        if any(one.padding)
+    )

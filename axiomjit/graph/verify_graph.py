@@ -14,6 +14,7 @@ from axiomjit.graph.nodes import (
     Node,
     Op,
     Update,
+    is_partial,
     is_scan,
     is_view,
     post_order,
@@ -41,8 +42,10 @@ def verify_graph(graph: Graph) -> None:
 
 
 def _write_faults(graph: Graph) -> Iterator[str]:
-    """Faults where inputs are changed without the graph saying so, or the reverse."""
+    """Faults of outputs, and where inputs are changed without the graph saying so."""
     positions = {node.position for node in graph.inputs}
+    if any(map(is_partial, graph.outputs)):
+        yield "an output is undefined at some places"
     last = graph.outputs[len(graph.results) :]
     if len(last) < len(graph.writes) or len(set(graph.writes)) < len(graph.writes):
         yield f"inputs {graph.writes} are written by {len(last)} outputs"
@@ -98,11 +101,25 @@ def _op_faults(op: Op) -> Iterator[str]:
         for function in index:
             if any(not 0 <= k < len(op.extents) for k, _ in function.terms):
                 yield f"map {function} names an iterator beyond {len(op.extents)}"
+    yield from _condition_faults(op)
     if (primitive is UPDATE) != isinstance(op, Update):
         yield f"{primitive} in a {type(op).__name__}"
     if isinstance(op, Update):
         yield from _update_faults(op)
     yield from _dtype_faults(op)
+
+
+def _condition_faults(op: Op) -> Iterator[str]:
+    """Faults of conditions, and reads where an operand is undefined."""
+    for one in op.conditions:
+        if any(not 0 <= k < len(op.extents) for k, _ in one.function.terms):
+            yield f"condition {one} names an iterator beyond {len(op.extents)}"
+        if any((c.constant or 1) < 1 for _, c in one.function.terms):
+            yield f"condition {one} has a coefficient below 1"
+    if op.conditions and (op.regions or is_scan(op) or is_view(op) or isinstance(op, Update)):
+        yield f"conditions of a {op.primitive}, which has none"
+    if not op.conditions and any(map(is_partial, op.operands)):
+        yield f"{op.primitive} reads places where its operand is undefined"
 
 
 def _update_faults(op: Update) -> Iterator[str]:

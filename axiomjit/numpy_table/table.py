@@ -15,7 +15,7 @@ import numpy as np
 from axiomjit.base.dtypes import FLOAT, supported
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder
+from axiomjit.graph import builder, powers
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
@@ -41,7 +41,7 @@ def _ufunc_row(name: str) -> Row:
 
 
 def _power(base: object, exponent: object) -> Node:
-    return builder.power(builder.as_node(base, "power"), builder.as_node(exponent, "power"))
+    return powers.power(builder.as_node(base, "power"), builder.as_node(exponent, "power"))
 
 
 def _as_loop(x: object, ufunc: np.ufunc) -> Node:
@@ -64,8 +64,8 @@ def _reciprocal(x: object) -> Node:
     """1 / x; of integers the quotient in float64, cast back, as NumPy does it."""
     node = _as_loop(x, np.reciprocal)
     if node.dtype.kind in "fc":
-        return builder.reciprocal(node)
-    return builder.cast(builder.reciprocal(builder.cast(node, FLOAT)), node.dtype)
+        return powers.reciprocal(node)
+    return builder.cast(powers.reciprocal(builder.cast(node, FLOAT)), node.dtype)
 
 
 def _conjugate(x: object) -> Node:

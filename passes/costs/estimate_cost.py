@@ -11,6 +11,7 @@ from axiomjit.passes.ir.loop_ir import (
     Cost,
     Fold,
     For,
+    If,
     Index,
     Let,
     LibraryCall,
@@ -52,6 +53,8 @@ def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt,
         yield stmt, loops
         if isinstance(stmt, For):
             yield from _each(stmt.body, {**loops, stmt.iterator: stmt.extent})
+        elif isinstance(stmt, If):
+            yield from _each(stmt.body, loops)
         elif isinstance(stmt, Pick):
             for part in stmt.parts:
                 spans = {b.iterator: b.high - b.low for b in part.bounds if b.iterator is not None}

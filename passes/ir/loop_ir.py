@@ -3,7 +3,7 @@
     Program  := Step*                      steps in order over named storages
     Step     := Nest | LibraryCall
     Nest     := Stmt*, then a combine part Stmt*
-    Stmt     := For | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
+    Stmt     := For | If | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
 
 Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators and
 counts elements from the first element of its buffer. A fold has a state that `Alloc` opens with
@@ -67,11 +67,19 @@ class Block(Record):
     size: int | Dim
 
 
+class Limit(Record):
+    """low <= sum of factor * iterator < high; factors are positive, terms in loop order."""
+
+    terms: tuple[tuple[str, Dim], ...]
+    low: Dim
+    high: Dim
+
+
 class For(Record):
     """A loop; `kind` is "map" (steps are independent) or "fold" (steps feed a fold).
 
     With a `span` it takes only the steps from the first to before the second; with `at`, the name
-    of a whole number, only the step of this number.
+    of a whole number, only the step of this number; with `limits` only those at which they hold.
     """
 
     iterator: str
@@ -81,6 +89,14 @@ class For(Record):
     block: Block | None = None
     span: tuple[Dim, Dim] | None = None
     at: str | None = None
+    limits: tuple[Limit, ...] = ()
+
+
+class If(Record):
+    """Statements for where all limits hold; what they define is known only to them."""
+
+    limits: tuple[Limit, ...]
+    body: tuple[Stmt, ...]
 
 
 class Let(Record):
@@ -191,7 +207,7 @@ class Pick(Record):
     parts: tuple[Part, ...]
 
 
-Stmt = For | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
+Stmt = For | If | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
 
 
 class Nest(Record):
@@ -267,7 +283,7 @@ def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The bodies that stand inside a statement."""
     if isinstance(stmt, Pick):
         return tuple(part.body for part in stmt.parts)
-    return (stmt.body,) if isinstance(stmt, For) else ()
+    return (stmt.body,) if isinstance(stmt, For | If) else ()
 
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
@@ -280,9 +296,14 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 def _gather(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
     for stmt in body:
         found.append(stmt)
-        if isinstance(stmt, For | Pick):
+        if isinstance(stmt, For | If | Pick):
             for inner in bodies_of(stmt):
                 _gather(inner, found)
+
+
+def limits_of(body: tuple[Stmt, ...]) -> list[Limit]:
+    """The limits of all statements with limits in a body."""
+    return [limit for stmt in walk(body) if isinstance(stmt, If | For) for limit in stmt.limits]
 
 
 def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
@@ -326,7 +347,7 @@ def rewrite_body(
     """Replace each statement by what `rule` gives for it, inner loops first."""
     result: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, For):
+        if isinstance(stmt, For | If):
             inner = rewrite_body(stmt.body, rule)
             stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
         elif isinstance(stmt, Pick):
@@ -335,51 +356,3 @@ def rewrite_body(
             stmt = stmt.replace(parts=tuple(p.replace(body=b) for p, b in pairs))
         result += rule(stmt)
     return tuple(result)
-
-
-def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
-    """The statements with iterators, values and states renamed."""
-
-    def get(name: str) -> str:
-        return names.get(name, name)
-
-    def index(old: Index) -> Index:
-        return Index(old.offset, tuple((get(name), stride) for name, stride in old.terms))
-
-    def part(old: Part) -> Part:
-        bounds = tuple(
-            Bound(None if b.iterator is None else get(b.iterator), b.low, b.high)
-            for b in old.bounds
-        )
-        return Part(bounds, old.body, get(old.value))
-
-    def state(old: State) -> State:
-        lanes = None if old.lanes is None else get(old.lanes)
-        renamed: State = old.replace(name=get(old.name), lanes=lanes)
-        return renamed
-
-    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
-        match stmt:
-            case For(iterator=name, block=block):
-                new = None if block is None else Block(get(block.outer), block.size)
-                at = None if stmt.at is None else get(stmt.at)
-                return (stmt.replace(iterator=get(name), block=new, at=at),)
-            case Let(name=name, operands=operands):
-                return (stmt.replace(name=get(name), operands=tuple(map(get, operands))),)
-            case Load(name=name):
-                return (stmt.replace(name=get(name), index=index(stmt.index)),)
-            case Store(value=value):
-                return (stmt.replace(value=get(value), index=index(stmt.index)),)
-            case Fold(values=values):
-                return (stmt.replace(values=tuple(map(get, values)), state=state(stmt.state)),)
-            case Take(name=name, ahead=ahead):
-                taken = Take(get(name), state(stmt.state), stmt.part, tuple(map(get, ahead)))
-                return (taken,)
-            case Push(value=value) if value is not None:
-                return (stmt.replace(value=get(value), state=state(stmt.state)),)
-            case Alloc() | Push() | Drain():
-                return (stmt.replace(state=state(stmt.state)),)
-            case Pick(name=name):
-                return (stmt.replace(name=get(name), parts=tuple(map(part, stmt.parts))),)
-
-    return rewrite_body(body, rule)

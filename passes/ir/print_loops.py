@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import code, type_name
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Drain,
     Fold,
     For,
+    If,
     Index,
     Let,
     LibraryCall,
+    Limit,
     Load,
     LoopProgram,
     Nest,
@@ -58,7 +60,13 @@ def _for_text(loop: For) -> str:
         text += f" in block {loop.block.outer} of {loop.block.size}"
     if loop.at is not None:
         text += f" at {loop.at}"
-    return text + ":"
+    return text + (f" where {_limits_text(loop.limits)}:" if loop.limits else ":")
+
+
+def _limits_text(limits: tuple[Limit, ...]) -> str:
+    sums = [index_text(Index(dim(0), limit.terms))[1:-1] for limit in limits]
+    pairs = zip(sums, limits, strict=True)
+    return " and ".join(f"{limit.low} <= {total} < {limit.high}" for total, limit in pairs)
 
 
 def _state_text(state: State) -> str:
@@ -68,7 +76,7 @@ def _state_text(state: State) -> str:
 def _lines(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
     for stmt in body:
         yield "  " * depth + _stmt_text(stmt)
-        if isinstance(stmt, For):
+        if isinstance(stmt, For | If):
             yield from _lines(stmt.body, depth + 1)
         elif isinstance(stmt, Pick):
             for part in stmt.parts:
@@ -85,6 +93,8 @@ def _stmt_text(stmt: Stmt) -> str:
     match stmt:
         case For():
             return _for_text(stmt)
+        case If():
+            return f"if {_limits_text(stmt.limits)}:"
         case Let():
             return f"{stmt.name} = {let_text(stmt)}: {code(stmt.dtype)}"
         case Load():

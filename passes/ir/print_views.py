@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import show, show_region
+from axiomjit.algebra.index_maps import show, show_conditions, show_region
 from axiomjit.base.dtypes import code
 from axiomjit.graph.nodes import Input, LengthNode, Scalar
 from axiomjit.passes.ir.view_ir import (
@@ -74,6 +74,7 @@ def _definition_text(definition: Definition) -> str:
     if definition.fold is not None:
         folded = _list(definition.extents[definition.rank :])
         text += f" over [{folded}]" if folded else " running"
+    text += show_conditions(definition.conditions)
     if definition.library is not None:
         text += f" by {definition.library.operation}"
     return text

@@ -13,10 +13,10 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
-    rename_iterators,
     rewrite_body,
     walk,
 )
+from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import Storage
 
 

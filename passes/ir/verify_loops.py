@@ -11,8 +11,10 @@ from axiomjit.passes.ir.loop_ir import (
     Drain,
     Fold,
     For,
+    If,
     Let,
     LibraryCall,
+    Limit,
     Load,
     LoopProgram,
     Nest,
@@ -97,6 +99,8 @@ def _body_faults(
                     yield f"two loops over {stmt.iterator}"
                 inner = {**loops, stmt.iterator: stmt}
                 yield from _body_faults(stmt.body, names, inner, states)
+            case If():
+                yield from _body_faults(stmt.body, names, loops, states)
             case Pick():
                 for part in stmt.parts:
                     made = names | {s.name for s in part.body if isinstance(s, Let | Load | Pick)}
@@ -122,6 +126,12 @@ def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterat
             named = {bound.iterator for part in stmt.parts for bound in part.bounds}
             for iterator in sorted(named - {None, *loops}, key=str):
                 yield f"bounds of {stmt.name} name {iterator} outside its loop"
+        case If(limits=limits):
+            yield from _limit_faults(limits, loops)
+        case For(limits=limits) if limits:
+            yield from _limit_faults(limits, {**loops, stmt.iterator: stmt})
+            if any(stmt.iterator not in dict(limit.terms) for limit in limits):
+                yield f"{stmt.iterator} has the limit of another loop"
         case For(block=block) if block is not None and block.outer not in loops:
             yield f"block of {stmt.iterator} in the absent loop {block.outer}"
         case Fold() | Take():
@@ -135,6 +145,15 @@ def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterat
         case Push() | Drain():
             if stmt.state.name not in states:
                 yield f"state {stmt.state.name} is not open"
+
+
+def _limit_faults(limits: tuple[Limit, ...], loops: dict[str, For]) -> Iterator[str]:
+    for limit in limits:
+        for name, factor in limit.terms:
+            if name not in loops:
+                yield f"a limit names {name} outside its loop"
+            if factor.constant is not None and factor.constant < 1:
+                yield f"a limit with the factor {factor} of {name}"
 
 
 def _tile_faults(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import IndexMap, Region
+from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
@@ -161,7 +161,7 @@ class Definition(Record):
 
     `library` computes it instead of loops, where there is one. A join has a region per operand.
     With a `target` it writes the next version of a storage that has one already, at the places
-    that the target sees.
+    that the target sees. Points where one of the `conditions` does not hold are left out.
     """
 
     name: str
@@ -175,6 +175,7 @@ class Definition(Record):
     library: Library | None = None
     regions: tuple[Region, ...] = ()
     target: View | None = None
+    conditions: Conditions = ()
 
 
 class ViewProgram(Record):

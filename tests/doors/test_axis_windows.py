@@ -272,3 +272,16 @@ def test_any_convolution(tall, wide, strides, pads, dilation, data):
         np.testing.assert_array_equal(run(aj.axes_with_order(result, [N, K, p, q])), want)
     finally:
         execution.install_runner(before)
+
+
+def test_padding_contributes_nothing_to_any_filter():
+    """Nothing is multiplied by an infinite or absent weight outside."""
+    x, f = np.arange(1.0, 6), np.array([np.inf, 1.0, np.nan])
+    h, r = aj.make_axis(5, roles=TALL), aj.make_axis(3, roles=TALL)
+    left = aj.convolution(aj.constant(x, [h]), aj.constant(f[:2], [aj.make_axis(2, roles=TALL)]))
+    assert np.isinf(run(left)).all()
+    both = aj.convolution(aj.constant(x, [h]), aj.constant(f, [r]), padding=2)
+    np.testing.assert_array_equal(run(both)[[0, 1, -1]], [np.nan, np.nan, np.inf])
+    alone = aj.constant(f[:2], [aj.make_axis(2, roles=TALL)])
+    padded = aj.convolution(aj.constant(x, [h]), alone, padding=(1, 0))
+    np.testing.assert_array_equal(run(padded), [1, *[np.inf] * 4])

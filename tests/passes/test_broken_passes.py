@@ -18,6 +18,7 @@ from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.stored import given, swapped
+from tests.passes.windows import of_products, pooled
 
 PASSES = {function.__name__: function for function in pipeline.PASSES}
 
@@ -65,6 +66,7 @@ def without(*kinds):
 
 ILLEGAL = {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
+    "drop_padding": in_ops(lambda op: op.replace(maps=())),
     "drop_packs": in_ops(lambda op: op.replace(maps=())),
     "simplify_algebra": in_ops(lambda op: op.replace(fold=SUM)),
     "save_versions": in_ops(lambda op: op.replace(fold=SUM)),
@@ -77,6 +79,7 @@ ILLEGAL = {
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
     "search_blocks": without(Load),
+    "limit_loops": without(Load),
     "split_regions": without(Load),
     "strip_mine": without(Load),
     "estimate_cost": lambda program: program.replace(costs=program.costs * 2),
@@ -172,6 +175,11 @@ def without_first_range(program):
     return in_statements(rule)(program)
 
 
+def without_limits(program):
+    """Loops over windows go on beyond the edges."""
+    return in_statements(lambda s: (s.replace(limits=()),) if isinstance(s, For) else (s,))(program)
+
+
 def all_pieces_first(program):
     """Every piece of a join is written where the first one is."""
 
@@ -230,6 +238,7 @@ def unsigned(op):
 
 WRONG = {
     "compose_views": (in_ops(first_map_shifted), undone, [numbers(9)]),
+    "drop_padding": (in_ops(lambda op: op.replace(conditions=())), of_products, []),
     "drop_packs": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "simplify_algebra": (in_ops(unsigned), lambda x: -x * 2.0, [numbers(9)]),
     "save_versions": (in_ops(saved_backwards), swapped, []),
@@ -254,6 +263,7 @@ WRONG = {
         lambda x: np.argmax(x, axis=1),
         [np.tile([1.0, 5.0, 2.0, 3.0, 4.0, 9.0, 7.0, 8.0, 6.0], (2, 1))],
     ),
+    "limit_loops": (without_limits, pooled, []),
     "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
     "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),

@@ -1,0 +1,78 @@
+"""Powers and reciprocals, in the forms that NumPy has for some exponents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from axiomjit.base import dtypes
+from axiomjit.base.dtypes import SINGLE, DType
+from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph.builder import MULTIPLY, as_node, broadcast_to, elementwise
+from axiomjit.graph.nodes import LengthNode, Node, Scalar
+from axiomjit.graph.primitives import COPY, PRIMITIVES
+from axiomjit.graph.promotion import cast, check_fits, loop_of, promotable
+from axiomjit.graph.seen import seen_call
+
+
+def power(base: Node, exponent: Node) -> Node:
+    """base ** exponent; of floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
+    real = isinstance(exponent, Scalar) and exponent.dtype.kind != "c"
+    if isinstance(exponent, Scalar) and exponent.weak and real and base.dtype.kind in "fc":
+        value = exponent.value.item()
+        if value == 2:
+            return elementwise(MULTIPLY, base, base)
+        if value == 1:  # of complex numbers, a product with 1 + 0j would make NaN of infinities
+            is_complex = base.dtype.kind == "c"
+            one = as_node(1, "power")
+            return elementwise(COPY, base) if is_complex else elementwise(MULTIPLY, base, one)
+        if value == 0.5:
+            return elementwise(PRIMITIVES["sqrt"], base)
+        if value == -1:
+            return reciprocal(base)
+        if value == 3 and base.dtype in (SINGLE, dtypes.FLOAT) and not base.weak:
+            wide = cast(base, dtypes.FLOAT)  # float64 rounds twice: 1.5 units, float32 is exact
+            return cast(
+                elementwise(MULTIPLY, elementwise(MULTIPLY, wide, wide), wide),
+                base.dtype,
+            )
+    dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
+    if dtype.kind in "iu":
+        return _integer_power(base, exponent, dtype)
+    return elementwise(PRIMITIVES["power"], base, exponent)
+
+
+def reciprocal(node: Node) -> Node:
+    """1 / x of floats and complex numbers; NumPy has a formula of its own for the latter."""
+    if node.dtype.kind == "c":
+        return elementwise(PRIMITIVES["reciprocal"], node)
+    return elementwise(PRIMITIVES["divide"], as_node(1, "power"), node)
+
+
+def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
+    """Products of the base, which wrap; the exponent must be known.
+
+    Raises:
+        ValueError: it is negative, as in NumPy.
+        UnsupportedError: the exponent is an array.
+    """
+    if not isinstance(exponent, Scalar | LengthNode):
+        raise UnsupportedError(
+            seen_call("power", base, exponent),
+            "an array of integer exponents, of which NumPy refuses negative ones by value",
+            "use an exponent that is a number, or floats: power(x.astype(float), y)",
+            user_location(),
+        )
+    check_fits(exponent, dtype)
+    times = int(exponent.length if isinstance(exponent, LengthNode) else exponent.value.item())
+    if times < 0 and not any(length == 0 for length in base.shape):
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    square = cast(base, dtype)
+    power_of = None if times > 0 else broadcast_to(Scalar(dtype, dtype.type(1), False), base.shape)
+    while times > 0:
+        if times & 1:
+            power_of = square if power_of is None else elementwise(MULTIPLY, power_of, square)
+        times >>= 1
+        square = elementwise(MULTIPLY, square, square) if times else square
+    assert power_of is not None
+    return elementwise(COPY, power_of)

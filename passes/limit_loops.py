@@ -1,0 +1,88 @@
+"""LoopProgram -> LoopProgram: loops take only the steps at which the limits in them hold."""
+
+from __future__ import annotations
+
+from axiomjit.algebra.dims import bound
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Fold,
+    For,
+    If,
+    Limit,
+    LoopProgram,
+    Nest,
+    Stmt,
+    Store,
+    map_nests,
+    rewrite_body,
+    statements,
+)
+
+
+def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
+    """Make limits of statements limits of the loop around them, so that it needs no condition.
+
+    That is the innermost loop whose iterator a limit names, if everything that this loop folds or
+    stores has the limit. A window at an edge then is a shorter loop, and an inner loop along a row
+    is vector code. Limits without iterators are looked at, which leaves guards in the scope.
+
+    Needs: a legal loop program; blocks and lanes are made before.
+    Gives: a legal loop program.
+    Keeps: which points are computed, and their order.
+    """
+    with bound(context.scope):
+        return map_nests(program, _limit)
+
+
+def _limit(nest: Nest) -> Nest:
+    if not any(isinstance(stmt, If) for stmt in statements(nest)):
+        return nest
+    limited: Nest = nest.replace(body=_settled(nest.body), combine=_settled(nest.combine))
+    return limited
+
+
+def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements with limits moved to loops, inner loops first."""
+    return rewrite_body(body, _moved)
+
+
+def _moved(stmt: Stmt) -> tuple[Stmt, ...]:
+    if isinstance(stmt, If):
+        held = {limit: limit.low <= 0 < limit.high for limit in stmt.limits if not limit.terms}
+        if not all(held.values()):
+            return ()
+        return _under(tuple(limit for limit in stmt.limits if limit not in held), stmt.body)
+    if not isinstance(stmt, For):
+        return (stmt,)
+    shared = _shared(stmt.body)
+    own = tuple(limit for limit in shared or () if stmt.iterator in dict(limit.terms))
+    if not own:
+        return (stmt,)
+
+    def without(inner: Stmt) -> tuple[Stmt, ...]:
+        if not isinstance(inner, If):
+            return (inner,)
+        return _under(tuple(limit for limit in inner.limits if limit not in own), inner.body)
+
+    return (stmt.replace(limits=(*stmt.limits, *own), body=rewrite_body(stmt.body, without)),)
+
+
+def _under(limits: tuple[Limit, ...], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return (If(limits, body),) if limits else body
+
+
+def _shared(body: tuple[Stmt, ...]) -> tuple[Limit, ...] | None:
+    """The limits that everything folded or stored in a body has; None where there is nothing."""
+    found: tuple[Limit, ...] | None = None
+    for stmt in body:
+        if isinstance(stmt, Fold | Store):
+            return ()
+        if isinstance(stmt, If):
+            own: tuple[Limit, ...] | None = (*stmt.limits, *(_shared(stmt.body) or ()))
+        elif isinstance(stmt, For):
+            own = _shared(stmt.body)
+        else:
+            continue
+        if own is not None:
+            found = own if found is None else tuple(limit for limit in found if limit in own)
+    return found
