@@ -44,7 +44,8 @@ LONG: Final = 64
 LARGEST: Final = 200
 """Statements in one nest; beyond it compile time grows faster than what fusion saves."""
 
-Place = tuple[Storage, Index]
+Stored = dict[Storage, tuple[Index, str]]
+"""The place of a storage that was written last, and the value there."""
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -329,24 +330,25 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
     return False
 
 
-def _forward(body: tuple[Stmt, ...], known: dict[Place, str]) -> tuple[Stmt, ...]:
+def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
     """Loads in inner loops of what was stored before them are replaced by the value stored."""
     stored = dict(known)
     names: dict[str, str] = {}
     result: list[Stmt] = []
     for original in body:
         stmt = rename_iterators((original,), names)[0] if names else original
-        if isinstance(stmt, Load) and (stmt.buffer, stmt.index) in known:
-            names[stmt.name] = known[stmt.buffer, stmt.index]
-            continue
+        if isinstance(stmt, Load) and stmt.buffer in known:
+            place, value = known[stmt.buffer]
+            if place == stmt.index:
+                names[stmt.name] = value
+                continue
         if isinstance(stmt, For):
             written = {s.buffer for s in walk(stmt.body) if isinstance(s, Store)}
-            stored = {at: value for at, value in stored.items() if at[0] not in written}
+            stored = {buffer: at for buffer, at in stored.items() if buffer not in written}
             inner = _forward(stmt.body, stored)
             stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
         elif isinstance(stmt, Store):
-            stored = {at: value for at, value in stored.items() if at[0] is not stmt.buffer}
-            stored[stmt.buffer, stmt.index] = stmt.value
+            stored[stmt.buffer] = stmt.index, stmt.value
         result.append(stmt)
     return body if tuple(result) == body else tuple(result)
 

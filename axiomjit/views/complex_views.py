@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from axiomjit.algebra.dims import dim, product
 from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, identity, shift
@@ -27,7 +27,8 @@ def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> st
             if any((known(gap) or 0) < 0 for gap in (dim(low), high - low, length - high)):
                 return f"a region from {low} to {high} along a length of {length}"
     filled = [r for r in regions if not any(known(high - low) == 0 for low, high in r)]
-    for one, other in combinations(filled, 2):
+    pairs = () if _follow_each_other(filled) else combinations(filled, 2)
+    for one, other in pairs:
         if all(_overlap(a, b) for a, b in zip(one, other, strict=True)):
             return f"regions {_shown(one)} and {_shown(other)}, which overlap"
     points = sum((product(tuple(dim(h - lo) for lo, h in r)) for r in regions), dim(0))
@@ -35,6 +36,14 @@ def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> st
     if (points - whole).constant not in (None, 0):
         return f"regions of {points} points in a space of {whole}"
     return None
+
+
+def _follow_each_other(regions: Sequence[Box]) -> bool:
+    """Whether along one dimension each region begins where the one before ends, as in a join."""
+    return any(
+        all(known(new - end) == 0 for (_, end), (new, _) in pairwise(ranges))
+        for ranges in zip(*regions, strict=True)
+    )
 
 
 def _overlap(one: tuple[LengthLike, LengthLike], other: tuple[LengthLike, LengthLike]) -> bool:

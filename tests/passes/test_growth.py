@@ -1,8 +1,12 @@
-"""Programs of twice as many operations become at most twice as many statements, in more kernels."""
+"""Programs of twice as many operations become about twice as many statements, in as much time."""
+
+import cProfile
 
 import numpy as np
 import pytest
 
+import axiomjit
+from axiomjit.base.config import config
 from axiomjit.passes.ir.loop_ir import Nest, statements
 from tests.graphs import follow, in_numpy, lower_until, lowered, run_plain_case
 from tests.passes.stored import assert_same
@@ -77,6 +81,10 @@ def centred(count):
 
 
 FAMILIES = [chain, mesh, tree, results, sums, shifts, joined, centred]
+GROWTH = 2.5
+"""Of statements and of work, from 200 operations to 400."""
+CROSSING = {mesh: 3.0}
+"""Where most values are used much later, more of them cross kernels: stored, and loaded again."""
 LIMIT = 1100
 """Statements in one nest: two ops that just fit may meet in a third, and loops are split."""
 
@@ -90,9 +98,33 @@ def sizes(function):
 @pytest.mark.parametrize("make", FAMILIES)
 def test_statements_grow_as_operations_do(make):
     small, large = sizes(make(200)), sizes(make(400))
-    assert sum(large) <= 3 * sum(small)  # a value that crosses kernels is stored and loaded
-    assert len(large) <= 2.5 * len(small) + 1
+    assert sum(large) <= CROSSING.get(make, GROWTH) * sum(small)
+    assert len(large) <= GROWTH * len(small) + 1
     assert max(large) <= LIMIT
+
+
+def calls(function):
+    """How many calls of functions it takes to follow a function, lower it and render it.
+
+    They are counted, since times of a busy machine say little; each does little by itself.
+    """
+    profile = cProfile.Profile()
+    compiled = axiomjit.jit(function)
+    profile.enable()
+    try:
+        kernels = compiled.lower(X, Y).kernels
+    finally:
+        profile.disable()
+    assert kernels
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.parametrize("make", FAMILIES)
+@pytest.mark.parametrize("check", [False, True])
+def test_the_work_of_compiling_grows_as_operations_do(make, check, monkeypatch):
+    monkeypatch.setattr(config, "check", check)  # verifiers count, too
+    calls(make(20))  # what a process does once
+    assert calls(make(400)) <= GROWTH * calls(make(200))
 
 
 @pytest.mark.parametrize("make", FAMILIES)
