@@ -22,7 +22,8 @@ from axiomjit.graph.nodes import (
     post_order,
     users,
 )
-from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, STATE, UPDATE
+from axiomjit.graph.origins import origin
+from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.view_ir import Library
 
 CHEAP: Final = 4
@@ -94,10 +95,11 @@ class _Choice:
         for user in dict.fromkeys(self.users[op]):
             if is_view(user):
                 continue
-            for child, index in zip(user.operands, user.maps, strict=True):
+            for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
                 if child is not op:
                     continue
-                if user in self.chosen or user.fold is not None:
+                gathered = user.primitive is GATHER and k == 0
+                if user in self.chosen or user.fold is not None or gathered:
                     found[user, index] = None
                 else:
                     found.update(((t, compose(index, o)), None) for t, o in self.readers[user])
@@ -116,7 +118,7 @@ class _Choice:
         if any(_library_of(user) is not None for user in self.users[op]):
             return True
         readers = self.readers[op]
-        if op.regions and not all(_is_split(op, index) for _, index in readers):
+        if op.regions and not all(_is_split(op, *reader) for reader in readers):
             return True
         if fold is not None:
             return len(readers) != 1 or not self._joins(op, fold, *next(iter(readers)))
@@ -192,15 +194,17 @@ def _finishes(reader: Op, index: IndexMap) -> bool:
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
-    return reader.fold is None and alone and all(n.constant == 1 for n in missing)
+    plain = reader.fold is None and reader.primitive is not GATHER
+    return plain and alone and all(n.constant == 1 for n in missing)
 
 
-def _is_split(join: Op, index: IndexMap) -> bool:
+def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
     """Whether the regions of a join, read through a map, are ranges of single iterators."""
+    steps = len(reader.walked)
     for d, function in enumerate(index):
         spans = [region[d] for region in join.regions]
         limited = any(low.constant != 0 or high is not join.extents[d] for low, high in spans)
-        known = all(factor.constant is not None for _, factor in function.terms)
+        known = all(k < steps and factor.constant is not None for k, factor in function.terms)
         if limited and (len(function.terms) > 1 or not known):
             return False
     return True
@@ -209,7 +213,7 @@ def _is_split(join: Op, index: IndexMap) -> bool:
 def _repeats(reader: Op, index: IndexMap) -> bool:
     """Whether the reader has an iterator along which the value is the same."""
     covered = iterators_of(index)
-    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.extents))
+    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.walked))
 
 
 def _library_of(op: Op) -> Library | None:
@@ -221,7 +225,7 @@ def _library_of(op: Op) -> Library | None:
     operand as they read it.
     """
     if isinstance(op.primitive, LibraryOperation):
-        return Library(op.primitive, operand_iterators(op))
+        return Library(op.primitive, operand_iterators(op), origin(op))
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
     sides: list[tuple[int, ...]] = []

@@ -325,7 +325,7 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
                 return True
             case Pick(parts=parts) if any(part.value in made for part in parts):
                 return True
-            case Load(buffer=buffer) if buffer in written:
+            case Load(buffer=buffer, index=index) if buffer in written or made & {*index.gathered}:
                 return True
     return False
 

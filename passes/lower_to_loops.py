@@ -5,7 +5,7 @@ from __future__ import annotations
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator, through
 from axiomjit.base.dtypes import DType
-from axiomjit.graph.primitives import CAST, POSITION, STATE, UfuncFold
+from axiomjit.graph.primitives import CAST, GATHER, POSITION, STATE, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -188,6 +188,8 @@ class _Emitter:
             return self.part(definition, place, body)
         if definition.primitive is POSITION:
             return self.load(POSITIONS, place[0], body)
+        if definition.primitive is GATHER:
+            return self.gather(definition, place, body)
         operands = tuple(self.read(operand, place, body) for operand in definition.operands)
         if definition.primitive.name == "view":
             return operands[0]
@@ -195,6 +197,12 @@ class _Emitter:
         dtype = definition.dtype
         body.append(Let(name, dtype, definition.primitive, operands))
         return name
+
+    def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+        """The first operand, with the values of the others for the iterators from rank on."""
+        values, *positions = definition.operands
+        at = (_value(self.read(operand, place, body)) for operand in positions)
+        return self.read(values, (*place, *at), body)
 
     def pick(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The value of a join: each operand is read only where its region is."""
@@ -270,8 +278,16 @@ def _bound(function: Affine, low: Dim, high: Dim) -> Bound:
     return Bound(f"i{k}", (low + (factor - 1)) // factor, (high + (factor - 1)) // factor)
 
 
+def _value(name: str) -> Affine:
+    """The function that is a scalar of the nest: values are numbered down from -1."""
+    assert isinstance(name, Name), "positions are computed in the nest"
+    return iterator(-1 - name.number)
+
+
 def _named(function: Affine) -> Index:
-    return Index(function.offset, tuple((f"i{k}", stride) for k, stride in function.terms))
+    """The index by iterators and values."""
+    terms = function.terms
+    return Index(function.offset, tuple((f"i{k}" if k >= 0 else f"v{-1 - k}", s) for k, s in terms))
 
 
 def _library_call(definition: Definition) -> LibraryCall:
@@ -285,4 +301,6 @@ def _library_call(definition: Definition) -> LibraryCall:
         strides = tuple(operand.strides[k] for k in own)
         shape = tuple(definition.extents[k] for k in own)
         operands.append(View(operand.storage, shape, operand.offset, strides))
-    return LibraryCall(library.operation, tuple(operands), library.labels, definition.storage)
+    return LibraryCall(
+        library.operation, tuple(operands), library.labels, definition.storage, library.where
+    )

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from axiomjit.algebra.dims import Dim, dim, magnitude
 from axiomjit.algebra.index_maps import IndexMap, strides_through
 from axiomjit.graph.known_strides import strides_of_held
-from axiomjit.graph.library_operations import TAKE
 from axiomjit.graph.nodes import (
     PART_VIEWS,
     Graph,
@@ -23,7 +22,7 @@ from axiomjit.graph.nodes import (
     post_order,
     root_of,
 )
-from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, VIEW
+from axiomjit.graph.primitives import GATHER, IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, VIEW
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.passes.ir.view_ir import (
@@ -170,7 +169,7 @@ class _Lowering:
     def _order(self, op: Op) -> tuple[int, ...]:
         """Dimensions, outermost first, in the memory order of all full operands (NumPy's K)."""
         plain = tuple(range(op.rank))
-        if op.primitive in (*PACKS, TAKE):
+        if op.primitive in (*PACKS, GATHER):
             return plain
         found: set[tuple[int, ...]] = set()
         for child, index in zip(op.operands, op.maps, strict=True):

@@ -168,9 +168,9 @@ class _Writer:
             return f"{self.scratch[storage]}, {self.step(index.terms[-1][0])}"
         parts = []
         for name, stride in index.terms:
-            iterator = self.named("i", name)
+            step = self.value(name) if name in index.gathered else self.named("i", name)
             factor = self.length(stride, baked=1)
-            parts.append(iterator if factor == "1" else f"{iterator} * {factor}")
+            parts.append(step if factor == "1" else f"{step} * {factor}")
         if index.offset.constant != 0 or not parts:
             parts.append(self.length(index.offset))
         element = " + ".join(parts)

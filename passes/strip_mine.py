@@ -266,6 +266,7 @@ class _Split:
             match stmt:
                 case Load(index=index):
                     varies = any(n == self.loop.iterator for n, _ in index.terms)
+                    varies = varies or not names.isdisjoint(index.gathered)
                 case Take(state=state, ahead=ahead):
                     varies = state.lanes is not None or state in self.running
                     varies = varies or not names.isdisjoint(ahead)

@@ -1,6 +1,6 @@
 """The axis-graph door: operations along an axis - running folds, sorting, taking by position.
 
-NumPy sorts and takes, in steps of their own between the fused loops.
+NumPy sorts, in steps of its own between the fused loops, which take elements as they read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from axiomjit.axis.tensors import (
     shown,
 )
 from axiomjit.graph import library_nodes
+from axiomjit.graph.gathers import gather, placed
 from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, UfuncFold
@@ -115,10 +116,9 @@ def take(x: Operand, indices: Operand, axis: AxisName) -> Tensor:
     new = positions.axes - (tensor.axes - axis)
     labels = Axes((*tensor.axes[:at], *new, *tensor.axes[at + 1 :]))
     check_names(tensor.axes, positions.axes, labels, asked)
-    rank = len(labels)
     values = list(axis_map(tensor.axes - axis, labels))
-    values.insert(at, iterator(rank))
-    maps = tuple(values), axis_map(positions.axes, labels)
-    extents = (*axis_extents(labels), axis.dim)
-    node = library_nodes.gather(tensor.node, positions.node, maps, extents)
+    values.insert(at, iterator(len(labels)))
+    found = placed(positions.node, axis.dim, at, positions.node.shape)
+    where = [(found, axis_map(positions.axes, labels))]
+    node = gather(tensor.node, tuple(values), where, axis_extents(labels), [axis.dim])
     return labelled(node, labels, tensor, positions)

@@ -31,6 +31,12 @@ class AxiomError(Exception):
         place = f"{where}: " if where else ""
         super().__init__(f"{place}{asked}\n  seen: {seen}\n  instead: {remedy}")
 
+    def at(self, where: str | None) -> AxiomError:
+        """The error with the user's line, if it has none yet."""
+        if self.where or where is None:
+            return self
+        return type(self)(self.asked, self.seen, self.remedy, where)
+
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.asked, self.seen, self.remedy, self.where)
 

@@ -31,6 +31,7 @@ from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
+from axiomjit.graph.origins import inherit
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages
@@ -294,6 +295,7 @@ def _substituted(
                 )
             case _:
                 new[node] = node
+        inherit(new[node], node)
         if isinstance(node, Update):
             new[node] = new[node].replace(whole=tuple(map(place, node.whole)))
     inputs = tuple(new[node] for node in (*graph.inputs, *constants))

@@ -33,7 +33,7 @@ def sum_of_products(reads: Sequence[Read], extents: tuple[Dim, ...], rank: int) 
         if not folded:
             return builder.view(last, last_map, extents)
         total = ANY if wide == BOOL else SUM
-        found = note(Op(wide, VIEW, total, (last,), (last_map,), extents, rank))
+        found: Node = note(Op(wide, VIEW, total, (last,), (last_map,), extents, rank))
         return cast(found, dtype)
     whole = identity(len(extents))
 

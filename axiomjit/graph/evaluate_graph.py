@@ -17,6 +17,7 @@ from axiomjit.algebra.index_maps import (
     strides_through,
 )
 from axiomjit.base.dtypes import convert
+from axiomjit.base.errors import AxiomError
 from axiomjit.graph.evaluate_conditions import at_lengths, boxes, read_clipped
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
@@ -34,7 +35,8 @@ from axiomjit.graph.nodes import (
     post_order,
     views_on,
 )
-from axiomjit.graph.primitives import POSITION, UfuncFold
+from axiomjit.graph.origins import origin
+from axiomjit.graph.primitives import GATHER, POSITION, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 
 Array = np.ndarray
@@ -111,6 +113,8 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _join(op, operands, lengths)
     if op.primitive is POSITION:
         return np.arange(extents[0], dtype=op.dtype)
+    if op.primitive is GATHER:
+        return _gather(op, operands, extents, lengths)
     if isinstance(op.primitive, LibraryOperation):
         return _library(op, op.primitive, operands, lengths)
     if isinstance(op, Update):
@@ -199,8 +203,27 @@ def _library(
         place = tuple(iterator(own.index(k)) if k in own else fixed(0) for k in range(len(extents)))
         views.append(read(value, compose(index, place), tuple(extents[k] for k in own), lengths))
     result = np.empty(extents[: op.rank], op.dtype)
-    operation.evaluate(views, labels, result)
+    try:
+        operation.evaluate(views, labels, result)
+    except AxiomError as error:
+        raise error.at(origin(op)) from None
     return result
+
+
+def _gather(
+    op: Op, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
+) -> Array:
+    """The first operand at positions, which the others are."""
+    shape = extents[: op.rank]
+    if 0 in shape:
+        return np.empty(shape, op.dtype)
+    values = read(operands[0], op.maps[0], extents, lengths)
+    positions = [
+        read(operand, index, shape, lengths)
+        for operand, index in zip(operands[1:], op.maps[1:], strict=True)
+    ]
+    here = np.ix_(*map(np.arange, shape))
+    return np.asarray(values[(*here, *positions)])
 
 
 def _join(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:

@@ -7,7 +7,7 @@ output, and its cost. The evaluator and the plan use the same evaluation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,7 @@ from axiomjit.algebra.dims import Dim, product
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import DTYPES, INT, DType
 from axiomjit.base.errors import PositionError
-from axiomjit.graph.primitives import ALL, NUMBERS, Primitive
+from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
 
 Labels = tuple[tuple[int, ...], ...]
 """For each operand the iterator along which each of its dimensions runs."""
@@ -107,37 +107,29 @@ def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     print(f"{text.tobytes().decode()}{out}")
 
 
-def _take(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Elements of the first operand by their positions along the label that `out` lacks.
+def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """The length that positions are within, which is one less than the last extent.
 
     Raises:
         PositionError: a position is out of range.
     """
-    values, positions = operands
-    along = labels[0].index(out.ndim)
-    length = values.shape[along]
-    if not out.size:  # NumPy does not look at the positions then.
+    positions, length = operands[0][..., 0], operands[0].shape[-1] - 1
+    out[...] = length
+    if not positions.size or -length <= positions.min() <= positions.max() < length:
         return
-    if not -length <= positions.min() <= positions.max() < length:
-        wrong = positions[(positions < -length) | (positions >= length)].flat[0]
-        raise PositionError(
-            f"take of position {wrong}",
-            f"a dimension of length {length}",
-            f"give positions from {-length} to {length - 1}" if length else "take from elements",
-        )
-    if set(labels[0]) & set(labels[1]):
-        _gather(values, positions, labels, out)
-        return
-    kept = (*labels[0][:along], *labels[1], *labels[0][along + 1 :])
-    taken = np.take(values, positions, axis=along)
-    out[...] = _spread(taken, kept, out.ndim)
+    wrong = positions[(positions < -length) | (positions >= length)].flat[0]
+    raise PositionError(
+        f"index {wrong} is out of bounds for axis {axis} with size {length}",
+        f"{positions.size} positions in a dimension of length {length}",
+        f"give positions from {-length} to {length - 1}" if length else "take from elements",
+    )
 
 
-def _gather(values: np.ndarray, positions: np.ndarray, labels: Labels, out: np.ndarray) -> None:
-    """Positions of their own at each point of the dimensions that both operands have."""
-    grids = np.ix_(*map(np.arange, out.shape))
-    where = _spread(positions, labels[1], out.ndim)
-    out[...] = values[tuple(where if k == out.ndim else grids[k] for k in labels[0])]
+@lru_cache(maxsize=64)
+def check_positions(axis: int) -> LibraryOperation:
+    """The operation whose result is a length, once positions are found to be within it."""
+    evaluate = partial(_check_positions, axis)
+    return LibraryOperation(f"positions_{axis}", 1, evaluate, "", INTEGERS, gives=INT)
 
 
 def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
@@ -175,7 +167,6 @@ MATRIX_PRODUCT: Final = LibraryOperation(
 """A sum of products that is a matrix product; no op names it, passes choose it."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
-TAKE: Final = _row("take", _take, weight=4, chooser=(1, INT))
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
 """Random numbers, drawn anew at each evaluation; the operand only makes draws different nodes."""

@@ -24,7 +24,8 @@ from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record, RecordType
-from axiomjit.graph.primitives import IMAG, REAL, FoldRule, Primitive
+from axiomjit.graph.origins import inherit
+from axiomjit.graph.primitives import GATHER, IMAG, REAL, FoldRule, Primitive
 
 
 class NodeType(RecordType):
@@ -160,6 +161,9 @@ class Op(Node):
     Points of the iteration space where one of the `conditions` does not hold are left out: nothing
     is read there, and nothing folded. A value there, of an op without a fold, is undefined; only
     ops with conditions of their own read such an op.
+
+    A gather has neither fold nor loops over the iterators from rank on: at each point they are the
+    values of the operands behind the first, which have been found to be within their extents.
     """
 
     primitive: Primitive
@@ -175,6 +179,11 @@ class Op(Node):
     def shape(self) -> tuple[Dim, ...]:
         """The extents that are not folded."""
         return self.extents[: self.rank]
+
+    @property
+    def walked(self) -> tuple[Dim, ...]:
+        """The extents of the iterators that run: all but those that a gather sets."""
+        return self.extents[: self.rank] if self.primitive is GATHER else self.extents
 
     @property
     def weak(self) -> bool:
@@ -269,6 +278,7 @@ def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Gra
     new: dict[Node, Node] = {}
     for node in post_order(graph.outputs):
         new[node] = rule(node, new)
+        inherit(new[node], node)
     outputs = tuple(new[node] for node in graph.outputs)
     return graph if outputs == graph.outputs else Graph(graph.inputs, outputs, graph.writes)
 

@@ -155,6 +155,8 @@ POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), wei
 """The index of a point along the one iterator."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
 """The values that make up one element of a fold with several states."""
+GATHER: Final = Primitive("gather", ANY_NUMBER, np.take, "")
+"""The first operand read at positions, which the others are: one for each iterator from rank on."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.algebra.index_maps import iterators_of
+from axiomjit.algebra.index_maps import iterators_of, show
 from axiomjit.base.dtypes import CODES, INT, UNSIGNED, code, state_dtype, state_parts
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
@@ -20,7 +20,7 @@ from axiomjit.graph.nodes import (
     post_order,
     root_of,
 )
-from axiomjit.graph.primitives import JOIN, STATE, UPDATE
+from axiomjit.graph.primitives import GATHER, JOIN, STATE, UPDATE
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.views.complex_views import partition_fault
 
@@ -75,7 +75,7 @@ def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
 
 def _op_faults(op: Op) -> Iterator[str]:
     primitive = op.primitive
-    count = len(op.operands) if primitive in (JOIN, STATE) else primitive.arity
+    count = len(op.operands) if primitive in (JOIN, STATE, GATHER) else primitive.arity
     if not len(op.operands) == len(op.maps) == count:
         yield f"{primitive} takes {count} operands, has {len(op.operands)}"
         return
@@ -89,7 +89,9 @@ def _op_faults(op: Op) -> Iterator[str]:
     library = primitive if isinstance(primitive, LibraryOperation) else None
     whole = library is not None and not library.keeps
     runs = is_scan(op) and op.fold is not None and op.fold.may_run and op.rank > 0
-    if not runs and (op.fold is None and not whole) != (op.rank == len(op.extents)):
+    if primitive is GATHER:
+        yield from _gather_faults(op)
+    elif not runs and (op.fold is None and not whole) != (op.rank == len(op.extents)):
         yield "folded iterators without an accumulator, or an accumulator without them"
     if isinstance(primitive, LibraryOperation) and op.dtype != primitive.dtype(
         op.operands[0].dtype
@@ -122,6 +124,17 @@ def _condition_faults(op: Op) -> Iterator[str]:
         yield f"{op.primitive} reads places where its operand is undefined"
 
 
+def _gather_faults(op: Op) -> Iterator[str]:
+    """Faults where a gathered iterator has no position, or a position depends on one."""
+    if op.fold is not None or not 1 < len(op.operands) == 1 + len(op.extents) - op.rank:
+        yield f"a gather of {len(op.extents) - op.rank} iterators by {len(op.operands)} operands"
+    for positions, index in zip(op.operands[1:], op.maps[1:], strict=True):
+        if positions.dtype != INT:
+            yield f"a gather at {positions.dtype}"
+        if any(k >= op.rank for k in iterators_of(index)):
+            yield f"a position {show(index)} of gathered iterators"
+
+
 def _update_faults(op: Update) -> Iterator[str]:
     """Faults where two points of the iteration space replace the same element."""
     if is_view(op.operands[0]) or op.dtype != op.operands[0].dtype:
@@ -140,7 +153,7 @@ def _dtype_faults(op: Op) -> Iterator[str]:
         if op.fold is None or op.dtype != state_dtype(kinds):
             yield f"a state of {len(kinds)} values as {op.dtype}, folded by {op.fold}"
         return
-    values = kinds
+    values = kinds[:1] if op.primitive is GATHER else kinds
     if op.primitive.chooser is not None:
         at, wanted = op.primitive.chooser
         values = kinds[:at] + kinds[at + 1 :]

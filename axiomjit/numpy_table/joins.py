@@ -22,13 +22,13 @@ from axiomjit.graph.primitives import COPY
 from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_call, seen_shape
 from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.numpy_table.indexing import index_node
 from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import (
     array_node,
     at_least_1d,
     at_least_2d,
     at_least_3d,
-    index_node,
 )
 
 

@@ -1,4 +1,4 @@
-"""The part of the NumPy table that needs entire arrays: running folds, sorting, taking."""
+"""The part of the NumPy table that needs entire arrays: running folds, sorting."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from axiomjit.numpy_table.shapes import array_node
 OneAxis = int | None
 
 
-def _flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
+def flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
     """The array and one of its dimensions; flattened if `axis` is None or it has no dimensions."""
     if axis is None or not node.shape:
         flat = reshaped(node, (product(node.shape),))
@@ -40,7 +40,7 @@ def _flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
 def _running_row(name: str, fold: UfuncFold) -> Row:
     def row(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
-        node, along = _flat_along(array_node(a, name), axis)
+        node, along = flat_along(array_node(a, name), axis)
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
             wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
@@ -78,20 +78,10 @@ def _sort_row(name: str, operation: LibraryOperation) -> Row:
         node = array_node(a, name)
         if operation is SORT and axis is not None:
             normalize_axis_index(axis, len(node.shape))
-        node, along = _flat_along(node, axis)
+        node, along = flat_along(node, axis)
         return library_nodes.in_order(operation, node, along)
 
     return row
-
-
-def _take(
-    a: object, indices: object, axis: OneAxis = None, out: object = None, mode: str = "raise"
-) -> Node:
-    only_defaults("take", out=out)
-    if mode != "raise":
-        raise refuse("take", "mode", mode)
-    node, along = _flat_along(array_node(a, "take"), axis)
-    return library_nodes.take_nodes(node, array_node(indices, "take"), along)
 
 
 def _choice_row(name: str, extreme: UfuncFold) -> Row:
@@ -123,7 +113,6 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.cumprod: _cumprod,
     np.sort: _sort_row("sort", SORT),
     np.argsort: _argsort,
-    np.take: _take,
     np.argmax: _argmax,
     np.argmin: _argmin,
 }
@@ -136,7 +125,6 @@ METHODS: Final[dict[str, Row]] = {
     "cumsum": _cumsum,
     "cumprod": _cumprod,
     "argsort": _argsort,
-    "take": _take,
     "argmax": _argmax,
     "argmin": _argmin,
 }

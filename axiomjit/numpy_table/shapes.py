@@ -11,13 +11,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import affine, iterator
-from axiomjit.base.errors import UnsupportedError
-from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.seen import seen_type
-from axiomjit.graph.slicing import flip, insert_dimensions, positions_of
+from axiomjit.graph.slicing import flip, insert_dimensions
 from axiomjit.numpy_table.options import AxisOption, Row, reduced_dimensions
 
 
@@ -193,7 +190,7 @@ def _rot90(m: object, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
     first, second = normalize_axis_tuple(pair, rank)
     turns = operator.index(k) % 4
     if turns == 0:
-        return index_node(node, ())
+        return node
     if turns == 2:
         return flip(node, (first, second))
     if turns == 1:
@@ -223,72 +220,6 @@ def at_least_3d(node: Node) -> Node:
     """The node with lengths of 1 until it has three dimensions, as np.atleast_3d."""
     new = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return insert_dimensions(node, new.get(len(node.shape), ()))
-
-
-def index_node(node: Node, key: object) -> Node:
-    """`node[key]` for integers, slices, Ellipsis and newaxis: a view, or one element's copy.
-
-    Raises:
-        As `index_view`.
-    """
-    seen = index_view(node, key)
-    # An element taken out is not a view in NumPy, unless the index has an ellipsis.
-    items = key if isinstance(key, tuple) else (key,)
-    taken_out = not seen.shape and not any(item is Ellipsis for item in items)
-    return builder.elementwise(COPY, seen) if taken_out else seen
-
-
-def index_view(node: Node, key: object) -> Node:
-    """A view of what `node[key]` names, for integers, slices, Ellipsis and newaxis.
-
-    Raises:
-        UnsupportedError: indexing with arrays or lists.
-        IndexError: an index out of range, or more indices than dimensions.
-    """
-    items = key if isinstance(key, tuple) else (key,)
-    ellipses = sum(item is Ellipsis for item in items)
-    if ellipses > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    named = [k for k in items if k is not None and k is not Ellipsis]
-    if len(named) > len(node.shape):
-        raise IndexError(f"{len(named)} indices for an array of {len(node.shape)} dimensions")
-    rest = len(node.shape) - len(named)
-    full: list[object] = []
-    for item in items:
-        full += [slice(None)] * rest if item is Ellipsis else [item]
-    full += [slice(None)] * (len(node.shape) - sum(k is not None for k in full))
-    maps, extents = [], []
-    lengths = iter(node.shape)
-    for item in full:
-        if item is None:
-            extents.append(dim(1))
-            continue
-        length = next(lengths)
-        if isinstance(item, slice):
-            start, step, count = positions_of(item, length)
-            maps.append(affine({len(extents): dim(step)}, start))
-            extents.append(count)
-        else:
-            maps.append(affine({}, _position(item, length)))
-    return builder.view(node, tuple(maps), tuple(extents))
-
-
-def _index_name(item: object) -> str:
-    return f"an array {seen_type(item)}" if isinstance(item, Node) else seen_type(item)
-
-
-def _position(item: Any, length: Dim) -> Dim:
-    if isinstance(item, bool) or not isinstance(item, int | np.integer | Dim):
-        raise UnsupportedError(
-            f"indexing with {_index_name(item)}",
-            "an index that is no integer, slice, Ellipsis or newaxis",
-            "use where(...) for a choice by mask, or index outside the compiled function",
-            user_location(),
-        )
-    at = dim(int(item)) if isinstance(item, np.integer) else dim(item)
-    if not -length <= at < length:
-        raise IndexError(f"index {at} is out of bounds for a dimension of length {length}")
-    return at + length if at < 0 else at
 
 
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {

@@ -22,7 +22,7 @@ from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import fits, loop_of, promotable
 from axiomjit.graph.seen import seen_call
-from axiomjit.numpy_table import joins, library, reductions, reshape, shapes
+from axiomjit.numpy_table import joins, library, reductions, reshape, shapes, taking
 from axiomjit.numpy_table.einsum import einsum_node
 from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.views.dense_layout import row_major_strides
@@ -205,6 +205,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     **reshape.FUNCTIONS,
     **joins.FUNCTIONS,
     **library.FUNCTIONS,
+    **taking.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
     **reductions.METHODS,
@@ -216,4 +217,5 @@ METHODS: Final[dict[str, Row]] = {
     **shapes.METHODS,
     **reshape.METHODS,
     **library.METHODS,
+    **taking.METHODS,
 }

@@ -12,7 +12,7 @@ from axiomjit.tracing.lengths import unwrap
 def node_of(value: Any) -> object:
     """The node of a traced array, the symbol of a length, lists of them; others as they are."""
     if isinstance(value, list | tuple | deque) and traced_in(value):
-        return [node_of(part) for part in value]
+        return (tuple if isinstance(value, tuple) else list)(map(node_of, value))
     return value.node if issubclass(type(value), TracedValue) else unwrap(value)
 
 

@@ -20,10 +20,11 @@ from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.traced_values import Folding, broadcast_folding
+from axiomjit.numpy_table.indexing import index_node, index_view
 from axiomjit.numpy_table.library import SCANS
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.reductions import REDUCTIONS
-from axiomjit.numpy_table.shapes import index_node, index_view, part_of
+from axiomjit.numpy_table.shapes import part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, UFUNCS, cast_to
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
 from axiomjit.tracing.operands import node_of, traced_in

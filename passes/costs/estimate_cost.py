@@ -45,7 +45,9 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
-    return product(tuple(loops[name] for name, _ in index.terms))
+    """The elements that an index names; of a gather one in each step."""
+    named = loops if index.gathered else [name for name, _ in index.terms]
+    return product(tuple(loops[name] for name in named))
 
 
 def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt, dict[str, Dim]]]:

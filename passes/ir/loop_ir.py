@@ -5,8 +5,9 @@
     Nest     := Stmt*, then a combine part Stmt*
     Stmt     := For | If | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
 
-Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators and
-counts elements from the first element of its buffer. A fold has a state that `Alloc` opens with
+Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators, and
+in values that were found to be positions before the nest runs; it counts elements from the first
+element of its buffer. A fold has a state that `Alloc` opens with
 the neutral value, `Fold` combines elements into, and whose value `Take` gives afterwards. A `tree`
 collects the states of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of
 several cells is a tile: one cell per step of a loop over a block, its lanes. So is a storage of
@@ -54,10 +55,18 @@ class Name(str):
 
 
 class Index(Record):
-    """offset + sum of stride * iterator, in elements; terms in loop order, none zero."""
+    """offset + sum of stride * iterator or value, in elements; none zero.
+
+    Values come first (a gather), iterators in loop order.
+    """
 
     offset: Dim
     terms: tuple[tuple[str, Dim], ...]
+
+    @property
+    def gathered(self) -> tuple[str, ...]:
+        """The values that it names."""
+        return tuple(name for name, _ in self.terms if name[0] == "v")
 
 
 class Block(Record):
@@ -227,13 +236,14 @@ class LibraryCall(Record):
     """What a library computes: an operation on views into a storage.
 
     `labels` name the iterator of each of their dimensions, those of the target being 0, 1 and so
-    on.
+    on; `where` is the user's line.
     """
 
     operation: LibraryOperation
     operands: tuple[View, ...]
     labels: tuple[tuple[int, ...], ...]
     target: Storage
+    where: str | None = None
 
 
 class Cost(Record):
@@ -328,8 +338,10 @@ def used(stmt: Stmt) -> tuple[str, ...]:
     match stmt:
         case Let(operands=operands):
             return operands
-        case Store(value=value):
-            return (value,)
+        case Load(index=index):
+            return index.gathered
+        case Store(value=value, index=index):
+            return (value, *index.gathered)
         case Fold(values=values):
             return values
         case Take(ahead=ahead):

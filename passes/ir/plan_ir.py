@@ -77,13 +77,15 @@ class Launch(Record):
 class Call(Record):
     """A library operation on windows, into a window.
 
-    `labels` name the dimensions of the operands; those of the target are 0, 1 and so on.
+    `labels` name the dimensions of the operands; those of the target are 0, 1 and so on. `where` is
+    the user's line, for what the operation refuses.
     """
 
     operation: LibraryOperation
     operands: tuple[Window, ...]
     labels: tuple[tuple[int, ...], ...]
     target: Window
+    where: str | None = None
 
 
 class Release(Record):

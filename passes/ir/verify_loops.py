@@ -120,7 +120,7 @@ def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterat
     match stmt:
         case Load() | Store():
             for name, _ in stmt.index.terms:
-                if name not in loops:
+                if name not in loops and name not in stmt.index.gathered:
                     yield f"index of {stmt.buffer.name} names {name} outside its loop"
         case Pick():
             named = {bound.iterator for part in stmt.parts for bound in part.bounds}

@@ -8,6 +8,7 @@ from typing import Final
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.primitives import GATHER
 from axiomjit.passes.ir.print_views import print_views
 from axiomjit.passes.ir.view_ir import Definition, Number, Value, View, ViewProgram
 from axiomjit.views.complex_views import partition_fault
@@ -145,7 +146,10 @@ def _definition_faults(
     whole = isinstance(definition.primitive, LibraryOperation)
     fold = definition.fold
     runs = fold is not None and fold.may_run and unfolded and bool(definition.extents)
-    if not whole and not runs and (definition.fold is None) != unfolded:
+    if definition.primitive is GATHER:
+        if len(definition.extents) - definition.rank != len(definition.operands) - 1:
+            yield f"{definition.name} gathers by {len(definition.operands) - 1} positions"
+    elif not whole and not runs and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
     if whole and definition.library is None:
         yield f"{definition.name} needs whole operands but no library computes it"

@@ -149,11 +149,13 @@ ReadOperand = View | Value | Number
 class Library(Record):
     """A product of matrices, or an operation on whole operands, left to a library.
 
-    `labels` name, for each dimension of each operand, the iterator along which it runs.
+    `labels` name, for each dimension of each operand, the iterator along which it runs; `where` is
+    the user's line.
     """
 
     operation: LibraryOperation
     labels: tuple[tuple[int, ...], ...]
+    where: str | None = None
 
 
 class Definition(Record):

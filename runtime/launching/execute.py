@@ -14,7 +14,7 @@ import numpy as np
 from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
-from axiomjit.base.errors import BoundsError, GraphValueError
+from axiomjit.base.errors import AxiomError, BoundsError, GraphValueError
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
@@ -350,11 +350,14 @@ class _Interface:
 def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
     operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
     target = BoundWindow(step.target, buffers, lengths)
-    evaluate, labels = step.operation.evaluate, step.labels
+    evaluate, labels, where = step.operation.evaluate, step.labels, step.where
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:
         count_call()
         with limited() if is_limited() else _UNLIMITED:
-            evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
+            try:
+                evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
+            except AxiomError as error:
+                raise error.at(where) from None
 
     return call

@@ -4,7 +4,7 @@ from axiomjit.numpy_table.library import FUNCTIONS, METHODS, SCANS
 from tests.generator.folds import ACCUMULATORS, OPERANDS, RESULTS, is_exact
 from tests.generator.programs import Step
 
-NAMES = [*(function.__name__ for function in FUNCTIONS), "accumulate"]
+NAMES = [*(function.__name__ for function in FUNCTIONS), "accumulate", "take"]
 RUNNING = {"add": "cumsum", "multiply": "cumprod", "maximum": "max", "minimum": "min"}
 """What decides whether a running fold by a ufunc has one result."""
 assert {ufunc.__name__ for ufunc in SCANS} == set(RUNNING)
@@ -35,7 +35,7 @@ def whole(d, values):
     elif name in ("argmax", "argmin") and d.chance(0.3):
         options["keepdims"] = True
     form = f"np.{name}({{many}}{{options}})"
-    if name in METHODS and d.chance(0.3):
+    if name in (*METHODS, "take") and d.chance(0.3):
         form = f"{{0}}.{name}({{1}}{{options}})" if name == "take" else f"{{0}}.{name}({{bare}})"
     return Step(name, form, operands, tuple(options.items()))
 

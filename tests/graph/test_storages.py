@@ -13,7 +13,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Held, Input, Scalar, base_of, post_order
 from axiomjit.graph.storages import VersionedStorage, update, view_map
-from axiomjit.numpy_table.shapes import index_node
+from axiomjit.numpy_table.indexing import index_node
 
 START = np.arange(24.0).reshape(4, 6)
 SHAPE = dim(4), dim(6)

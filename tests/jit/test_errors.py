@@ -63,7 +63,6 @@ REFUSED = {
     "in-place": (in_place, X, NeedsValuesError),
     "out": (lambda x: np.add(x, 1, out=np.zeros(4)), X, NeedsValuesError),
     "mask": (lambda x: x[x > 0], X, UnsupportedError),
-    "list-index": (lambda x: x[[0, 1]], X, UnsupportedError),
     "svd": (np.linalg.svd, X, UnsupportedError),
     "fft": (lambda x: np.fft.fft(x), X, UnsupportedError),
     "sort": (lambda x: np.partition(x, 1), X, UnsupportedError),

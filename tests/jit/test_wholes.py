@@ -116,12 +116,12 @@ def test_a_chain_around_a_sort_is_two_kernels_and_a_call():
 def test_positions_outside_are_refused_when_they_are_met():
     f = axiomjit.jit(lambda x, k: np.take(x, k, axis=1))
     np.testing.assert_array_equal(f(X, np.array([3, -4])), X[:, [3, -4]])
-    message = r"take of position -5\n  seen: a dimension of length 4\n  instead: .* -4 to 3"
+    message = r"index -5 is out of bounds for axis 1 with size 4\n(?s:.*)positions from -4 to 3"
     with pytest.raises(PositionError, match=message) as one:
         f(X, np.array([0, -5]))
     assert isinstance(one.value, IndexError)
     empty = axiomjit.jit(lambda x: np.take(x, [0]))
-    with pytest.raises(PositionError, match="length 0\n  instead: take from elements"):
+    with pytest.raises(IndexError, match="cannot do a non-empty take from an empty axes"):
         empty(np.zeros(0))
 
 
@@ -135,7 +135,6 @@ def test_positions_are_integers(positions):
 @pytest.mark.parametrize(
     ("function", "option"),
     [
-        (lambda x: np.take(x, [9], mode="clip"), "mode='clip'"),
         (lambda x: np.sort(x, kind="stable"), "kind='stable'"),
         (lambda x: np.cumsum(x, dtype=bool), "dtype=<class 'bool'>"),
     ],

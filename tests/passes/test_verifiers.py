@@ -5,12 +5,21 @@ import pytest
 
 from axiomjit.algebra.dims import dim
 from axiomjit.algebra.index_maps import fixed, identity, iterator
-from axiomjit.base.dtypes import BOOL, FLOAT, SINGLE
+from axiomjit.base.dtypes import BOOL, FLOAT, INT, SINGLE
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.records import Record
-from axiomjit.graph.library_operations import MATRIX_PRODUCT, SORT, TAKE
+from axiomjit.graph.library_operations import MATRIX_PRODUCT, SORT
 from axiomjit.graph.nodes import Graph, Input, Op, Scalar, Update
-from axiomjit.graph.primitives import ACCUMULATORS, COPY, JOIN, PRIMITIVES, UPDATE, VIEW, WHERE
+from axiomjit.graph.primitives import (
+    ACCUMULATORS,
+    COPY,
+    GATHER,
+    JOIN,
+    PRIMITIVES,
+    UPDATE,
+    VIEW,
+    WHERE,
+)
 from axiomjit.graph.verify_graph import verify_graph
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -130,7 +139,17 @@ def test_verify_graph_finds_wrong_writes(graph, fault):
         (copied(maps=(identity(2),)), "a map of 2 dimensions onto an operand of 1"),
         (copied(maps=((iterator(1),),)), "map i1 names an iterator beyond 1"),
         (copied(primitive=WHERE, operands=(X, X, X), maps=FLAT * 3), "where chooses by float64"),
-        (copied(primitive=TAKE, operands=(X, X), maps=FLAT * 2, rank=0), "take chooses by float64"),
+        (copied(primitive=GATHER, operands=(X, X), maps=FLAT * 2, rank=0), "a gather at float64"),
+        (copied(primitive=GATHER, operands=(X,)), "a gather of 0 iterators by 1 operands"),
+        (
+            copied(
+                primitive=GATHER,
+                operands=(X, Op(INT, PRIMITIVES["cast"], None, (X,), FLAT, SIX, 1)),
+                maps=FLAT * 2,
+                rank=0,
+            ),
+            "a position .i0. of gathered iterators",
+        ),
         (
             copied(
                 primitive=PRIMITIVES["add"],

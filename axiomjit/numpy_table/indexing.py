@@ -1,0 +1,213 @@
+"""The part of the NumPy table that reads elements by index: views, and gathers at positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import Affine, affine, compose, fixed, iterator
+from axiomjit.base.errors import GraphValueError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.gathers import Position, gather, placed
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import COPY
+from axiomjit.graph.seen import at_hand, seen_type
+from axiomjit.graph.slicing import positions_of
+
+_KINDS: Final = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+    "arrays are valid indices"
+)
+
+
+def index_node(node: Node, key: object) -> Node:
+    """`node[key]`: a view for integers, slices, Ellipsis and newaxis, else a gather.
+
+    One element taken out is a copy. Integer arrays are broadcast together, as in NumPy; the
+    dimensions of what they give stand where they stand, or first if something stands between them.
+
+    Raises:
+        UnsupportedError: indexing with an array of bools.
+        IndexError: an index out of range, more indices than dimensions, or no index.
+        PositionError: at the call, a position is out of range.
+    """
+    items = _items(key)
+    full = _spelled_out(items, len(node.shape))
+    if any(map(_is_array, full)):
+        return _gathered(node, full)
+    seen = _viewed(node, full)
+    # An element taken out is not a view in NumPy, unless the index has an ellipsis.
+    taken_out = not seen.shape and not any(item is Ellipsis for item in items)
+    return builder.elementwise(COPY, seen) if taken_out else seen
+
+
+def index_view(node: Node, key: object) -> Node:
+    """A view of what `node[key]` names, for integers, slices, Ellipsis and newaxis.
+
+    Raises:
+        UnsupportedError: indexing with arrays, lists or bools.
+        IndexError: an index out of range, more indices than dimensions, or no index.
+    """
+    full = _spelled_out(_items(key), len(node.shape))
+    arrays = [item for item in full if _is_array(item)]
+    if arrays:
+        raise UnsupportedError(
+            f"a view by {seen_type(arrays[0])}",
+            "an index that is no integer, slice, Ellipsis or newaxis",
+            "use where(...) for a choice by mask, or index outside the compiled function",
+            user_location(),
+        )
+    return _viewed(node, full)
+
+
+def _items(key: object) -> list[Any]:
+    return [_item(item) for item in (key if isinstance(key, tuple) else (key,))]
+
+
+def _is_array(item: object) -> bool:
+    """Whether an item is an array of positions, or a bool, which counts as one."""
+    return isinstance(item, Node | bool)
+
+
+def _viewed(node: Node, full: Sequence[Any]) -> Node:
+    """A view by integers, slices and None."""
+    maps, extents = [], []
+    for axis, item in _by_axis(full):
+        if item is None:
+            extents.append(dim(1))
+        elif isinstance(item, slice):
+            start, step, count = positions_of(item, node.shape[axis])
+            maps.append(affine({len(extents): dim(step)}, start))
+            extents.append(count)
+        else:
+            maps.append(fixed(_position(item, node.shape[axis], axis)))
+    return builder.view(node, tuple(maps), tuple(extents))
+
+
+def _item(item: Any) -> Any:
+    """An index as None, Ellipsis, a slice, an integer or Dim, a bool, or a node of positions.
+
+    Raises:
+        IndexError: it is something else.
+    """
+    if item is None or item is Ellipsis or isinstance(item, slice | Dim):
+        return item
+    if isinstance(item, bool | np.bool_):
+        return bool(item)
+    if isinstance(item, int | np.integer):
+        return int(item)
+    if isinstance(item, list) and not np.size(item):
+        item = np.zeros(np.shape(item), np.int64)
+    if not isinstance(item, Node | np.ndarray | list):
+        raise IndexError(_KINDS)
+    found = builder.as_node(item, "indexing")
+    if found.dtype.kind == "b":
+        raise UnsupportedError(
+            f"indexing with {seen_type(found)}",
+            "an index that is an array of bools: how many elements it takes is not known",
+            "use where(...) for a choice by mask, or index outside the compiled function",
+            user_location(),
+        )
+    if found.dtype.kind not in "iu":
+        number = "arrays used as indices must be of integer (or boolean) type"
+        raise IndexError(number if found.shape else _KINDS)
+    return found
+
+
+def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
+    """The items with whole slices for an Ellipsis and for the dimensions behind the last.
+
+    An Ellipsis that stands for no dimension stays: it separates integer arrays.
+    """
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    named = sum(not (item is None or item is Ellipsis or isinstance(item, bool)) for item in items)
+    if named > rank:
+        raise IndexError(
+            f"too many indices for array: array is {rank}-dimensional, but {named} were indexed"
+        )
+    rest = [slice(None)] * (rank - named)
+    full: list[Any] = []
+    for item in items:
+        full += (rest or [Ellipsis]) if item is Ellipsis else [item]
+    return full if any(item is Ellipsis for item in items) else full + rest
+
+
+def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
+    """Each item with the dimension that it indexes, or the next one; without an Ellipsis."""
+    found: list[tuple[int, Any]] = []
+    axis = 0
+    for item in full:
+        if item is not Ellipsis:
+            found.append((axis, item))
+            axis += not (item is None or isinstance(item, bool))
+    return found
+
+
+def _position(item: int | Dim, length: Dim, axis: int) -> Dim:
+    """The position from 0 on of an integer index."""
+    at = dim(item)
+    if not -length <= at < length:
+        raise IndexError(
+            f"index {at_hand(at)} is out of bounds for axis {axis} with size {at_hand(length)}"
+        )
+    return at + length if at < 0 else at
+
+
+def _is_position(item: Any) -> bool:
+    """Whether an item is an integer, an array of them, or a bool."""
+    return not (item is None or item is Ellipsis or isinstance(item, slice))
+
+
+def _gathered(node: Node, full: Sequence[Any]) -> Node:
+    """Elements at positions, of which some are arrays."""
+    met = _met(full)
+    at = [k for k, item in enumerate(full) if _is_position(item)]
+    together = at[-1] - at[0] == len(at) - 1
+    kept = [item is None or isinstance(item, slice) for item in full]
+    begin = sum(kept[: at[0]]) if together else 0  # the first dimension that the arrays give
+    rank = sum(kept) + len(met)
+    free = iter([d for d in range(rank) if not begin <= d < begin + len(met)])
+    shape = dict(enumerate(met, begin))
+    index: list[Affine] = []
+    positions: list[Position] = []
+    lengths: list[Dim] = []
+    for axis, item in _by_axis(full):
+        if item is None:
+            shape[next(free)] = dim(1)
+        elif isinstance(item, slice):
+            d = next(free)
+            start, step, shape[d] = positions_of(item, node.shape[axis])
+            index.append(affine({d: dim(step)}, start))
+        elif isinstance(item, Node):
+            index.append(iterator(rank + len(positions)))
+            here = [iterator(begin + d) for d in range(len(met))]
+            stretched = compose(builder.stretch_map(item.shape, met), here)
+            positions.append((placed(item, node.shape[axis], axis, item.shape and met), stretched))
+            lengths.append(node.shape[axis])
+        elif not isinstance(item, bool):
+            index.append(fixed(_position(item, node.shape[axis], axis)))
+    extents = tuple(shape[d] for d in range(rank))
+    return gather(node, tuple(index), positions, extents, lengths)
+
+
+def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
+    """The broadcast shape of the positions; a bool is an array with one position, or none.
+
+    Raises:
+        IndexError: they do not broadcast.
+    """
+    shapes = [item.shape for item in full if isinstance(item, Node)]
+    shapes += [(dim(int(item)),) for item in full if isinstance(item, bool)]
+    try:
+        return builder.broadcast_shapes(shapes, "indexing")
+    except GraphValueError as error:
+        numbers = (tuple(map(at_hand, shape)) for shape in shapes)
+        seen = " ".join(f"({','.join(s)}{',' * (len(s) == 1)})" for s in numbers)
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {seen} "
+        ) from error

@@ -1,0 +1,24 @@
+"""Gathers in every form: as nodes, as r-tensors, as values in the index of a load."""
+
+import numpy as np
+import pytest
+
+from axiomjit.passes.ir.forms import text_of
+from axiomjit.passes.ir.plan_ir import Launch
+from tests.graphs import follow, lowered
+
+ROWS = np.array([4, -1, 0, 2, 2, 2])
+X = np.arange(30.0).reshape(5, 6)
+CASES = {
+    "rows": lambda: follow(lambda x, i: x[i] * 2 + 1, X, ROWS),
+    "pairs": lambda: follow(lambda x, i: (x.T + 1)[i[:5], i[1:]].sum(), X, ROWS),
+    "dear": lambda: follow(lambda x, i: np.exp(x)[i, None, i] * i, X, ROWS),
+}
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_gathered_golden(golden, name):
+    stages = lowered(CASES[name]())
+    kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
+    forms = map(text_of, (stages.simplified, stages.views, stages.loops))
+    golden("\n".join([*forms, *kernels]))
