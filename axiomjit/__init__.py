@@ -121,6 +121,7 @@ __all__ = [
     "cast_axes",
     "cast_role",
     "clip",
+    "concat",
     "concat_along_axis",
     "config",
     "constant",
@@ -204,7 +205,7 @@ def __dir__() -> list[str]:
 if _TYPE_CHECKING:
     from axiomjit import notation as notation
     from axiomjit.notation.constructors import tensor
-    from axiomjit.notation.einsum import einsum
+    from axiomjit.notation.einsum import concat, einsum
     from axiomjit.notation.shapes import Shape
     from axiomjit.notation.sizes import Size
     from axiomjit.notation.symbols import symbol
@@ -215,6 +216,7 @@ if _TYPE_CHECKING:
 _LATE = {
     "Shape": "axiomjit.notation.shapes",
     "Size": "axiomjit.notation.sizes",
+    "concat": "axiomjit.notation.einsum",
     "einsum": "axiomjit.notation.einsum",
     "fma": "axiomjit.notation.tensors",
     "notation": "axiomjit.notation",

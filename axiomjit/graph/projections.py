@@ -7,8 +7,8 @@ the functions alone.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, IndexMap, iterator, iterators_of
@@ -27,8 +27,8 @@ class Projections(Record):
 
     `space` has the extents, in the order of the iterators; `reduced` are the positions of those
     that the result does not have. `result` and `operands` say for each dimension, in memory order,
-    at which index it is touched: coefficients by position, and an offset. `labels` has the label of
-    each dimension of the result, then of each operand; None for what is no label alone.
+    at which index it is touched: coefficients by position, and an offset. `symbols` are
+    indices that are known later, with what stands for them in an offset.
     """
 
     extents: tuple[Dim, ...]
@@ -36,7 +36,7 @@ class Projections(Record):
     written: IndexMap
     read: tuple[IndexMap, ...]
     margins: tuple[Margins, ...] = ()
-    labels: tuple[tuple[Hashable, ...], ...] = ()
+    symbols: tuple[tuple[Dim, Any], ...] = ()
 
     @property
     def space(self) -> tuple[int, ...]:
@@ -56,23 +56,12 @@ class Projections(Record):
     @property
     def result(self) -> tuple[AxisIndex, ...]:
         """Where each dimension of the result is written."""
-        return _indices(self.written)
+        return _indices(self.written, self.symbols)
 
     @property
     def operands(self) -> tuple[tuple[AxisIndex, ...], ...]:
         """For each operand where each of its dimensions is read."""
-        return tuple(map(_indices, self.read))
-
-    @property
-    def sources(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """For each dimension of the result, operands and dimensions of them with its label."""
-        written, *read = self.labels
-        return tuple(
-            tuple((k, d) for k, own in enumerate(read) for d, name in enumerate(own) if name == one)
-            if one is not None
-            else ()
-            for one in written
-        )
+        return tuple(_indices(index, self.symbols) for index in self.read)
 
     @property
     def is_surjective(self) -> bool:
@@ -117,8 +106,11 @@ def _number(length: Dim) -> int:
     return cast(int, length) if length.constant is None else length.constant
 
 
-def _indices(index: IndexMap) -> tuple[AxisIndex, ...]:
-    return tuple(({k: _number(c) for k, c in f.terms}, _number(f.offset)) for f in index)
+def _indices(index: IndexMap, symbols: Sequence[tuple[Dim, Any]]) -> tuple[AxisIndex, ...]:
+    named = dict(symbols)
+    return tuple(
+        ({k: _number(c) for k, c in f.terms}, named.get(f.offset, _number(f.offset))) for f in index
+    )
 
 
 def _places(function: Affine) -> list[int]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from axiomjit.algebra.dims import Symbol as LengthSymbol
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.projections import Projections
 from axiomjit.graph.traced_values import ShapedValue
+from axiomjit.notation.joins import Joining
 from axiomjit.notation.leaves import Source
 from axiomjit.notation.logic import Logic
 from axiomjit.notation.rows import Rows, Solution, sizes_of
@@ -18,8 +21,12 @@ from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.templates import Template
 from axiomjit.notation.terms import closed_row, open_row
 
-Emit = Callable[[Sequence[Node], Solution], Node]
-"""Makes the node of an operation of those of its operands, when all shapes are closed."""
+Where = Projections | Joining
+"""Where an operation touches its operands and its result."""
+Project = Callable[[Solution], Where]
+"""Finds that out, when all shapes are closed."""
+Emit = Callable[[Any, Sequence[Node]], Node]
+"""Makes the node of an operation of where it touches what, and of the nodes of its operands."""
 
 
 class Shaped(ShapedValue):
@@ -108,22 +115,29 @@ class Shaped(ShapedValue):
 class Operation:
     """How a tensor is computed of others."""
 
-    __slots__ = ("emit", "logic", "operands", "symbol", "template")
+    __slots__ = ("emit", "logic", "operands", "project", "symbol", "template")
 
     def __init__(
         self,
         logic: Logic,
         operands: Sequence[Shaped],
+        project: Project,
         emit: Emit,
         template: Template | None,
         symbol: Symbol | None,
     ) -> None:
         """Keep the record."""
-        self.logic, self.operands, self.emit = logic, tuple(operands), emit
+        self.logic, self.operands = logic, tuple(operands)
+        self.project, self.emit = project, emit
         self.template, self.symbol = template, symbol
 
     def node(self, shape: Shape) -> Node:
         """The node, of closed shapes and operands that have nodes."""
+        return self.emit(self.where(shape), [operand.made_node for operand in self.operands])
+
+    def where(self, shape: Shape) -> Where:
+        """Where it touches operands and result; closes their shapes."""
+        shape.close()
         for operand in self.operands:
             operand.shape.close()
         labels, rows = {}, {}
@@ -133,7 +147,7 @@ class Operation:
             rows = {name: sizes_of(open_row(row)) for name, row in variables.items()}
         known = tuple(_known(operand.shape) for operand in self.operands)
         solution = Solution(known, _known(shape), labels, rows)
-        return self.emit([operand.made_node for operand in self.operands], solution)
+        return self.project(solution)
 
 
 def _known(shape: Shape) -> Rows:

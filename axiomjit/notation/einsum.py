@@ -1,40 +1,22 @@
-"""Sums of products, and other folds of combinations, by specs (OCANNL shapes)."""
+"""Sums of products and other folds by specs, and concatenations (OCANNL shapes)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import nullcontext
-from functools import partial
-from typing import Any, Final, TypeVar
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import LARGEST, ArrayFunction
-from axiomjit.algebra.dims import Dim, Scope, bound, dim
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import user_location
-from axiomjit.base.records import Record
-from axiomjit.graph import builder
-from axiomjit.graph.nodes import Node, Op, is_view
-from axiomjit.graph.primitives import COPY
-from axiomjit.graph.projections import Projections
-from axiomjit.graph.seen import seen_shape
-from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue
-from axiomjit.notation.logic import Einsum
+from axiomjit.notation.calls import Call, computed
 from axiomjit.notation.parser import parse_einsum
-from axiomjit.notation.products import Meaning, checked_meaning, emit
-from axiomjit.notation.projections import projections_of
-from axiomjit.notation.rows import Solution, in_memory_order, solve_known
+from axiomjit.notation.products import checked_meaning
 from axiomjit.notation.sizes import Size
-from axiomjit.notation.specs import EinsumSpec
+from axiomjit.notation.specs import Concat, EinsumSpec
 from axiomjit.notation.templates import SizeOf
-from axiomjit.notation.tensors import as_shaped, record
-from axiomjit.numpy_table.einsum import read_spec, spec_and_operands
+from axiomjit.numpy_table.einsum import spec_and_operands
 
 Sizes = Mapping[str, SizeOf]
-_functions: Final[dict[Hashable, ArrayCall]] = {}
-_Kept = TypeVar("_Kept", bound=Callable[..., Any])
 
 
 def einsum(
@@ -92,56 +74,46 @@ def einsum(
                [0., 2.]])
     """
     call, placed = _read(spec, operands, combine, reduce, sizes, capture, use_padding, broadcast)
-    return _computed(call, placed)
+    return computed(call, placed)
 
 
-def _computed(call: Call, placed: Sequence[Any]) -> Any:
-    """The result, of the kind of the operands."""
-    hosts = [value for value in placed if isinstance(value, NodeValue)]
-    if any(isinstance(host, ShapedValue) for host in hosts):
-        return _of_tensors(placed, call)
-    if hosts:
-        return _of_values(hosts[0], placed, call)
-    function = _function_of(call)
-    named = [value for value in placed if isinstance(value, NamedValue)]
-    if named:
-        return named[0].at_once(partial(_of_named, call), placed, function, "einsum")
-    function.capture(placed)
-    return function(*placed)
+def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: bool = False) -> Any:
+    """Operands side by side, or parts of one, by a spec with concatenations `a^b`.
 
+    The parts of `a^b` follow each other. `"a;b=>a^b"` joins two operands, `"a^b=>a"` is a prefix
+    and `"a^b=>b"` a suffix; labels that the result does not have are summed over. What no operand
+    fills is 0, as in `"a=>a^b"`.
 
-class Call(Record):
-    """What is asked for, apart from the operands; `parsed` is None for a spec of NumPy's."""
+    Args:
+        spec: Label notation.
+        operands: As for `einsum`.
+        sizes: Sizes of labels and row variables.
+        use_padding: As for `einsum`.
 
-    spec: str
-    parsed: EinsumSpec | None
-    meaning: Meaning
-    sizes: tuple[tuple[str, SizeOf], ...]
-    capture: tuple[Size, ...]
-    broadcast: bool
-    asked: str
+    Returns:
+        What the operands are, fresh, of their common dtype. The axis of a concatenation of axis
+        tensors is a new one.
 
-    def build(self, nodes: Sequence[Node], captures: bool = False) -> tuple[Node, Projections]:
-        """The node of the result, and its projections."""
-        shapes = [node.shape for node in nodes]
-        if self.parsed is None:
-            projections = read_spec(self.spec, shapes)
-        else:
-            projections = projections_of(self.parsed, self.solved(shapes, captures))
-        return emit(projections, nodes, self.meaning, self.asked), projections
+    Raises:
+        SpecError: the spec cannot be read.
+        ShapeError: the operands do not fit it, or two of them fill the same part.
 
-    def solved(self, shapes: Sequence[tuple[Dim, ...]], captures: bool) -> Solution:
-        """The sizes for operands of these shapes."""
-        assert self.parsed is not None
-        check_ranks(self.parsed, shapes)
-        capture = self.capture if captures else ()
-        sizes = dict(self.sizes)
-        return solve_known(self.parsed, shapes, sizes, self.asked, capture, self.broadcast)
-
-    def emitted(self, nodes: Sequence[Node], solution: Solution) -> Node:
-        """The node for closed shapes."""
-        assert self.parsed is not None
-        return emit(projections_of(self.parsed, solution), nodes, self.meaning, self.asked)
+    Examples:
+        >>> x, y = np.arange(3), np.arange(2)
+        >>> aj.concat("a;b=>a^b", x, y)
+        array([0, 1, 2, 0, 1])
+        >>> aj.concat("a^b=>b", x, sizes={"a": 1})
+        array([1, 2])
+        >>> aj.concat("a,c;b,d=>a^b,c^d", x[:, None], y[None])
+        array([[0, 0, 0],
+               [1, 0, 0],
+               [2, 0, 0],
+               [0, 0, 1]])
+    """
+    parsed = parse_einsum(spec, use_padding)
+    pairs = tuple((sizes or {}).items())
+    call = Call(spec, parsed, None, pairs, (), False, f"concat {spec!r}")
+    return computed(call, operands)
 
 
 def _read(
@@ -167,9 +139,18 @@ def _read(
     asked = f"einsum {spec!r}"
     meaning = checked_meaning(combine, reduce, len(operands), asked)
     parsed = parse_einsum(spec, use_padding) if labelled else None
+    if parsed is not None:
+        _check_joins(parsed)
     pairs = tuple((sizes or {}).items())
     captured = checked_capture(capture, asked)
     return Call(spec, parsed, meaning, pairs, captured, bool(broadcast), asked), operands
+
+
+def _check_joins(parsed: EinsumSpec) -> None:
+    if any(isinstance(axis, Concat) for slot in parsed.slots for axis in slot):
+        at = parsed.text.index("^")
+        seen, remedy = "a concatenation in einsum", "call axiomjit.concat with this spec"
+        raise SpecError(parsed.text, at, seen, remedy, user_location())
 
 
 def checked_capture(capture: Sequence[Size] | None, asked: str) -> tuple[Size, ...]:
@@ -184,98 +165,3 @@ def checked_capture(capture: Sequence[Size] | None, asked: str) -> tuple[Size, .
             seen, remedy = f"a {type(one).__name__}", "give axiomjit.Size('name') of a label"
             raise GraphTypeError(f"capture= of {asked}", seen, remedy, user_location())
     return found
-
-
-def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
-    """Refuse operands with other than the axes of their slots.
-
-    Raises:
-        SpecError: a caret stands below the slot.
-    """
-    start = 0
-    for k, (slot, shape) in enumerate(zip(parsed.operands, shapes, strict=False), 1):
-        count = sum(len(row.axes) for _, row in slot.rows)
-        several = any(row.variable is not None for _, row in slot.rows)
-        rank = len(shape)
-        if rank < count or (rank > count and not several):
-            at = start + len(parsed.text[start:]) - len(parsed.text[start:].lstrip())
-            axes = in_memory_order(slot)
-            seen = f"operand {k} of shape {seen_shape(shape)} for axes in memory order {axes}"
-            remedy = "write an axis for each dimension, or '...' for any number of them"
-            raise SpecError(parsed.text, at, seen, remedy, user_location())
-        start = parsed.text.find(";", start) + 1
-
-
-def fresh(node: Node) -> Node:
-    """The node as an array of its own."""
-    return node if isinstance(node, Op) and not is_view(node) else builder.elementwise(COPY, node)
-
-
-def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
-    """Traced arrays or axis tensors, whose lengths may not be known yet."""
-    placing = host.placing(operands, call.asked)
-    scope = nullcontext() if placing.known is None else bound(Scope(placing.known))
-    try:
-        with scope:
-            node, projections = call.build(placing.nodes, captures=True)
-    except KeyError:
-        seen = "an axis whose length is needed and not known"
-        remedy = "assign axis.length before"
-        raise ShapeError(call.asked, seen, remedy, user_location()) from None
-    return placing.made(fresh(node), projections.sources)
-
-
-def _of_named(call: Call, *tensors: Any) -> Any:
-    """Axis tensors in place of named arrays."""
-    host = next(value for value in tensors if isinstance(value, NodeValue))
-    return _of_values(host, tensors, call)
-
-
-def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
-    if call.parsed is None:
-        seen = "a spec of NumPy's for tensors with a shape"
-        raise ShapeError(call.asked, seen, "write label notation: 'ij;jk=>ik'", user_location())
-    tensors = [as_shaped(value, call.asked) for value in operands]
-    logic = Einsum(call.parsed, call.sizes, call.capture, call.broadcast)
-    return record(logic, tensors, call.emitted, call.asked)
-
-
-def _function_of(call: Call) -> ArrayCall:
-    """The function for arrays, kept unless it depends on sizes that may change."""
-    if call.capture or any(not isinstance(size, int) for _, size in call.sizes):
-        return ArrayCall(call)
-    if call not in _functions:
-        if len(_functions) >= LARGEST:
-            _functions.clear()
-        _functions[call] = ArrayCall(call)
-    return _functions[call]
-
-
-class ArrayCall(ArrayFunction):
-    """What a spec computes of arrays that are at hand."""
-
-    def __init__(self, call: Call) -> None:
-        """Keep what is asked for."""
-        super().__init__()
-        self._call = call
-        self.kept: dict[Hashable, Any] = {}
-
-    def keep(self, key: Hashable, function: _Kept) -> _Kept:
-        """Keep a function of named arrays under a key, and return it."""
-        if len(self.kept) >= LARGEST:
-            self.kept.clear()
-        self.kept[key] = function
-        return function
-
-    def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
-        """The result for nodes."""
-        return [fresh(self._call.build(arrays)[0])], False
-
-    def capture(self, arrays: Sequence[Any]) -> None:
-        """Bind the sizes that are to be captured."""
-        if self._call.capture:
-            shapes = [tuple(map(dim, np.shape(array))) for array in arrays]
-            self._call.solved(shapes, captures=True)
-
-    def __repr__(self) -> str:
-        return self._call.asked

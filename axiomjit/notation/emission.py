@@ -1,4 +1,4 @@
-"""Nodes of operations whose shapes are closed; dimensions are in memory order."""
+"""Projections and nodes of operations whose shapes are closed; dimensions are in memory order."""
 
 from __future__ import annotations
 
@@ -8,77 +8,108 @@ from typing import cast
 import numpy as np
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Affine, fixed, identity, iterator
+from axiomjit.algebra.index_maps import Affine, fixed, iterator
 from axiomjit.graph import builder
+from axiomjit.graph.contractions import sum_of_products
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.projections import Projections, in_place
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.specs import MEMORY_ORDER
+from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Row
 from axiomjit.numpy_table.table import FUNCTIONS, UFUNCS
 
 Apply = Callable[..., Node | tuple[Node, ...]]
 """A row of the NumPy table."""
+Starts = dict[str, tuple[Row, int]]
+"""For each kind the row that an operand's row meets, and the number of its first dimension."""
 
 
-def pointwise(
-    apply: Apply, nodes: Sequence[Node], shapes: Sequence[Shape | None], result: Shape
-) -> Node:
-    """A function of elements; operands without a shape are numbers."""
-    spread = [
-        node if shape is None else _spread(node, shape, result)
-        for node, shape in zip(nodes, shapes, strict=True)
-    ]
+def pointwise(shapes: Sequence[Shape], result: Shape) -> Projections:
+    """Operands stretch to the result."""
+    starts: Starts = {}
+    place = 0
+    for kind in MEMORY_ORDER:
+        row = result.rows[kind].flat
+        starts[kind] = (row, place)
+        place += len(row.cells)
+    lengths = result.lengths
+    indices, extents = _iterators(lengths)
+    read = tuple(_functions(shape, starts, lengths, indices) for shape in shapes)
+    return Projections(extents, lengths, tuple(indices), read)
+
+
+def applied(apply: Apply, to: Projections, nodes: Sequence[tuple[Node, bool]]) -> Node:
+    """A function of elements; nodes that are no operands (False) are numbers."""
+    maps = iter(to.read)
+    spread = [builder.view(n, next(maps), to.extents) if one else n for n, one in nodes]
     found = apply(*spread)
     assert isinstance(found, Node)
-    return found
+    return in_place(found, to)
 
 
-def composed(nodes: Sequence[Node], left: Shape, right: Shape, result: Shape) -> Node:
-    """The sum of products over the input of the left operand and the output of the right one."""
+def composed(left: Shape, right: Shape, result: Shape) -> Projections:
+    """The input of the left operand meets the output of the right one."""
     batch, output, inner = (result.rows[kind].flat for kind in MEMORY_ORDER)
     outputs = len(batch.cells)
     inputs = outputs + len(output.cells)
     rank = inputs + len(inner.cells)
     met = left.rows["input"].flat
     within = tuple(cell.size for cell in met.cells if cell.size is not None)
-    extents = (*result.lengths, *within)
-    starts = {"batch": (batch, 0), "output": (output, outputs), "input": (met, rank)}
-    first = _functions(left, {kind: starts[kind] for kind in MEMORY_ORDER}, extents)
-    starts = {"batch": (batch, 0), "output": (met, rank), "input": (inner, inputs)}
-    second = _functions(right, {kind: starts[kind] for kind in MEMORY_ORDER}, extents)
-    return builder.contract(nodes[0], nodes[1], (first, second), extents, rank)
+    lengths = (*result.lengths, *within)
+    indices, extents = _iterators(lengths)
+    first: Starts = {"batch": (batch, 0), "output": (output, outputs), "input": (met, rank)}
+    second: Starts = {"batch": (batch, 0), "output": (met, rank), "input": (inner, inputs)}
+    read = tuple(
+        _functions(shape, starts, lengths, indices)
+        for shape, starts in ((left, first), (right, second))
+    )
+    return Projections(extents, result.lengths, tuple(indices[:rank]), read)
 
 
-def transposed(node: Node, shape: Shape) -> Node:
+def transposed(shape: Shape, result: Shape) -> Projections:
     """Input and output dimensions change places."""
+    indices, extents = _iterators(result.lengths)
     counts = [len(shape.rows[kind].flat.cells) for kind in MEMORY_ORDER]
-    batch, output = range(counts[0]), range(counts[0], counts[0] + counts[1])
-    return builder.transpose(node, (*batch, *range(counts[0] + counts[1], sum(counts)), *output))
+    batch, swapped = counts[0], counts[0] + counts[2]
+    read = (*indices[:batch], *indices[swapped:], *indices[batch:swapped])
+    return Projections(extents, result.lengths, tuple(indices), (read,))
 
 
-def sliced(node: Node, index: int | Dim) -> Node:
+def sliced(index: int | Symbol, shape: Shape, result: Shape) -> Projections:
     """The first dimension at an index, which counts from the end where it is negative."""
-    place = node.shape[0] + index if isinstance(index, int) and index < 0 else index
-    rest = node.shape[1:]
-    return builder.view(node, (fixed(place), *identity(len(rest))), rest)
+    indices, extents = _iterators(result.lengths)
+    place = index.dim if isinstance(index, Symbol) else index
+    if isinstance(index, int) and index < 0:
+        place = shape.lengths[0] + index
+    read = (fixed(place), *indices)
+    symbols = ((index.dim, index),) if isinstance(index, Symbol) else ()
+    return Projections(extents, result.lengths, tuple(indices), (read,), (), symbols)
 
 
-def _spread(node: Node, shape: Shape, result: Shape) -> Node:
-    """The node with the dimensions of the result."""
-    starts: dict[str, tuple[Row, int]] = {}
-    place = 0
-    for kind in MEMORY_ORDER:
-        row = result.rows[kind].flat
-        starts[kind] = (row, place)
-        place += len(row.cells)
-    extents = result.lengths
-    return builder.view(node, _functions(shape, starts, extents), extents)
+def summed(to: Projections, nodes: Sequence[Node]) -> Node:
+    """Products of the operands, summed over the iterators that the result does not have."""
+    reads = list(zip(nodes, to.read, strict=True))
+    return in_place(sum_of_products(reads, to.extents, to.rank), to)
+
+
+def _iterators(lengths: Sequence[Dim]) -> tuple[list[Affine], tuple[Dim, ...]]:
+    """An iterator for each length but 1, and their extents."""
+    indices: list[Affine] = []
+    extents: list[Dim] = []
+    for length in lengths:
+        if length.constant == 1:
+            indices.append(fixed(0))
+        else:
+            indices.append(iterator(len(extents)))
+            extents.append(length)
+    return indices, tuple(extents)
 
 
 def _functions(
-    shape: Shape, starts: dict[str, tuple[Row, int]], extents: tuple[Dim, ...]
+    shape: Shape, starts: Starts, lengths: Sequence[Dim], indices: Sequence[Affine]
 ) -> tuple[Affine, ...]:
-    """How an operand is read whose rows meet these rows, each from an iterator on."""
+    """How an operand is read whose rows meet these rows, each from a dimension on."""
     found: list[Affine] = []
     for kind in MEMORY_ORDER:
         row, (whole, start) = shape.rows[kind].flat, starts[kind]
@@ -86,8 +117,8 @@ def _functions(
         places = [*range(start, start + len(row.leading))]
         places += range(back, back + len(row.trailing))
         for cell, place in zip(row.cells, places, strict=True):
-            stretched = cell.size == 1 and extents[place] != 1
-            found.append(fixed(0) if stretched else iterator(place))
+            stretched = cell.size == 1 and lengths[place] != 1
+            found.append(fixed(0) if stretched else indices[place])
     return tuple(found)
 
 

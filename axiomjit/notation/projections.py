@@ -6,7 +6,7 @@ axes of length 1 have none.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from axiomjit.algebra.dims import Dim, dim, larger
 from axiomjit.algebra.index_maps import Affine, IndexMap, affine, fixed, iterator
@@ -15,6 +15,7 @@ from axiomjit.notation.rows import Rows, Solution
 from axiomjit.notation.specs import (
     MEMORY_ORDER,
     AxisSpec,
+    Concat,
     EinsumSpec,
     Fixed,
     Label,
@@ -24,21 +25,45 @@ from axiomjit.notation.specs import (
 from axiomjit.notation.specs import Affine as Window
 
 
-def projections_of(spec: EinsumSpec, solution: Solution) -> Projections:
-    """The projections of a spec whose shapes are known."""
-    space = _Space(solution)
+def projections_of(spec: EinsumSpec, solution: Solution, live: Sequence[str] = ()) -> Projections:
+    """The projections of a spec whose shapes are known; `live` are the parts of concatenations."""
+    space = _Space(solution, live)
     slots = zip((spec.result, *spec.operands), (solution.result, *solution.operands), strict=True)
-    touched, margins, labels = zip(*(space.slot(slot, rows) for slot, rows in slots), strict=True)
+    touched, margins = zip(*(space.slot(slot, rows) for slot, rows in slots), strict=True)
     written, *read = touched
     extents, shape = tuple(space.extents), solution.result.dims
-    return Projections(extents, shape, written, tuple(read), margins[1:], labels)
+    return Projections(extents, shape, written, tuple(read), margins[1:])
+
+
+def axes_of(slot: SlotSpec, rows: Rows) -> tuple[AxisSpec | None, ...]:
+    """The axis of each dimension of a slot, in memory order; None where a row variable stands."""
+    found: list[AxisSpec | None] = []
+    for kind in MEMORY_ORDER:
+        row, sizes = slot.row(kind), getattr(rows, kind)
+        found += [*row.leading, *[None] * (len(sizes) - len(row.axes)), *row.trailing]
+    return tuple(found)
+
+
+def labels_of(spec: EinsumSpec, solution: Solution) -> tuple[tuple[Hashable, ...], ...]:
+    """The label of each dimension of the result, then of each operand; None where there is none."""
+    slots = zip((spec.result, *spec.operands), (solution.result, *solution.operands), strict=True)
+    return tuple(tuple(_labels(slot, rows)) for slot, rows in slots)
+
+
+def _labels(slot: SlotSpec, rows: Rows) -> Iterator[Hashable]:
+    for kind in MEMORY_ORDER:
+        row, sizes = slot.row(kind), getattr(rows, kind)
+        count = len(sizes) - len(row.axes)
+        yield from map(_label, row.leading)
+        yield from ((row.variable, k - count) for k in range(count))
+        yield from map(_label, row.trailing)
 
 
 class _Space:
     """The iterators that were met so far."""
 
-    def __init__(self, solution: Solution) -> None:
-        self.solution = solution
+    def __init__(self, solution: Solution, live: Sequence[str]) -> None:
+        self.solution, self.live = solution, live
         self.extents: list[Dim] = []
         self.places: dict[Hashable, Affine] = {}
 
@@ -52,11 +77,10 @@ class _Space:
                 self.extents.append(size)
         return self.places[key]
 
-    def slot(self, slot: SlotSpec, rows: Rows) -> tuple[IndexMap, Margins, tuple[Hashable, ...]]:
-        """The index of each dimension of a slot, in memory order, its margins and its label."""
+    def slot(self, slot: SlotSpec, rows: Rows) -> tuple[IndexMap, Margins]:
+        """The index of each dimension of a slot, in memory order, and its margins."""
         found: list[Affine] = []
         margins: list[tuple[Dim, Dim]] = []
-        labels: list[Hashable] = []
         for kind in MEMORY_ORDER:
             row, sizes = slot.row(kind), getattr(rows, kind)
             middle = sizes[len(row.leading) : len(sizes) - len(row.trailing)]
@@ -68,10 +92,7 @@ class _Space:
             margins += map(self.margin, row.leading)
             margins += [(dim(0), dim(0))] * len(within)
             margins += map(self.margin, row.trailing)
-            labels += map(_label, row.leading)
-            labels += [(row.variable, k - len(within)) for k in range(len(within))]
-            labels += map(_label, row.trailing)
-        return tuple(found), tuple(margins), tuple(labels)
+        return tuple(found), tuple(margins)
 
     def middle(self, row: RowSpec, sizes: Sequence[Dim]) -> list[Affine]:
         """The indices of the axes that a row variable stands for; one of length 1 may stretch."""
@@ -97,6 +118,10 @@ class _Space:
                 over = self.scaled(axis, axis.over, axis.stride, axis.offset)
                 within = self.scaled(axis, kernel, axis.dilation, -self.margin(axis)[0])
                 return _sum(over, within)
+            case Concat(parts=parts):
+                part = next(p for p in parts if p in self.live)
+                before = [self.solution.labels[p] for p in parts[: parts.index(part)]]
+                return _sum(self.at(part, self.solution.labels[part]), fixed(sum(before, dim(0))))
         return self.at(object(), size)
 
     def scaled(self, axis: Window, label: str, factor: int, offset: int | Dim) -> Affine:

@@ -14,17 +14,18 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
-from axiomjit.algebra.dims import Dim, product
+from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import DType
-from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, execution
 from axiomjit.graph.effects import with_versions
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
+from axiomjit.graph.projections import Projections
 from axiomjit.graph.traced_values import NodeValue, TracedValue
 from axiomjit.notation import emission
-from axiomjit.notation.computed import Emit, Operation, Shaped
+from axiomjit.notation.computed import Emit, Operation, Project, Shaped
 from axiomjit.notation.emission import Apply
 from axiomjit.notation.leaves import source_of
 from axiomjit.notation.logic import (
@@ -71,12 +72,27 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
     @property
     def T(self) -> ShapedTensor:
         """The tensor with input and output axes swapped."""
-        return record(
-            Transpose(),
-            [self],
-            lambda nodes, _: emission.transposed(nodes[0], self.shape),
-            f"{self.called}.T",
-        )
+
+        def project(solution: Solution) -> Projections:
+            return emission.transposed(self.shape, result.shape)
+
+        result = record(Transpose(), [self], project, emission.summed, f"{self.called}.T")
+        return result
+
+    def projections(self) -> Projections | tuple[Projections, ...]:
+        """Where the operation that this is the result of reads its operands and writes.
+
+        Of a concatenation there is one for each part. Closes the shapes.
+
+        Raises:
+            GraphValueError: the tensor is given, not computed.
+            ShapeError: the shapes do not fit.
+        """
+        if not isinstance(self.made, Operation):
+            seen, remedy = "a tensor that is given", "ask a result of an operation"
+            raise GraphValueError(f"{self.called}.projections()", seen, remedy, user_location())
+        where = self.made.where(self.shape)
+        return where if isinstance(where, Projections) else where.projections()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         graph, _ = with_versions((self.node,), ())
@@ -92,9 +108,9 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
 
     def __getitem__(self, index: object) -> ShapedTensor:
         asked = f"{self.called}[{index!r}]"
-        place: int | Dim
+        place: int | Symbol
         if isinstance(index, Symbol):
-            logic, place = BatchSlice(index.range), index.dim
+            logic, place = BatchSlice(index.range), index
         elif isinstance(index, int | np.integer) and not isinstance(index, bool):
             place = int(index)
             logic = BatchSlice(None, place + 1 if place >= 0 else -place)
@@ -102,10 +118,13 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
             seen = f"an index of type {type(index).__name__}"
             remedy = "give an integer or a symbol for the leading batch axis; parts by einsum"
             raise GraphTypeError(asked, seen, remedy, user_location())
+
+        def project(solution: Solution) -> Projections:
+            return emission.sliced(place, self.shape, result.shape)
+
         symbol = index if isinstance(index, Symbol) else None
-        return record(
-            logic, [self], lambda nodes, _: emission.sliced(nodes[0], place), asked, symbol
-        )
+        result = record(logic, [self], project, emission.summed, asked, symbol)
+        return result
 
     def __matmul__(self, other: object) -> ShapedTensor:
         return compose(self, other)
@@ -169,6 +188,7 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
 def record(
     logic: Logic,
     operands: Sequence[ShapedTensor],
+    project: Project,
     emit: Emit,
     asked: str,
     symbol: Symbol | None = None,
@@ -178,6 +198,7 @@ def record(
     Args:
         logic: What it demands.
         operands: Its operands.
+        project: What finds out where it touches operands and result.
         emit: What makes its node.
         asked: What to call it in messages.
         symbol: The index whose value it needs.
@@ -191,7 +212,7 @@ def record(
     if template is not None:
         for operand, slot in zip(operands, template.spec.operands, strict=True):
             operand.shape.note_windows(slot, template.labels)
-    return ShapedTensor(shape, Operation(logic, operands, emit, template, symbol), None)
+    return ShapedTensor(shape, Operation(logic, operands, project, emit, template, symbol), None)
 
 
 def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTensor:
@@ -199,14 +220,16 @@ def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTens
     asked = f"{name} of {' and '.join(map(_shown, operands))}"
     given = [_number_or_tensor(value, asked) for value in operands]
     tensors = [value for value in given if isinstance(value, ShapedTensor)]
-    shapes = [value.shape if isinstance(value, ShapedTensor) else None for value in given]
 
-    def emit(nodes: Sequence[Node], solution: Solution) -> Node:
+    def project(solution: Solution) -> Projections:
+        return emission.pointwise([tensor.shape for tensor in tensors], result.shape)
+
+    def emit(where: Projections, nodes: Sequence[Node]) -> Node:
         ready = iter(nodes)
-        all_nodes = [v if isinstance(v, Node) else next(ready) for v in given]
-        return emission.pointwise(apply, all_nodes, shapes, result.shape)
+        every = [(v, False) if isinstance(v, Node) else (next(ready), True) for v in given]
+        return emission.applied(apply, where, every)
 
-    result = record(Pointwise(), tensors, emit, asked)
+    result = record(Pointwise(), tensors, project, emit, asked)
     return result
 
 
@@ -224,10 +247,10 @@ def compose(x: object, y: object) -> ShapedTensor:
     asked = f"{_shown(x)} @ {_shown(y)}"
     left, right = (as_shaped(value, asked) for value in (x, y))
 
-    def emit(nodes: Sequence[Node], solution: Solution) -> Node:
-        return emission.composed(nodes, left.shape, right.shape, result.shape)
+    def project(solution: Solution) -> Projections:
+        return emission.composed(left.shape, right.shape, result.shape)
 
-    result = record(Compose(), [left, right], emit, asked)
+    result = record(Compose(), [left, right], project, emission.summed, asked)
     return result
 
 

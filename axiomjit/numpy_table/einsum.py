@@ -35,7 +35,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
     only_defaults("einsum", **options)
     spec, given = spec_and_operands(operands)
     nodes = [builder.strong(builder.as_node(value, "einsum")) for value in given]
-    to = read_spec(spec, [node.shape for node in nodes])
+    to = SpecReader(spec, [node.shape for node in nodes]).projections()
     reads = list(zip(nodes, to.read, strict=True))
     return in_place(sum_of_products(reads, to.extents, to.rank), to)
 
@@ -80,20 +80,16 @@ def _refused(given: Sequence[object], seen: str) -> ShapeError:
     return ShapeError(f"einsum of {len(given)} arguments", seen, remedy, user_location())
 
 
-def read_spec(spec: str, shapes: Sequence[tuple[Dim, ...]]) -> Projections:
-    """Where a spec of NumPy's reads operands of these shapes; lengths of 1 stretch.
-
-    Raises:
-        SpecError: the text is no spec; a caret stands below the place.
-        ShapeError: the operands do not fit it.
-    """
-    return _Reader(spec, shapes).projections()
-
-
-class _Reader:
-    """Walks over one spec."""
+class SpecReader:
+    """Where a spec of NumPy's reads operands of known shapes; lengths of 1 stretch."""
 
     def __init__(self, spec: str, shapes: Sequence[tuple[Dim, ...]]) -> None:
+        """Read the spec.
+
+        Raises:
+            SpecError: the text is no spec; a caret stands below the place.
+            ShapeError: the operands do not fit it.
+        """
         self.spec = spec
         self.shapes = shapes
         inputs, arrow, output = spec.partition("->")
@@ -209,8 +205,11 @@ class _Reader:
         )
         shape = tuple(self.extents[label] for label in result)
         written = tuple(places[label] for label in result)
-        labels = (tuple(result), *map(tuple, self.labels))
-        return Projections(tuple(extents), shape, written, read, labels=labels)
+        return Projections(tuple(extents), shape, written, read)
+
+    def names(self) -> tuple[tuple[Label, ...], ...]:
+        """The label of each dimension of the result, then of each operand."""
+        return (tuple(self._result()), *map(tuple, self.labels))
 
     def _read(self, label: Label, length: Dim, places: dict[Label, Affine]) -> Affine:
         stretched = length is not self.extents[label] and length == 1

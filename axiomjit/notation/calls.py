@@ -1,0 +1,204 @@
+"""What a spec computes of operands of every kind: arrays, traced arrays, tensors of both kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from axiomjit.accumulate.arrays import LARGEST, ArrayFunction
+from axiomjit.algebra.dims import Dim, Scope, bound, dim
+from axiomjit.base.errors import ShapeError, SpecError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph import builder
+from axiomjit.graph.nodes import Node, Op, is_view
+from axiomjit.graph.primitives import COPY
+from axiomjit.graph.projections import Projections
+from axiomjit.graph.seen import seen_shape
+from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
+from axiomjit.notation.joins import Joining
+from axiomjit.notation.logic import Einsum
+from axiomjit.notation.products import Meaning, emit
+from axiomjit.notation.projections import labels_of, projections_of
+from axiomjit.notation.rows import Solution, in_memory_order, solve_known
+from axiomjit.notation.sizes import Size
+from axiomjit.notation.specs import EinsumSpec
+from axiomjit.notation.templates import SizeOf
+from axiomjit.notation.tensors import as_shaped, record
+from axiomjit.numpy_table.einsum import SpecReader
+
+_functions: Final[dict[Hashable, ArrayCall]] = {}
+_Kept = TypeVar("_Kept", bound=Callable[..., Any])
+
+
+def computed(call: Call, placed: Sequence[Any]) -> Any:
+    """The result, of the kind of the operands."""
+    hosts = [value for value in placed if isinstance(value, NodeValue)]
+    if any(isinstance(host, ShapedValue) for host in hosts):
+        return _of_tensors(placed, call)
+    if hosts:
+        return _of_values(hosts[0], placed, call)
+    function = _function_of(call)
+    named = [value for value in placed if isinstance(value, NamedValue)]
+    if named:
+        return named[0].at_once(partial(_of_named, call), placed, function, "spec")
+    function.capture(placed)
+    return function(*placed)
+
+
+class Call(Record):
+    """What is asked for, apart from the operands.
+
+    `parsed` is None for a spec of NumPy's, `meaning` for a concatenation.
+    """
+
+    spec: str
+    parsed: EinsumSpec | None
+    meaning: Meaning | None
+    sizes: tuple[tuple[str, SizeOf], ...]
+    capture: tuple[Size, ...]
+    broadcast: bool
+    asked: str
+
+    def build(
+        self, nodes: Sequence[Node], captures: bool = False
+    ) -> tuple[Node, tuple[tuple[Source, ...], ...]]:
+        """The node of the result, and what dimensions of operands its dimensions are."""
+        shapes = [node.shape for node in nodes]
+        if self.parsed is None:
+            reader = SpecReader(self.spec, shapes)
+            return self.emit(reader.projections(), nodes), _sources(reader.names())
+        solution = self.solved(shapes, captures)
+        found = self.emit(self.project(solution), nodes)
+        return found, _sources(labels_of(self.parsed, solution))
+
+    def solved(self, shapes: Sequence[tuple[Dim, ...]], captures: bool) -> Solution:
+        """The sizes for operands of these shapes."""
+        assert self.parsed is not None
+        check_ranks(self.parsed, shapes)
+        capture = self.capture if captures else ()
+        sizes = dict(self.sizes)
+        return solve_known(self.parsed, shapes, sizes, self.asked, capture, self.broadcast)
+
+    def project(self, solution: Solution) -> Projections | Joining:
+        """Where operands and result are touched, of shapes that are closed."""
+        assert self.parsed is not None
+        if self.meaning is None:
+            return Joining(self.parsed, solution)
+        return projections_of(self.parsed, solution)
+
+    def emit(self, where: Projections | Joining, nodes: Sequence[Node]) -> Node:
+        """The node of the result."""
+        if isinstance(where, Joining):
+            return where.node(nodes, self.asked)
+        assert self.meaning is not None
+        return emit(where, nodes, self.meaning, self.asked)
+
+
+def _sources(names: Sequence[Sequence[Hashable]]) -> tuple[tuple[Source, ...], ...]:
+    """For each dimension of the result those of operands with its name."""
+    written, *read = names
+    places: dict[Hashable, list[Source]] = {}
+    for k, own in enumerate(read):
+        for d, name in enumerate(own):
+            places.setdefault(name, []).append((k, d))
+    return tuple(() if name is None else tuple(places.get(name, ())) for name in written)
+
+
+def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
+    """Refuse operands with other than the axes of their slots.
+
+    Raises:
+        SpecError: a caret stands below the slot.
+    """
+    start = 0
+    for k, (slot, shape) in enumerate(zip(parsed.operands, shapes, strict=False), 1):
+        count = sum(len(row.axes) for _, row in slot.rows)
+        several = any(row.variable is not None for _, row in slot.rows)
+        rank = len(shape)
+        if rank < count or (rank > count and not several):
+            at = start + len(parsed.text[start:]) - len(parsed.text[start:].lstrip())
+            axes = in_memory_order(slot)
+            seen = f"operand {k} of shape {seen_shape(shape)} for axes in memory order {axes}"
+            remedy = "write an axis for each dimension, or '...' for any number of them"
+            raise SpecError(parsed.text, at, seen, remedy, user_location())
+        start = parsed.text.find(";", start) + 1
+
+
+def fresh(node: Node) -> Node:
+    """The node as an array of its own."""
+    return node if isinstance(node, Op) and not is_view(node) else builder.elementwise(COPY, node)
+
+
+def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
+    """Traced arrays or axis tensors, whose lengths may not be known yet."""
+    placing = host.placing(operands, call.asked)
+    scope = nullcontext() if placing.known is None else bound(Scope(placing.known))
+    try:
+        with scope:
+            node, sources = call.build(placing.nodes, captures=True)
+    except KeyError:
+        seen = "an axis whose length is needed and not known"
+        remedy = "assign axis.length before"
+        raise ShapeError(call.asked, seen, remedy, user_location()) from None
+    return placing.made(fresh(node), sources)
+
+
+def _of_named(call: Call, *tensors: Any) -> Any:
+    """Axis tensors in place of named arrays."""
+    host = next(value for value in tensors if isinstance(value, NodeValue))
+    return _of_values(host, tensors, call)
+
+
+def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
+    if call.parsed is None:
+        seen = "a spec of NumPy's for tensors with a shape"
+        raise ShapeError(call.asked, seen, "write label notation: 'ij;jk=>ik'", user_location())
+    tensors = [as_shaped(value, call.asked) for value in operands]
+    logic = Einsum(call.parsed, call.sizes, call.capture, call.broadcast)
+    return record(logic, tensors, call.project, call.emit, call.asked)
+
+
+def _function_of(call: Call) -> ArrayCall:
+    """The function for arrays, kept unless it depends on sizes that may change."""
+    if call.capture or any(not isinstance(size, int) for _, size in call.sizes):
+        return ArrayCall(call)
+    if call not in _functions:
+        if len(_functions) >= LARGEST:
+            _functions.clear()
+        _functions[call] = ArrayCall(call)
+    return _functions[call]
+
+
+class ArrayCall(ArrayFunction):
+    """What a spec computes of arrays that are at hand."""
+
+    def __init__(self, call: Call) -> None:
+        """Keep what is asked for."""
+        super().__init__()
+        self._call = call
+        self.kept: dict[Hashable, Any] = {}
+
+    def keep(self, key: Hashable, function: _Kept) -> _Kept:
+        """Keep a function of named arrays under a key, and return it."""
+        if len(self.kept) >= LARGEST:
+            self.kept.clear()
+        self.kept[key] = function
+        return function
+
+    def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
+        """The result for nodes."""
+        return [fresh(self._call.build(arrays)[0])], False
+
+    def capture(self, arrays: Sequence[Any]) -> None:
+        """Bind the sizes that are to be captured."""
+        if self._call.capture:
+            shapes = [tuple(map(dim, np.shape(array))) for array in arrays]
+            self._call.solved(shapes, captures=True)
+
+    def __repr__(self) -> str:
+        return self._call.asked
