@@ -8,7 +8,7 @@
 - `rows.py`: a spec and operands of known shape
 - `shapes.py`, `sizes.py`, `symbols.py`: what users hold of shapes, sizes and indices
 - `logic.py`: what each operation demands of shapes
-- `projections.py`: the index of each axis; `products.py`, `placement.py`, `joins.py`: nodes of specs
+- `projections.py`: indices of axes; `products.py`, `placement.py`, `joins.py`: nodes of specs
 - `calls.py`, `einsum.py`: specs for every kind of operand
 - `leaves.py`, `computed.py`, `tensors.py`, `constructors.py`: tensors that own a shape, given or
   computed of others; `emission.py`: their nodes
