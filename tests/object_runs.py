@@ -27,9 +27,7 @@ from axiomjit.base.config import config
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
-from axiomjit.runtime.compiling.kernel_entry import make_entry
 from axiomjit.runtime.objects import entry as entries
-from axiomjit.runtime.objects.loader import load
 from axiomjit.runtime.objects.store import ObjectStore
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,8 +60,6 @@ class Planted:
     def __init__(self, number, calls=""):
         self.symbol, self.compile_ms, self.checked = SYMBOL, 1.0, False
         self.objects = (object_of(number, calls),)
-        self.code = load(entries.Entry("", SYMBOL, (), self.objects, 0.0))
-        self.entry = make_entry(self.code.address, self.code)
 
 
 def planted_kernel(number):

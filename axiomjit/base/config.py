@@ -17,6 +17,8 @@ user's caches, "" is none: kernels stay in memory |
 | cache_shared | AXIOMJIT_CACHE_SHARED | nothing | a second folder of kernels, only read |
 | cache_mb | AXIOMJIT_CACHE_MB | 256 | megabytes of kernels on disk; 0: neither read nor written |
 | cache_tag | AXIOMJIT_CACHE_TAG | nothing | kernels kept under another tag are not found |
+| kernels | AXIOMJIT_KERNELS | 2000 | compiled kernels in memory at most; those that were not \
+run for longest are dropped, and come back when they are run |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 
@@ -32,6 +34,7 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POOL_BYTES: Final = 2**28
+KERNELS: Final = 2000
 POLICIES: Final = ("error", "warn", "allow")
 ENTRIES: Final = ("auto", "portable")
 _SETTINGS: Final = array("q", [0])
@@ -52,7 +55,8 @@ class Config:
     """The settings of axiomjit; assigning an unknown name or value raises."""
 
     __slots__ = (
-        *("_cache_mb", "_entry", "_fallback", "_generator", "_outer", "_pool_bytes", "_seed"),
+        *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_pool_bytes"),
+        "_seed",
         *("bounds", "cache_dir", "cache_shared", "cache_tag", "check", "disable", "show"),
         "was_disabled",
     )
@@ -81,6 +85,8 @@ class Config:
         self.cache_tag = os.environ.get("AXIOMJIT_CACHE_TAG", "")
         megabytes: Any = os.environ.get("AXIOMJIT_CACHE_MB", "256")
         self.cache_mb = int(megabytes) if megabytes.isdecimal() else megabytes
+        most: Any = os.environ.get("AXIOMJIT_KERNELS", "").strip() or str(KERNELS)
+        self.kernels = int(most) if most.isdecimal() else most
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
         kept = os.environ.get("AXIOMJIT_POOL_BYTES", "").strip()
@@ -140,6 +146,18 @@ class Config:
             remedy = "a whole number of megabytes, 0 to keep kernels in memory only"
             raise GraphValueError(f"config.cache_mb = {bound!r}", "no such bound", remedy)
         self._cache_mb = bound
+
+    @property
+    def kernels(self) -> int:
+        """How many compiled kernels are in memory at most, about 50 KB each."""
+        return self._kernels
+
+    @kernels.setter
+    def kernels(self, most: int) -> None:
+        if not isinstance(most, int) or most < 1:
+            remedy = "a whole number from 1 on"
+            raise GraphValueError(f"config.kernels = {most!r}", "no number of kernels", remedy)
+        self._kernels = most
 
     @property
     def pool_bytes(self) -> int:

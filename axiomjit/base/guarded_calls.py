@@ -42,11 +42,13 @@ class GuardedCall(functools.partial[R]):
         self.hits_natively, self.misses = array("q", [0]), 0
         self.enter(self.slow)
 
-    def drop_tables(self) -> None:
-        """Answer no call natively until tables are made anew."""
+    def drop_tables(self, kernel: object = None) -> None:
+        """Answer no call natively, or none with this kernel, until tables are made anew."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
-            cell[0] = ()
+            pairs = zip(cell[0][::2], cell[0][1::2], strict=True) if kernel else ()
+            others = [p for p in pairs if not any(kept is kernel for kept in p[1])]
+            cell[0] = tuple(part for pair in others for part in pair)
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """What a call gives."""

@@ -39,8 +39,10 @@ def is_native() -> bool:
     return not (config.portable or config.disable or refusal())
 
 
-def add_table(function: GuardedCall[Any], table: Table) -> None:
-    """Put a table in front of the others of a callable."""
+def add_table(function: GuardedCall[Any], table: Table, native: NativeCall | None = None) -> None:
+    """Put a table in front of the others of a callable; that of a native call names its kernel."""
+    if native is not None:
+        native.handle.add_user(function)
     cell = getattr(function.func, "__self__", None)
     if not isinstance(cell, list):
         cell = new_cell(function.slow)
@@ -93,7 +95,7 @@ def guard_call(
     if guards is not None and native is not None and form is not None:
         for array, slot in native.held:
             guards.hold(array, slot)
-        add_table(function, native_table(native, guards, len(args), names, hits, form))
+        add_table(function, native_table(native, guards, len(args), names, hits, form), native)
         return True
     guards = _guards(None, ready, places, leaves, order)
     if guards is None:
@@ -130,7 +132,8 @@ def guard_graph(
             guards.hold(array, native.slots.get(position, (MOST_WORDS, None))[0])
         form = TUPLE if in_tuple else 0
         hits = function.hits_natively
-        add_table(function, native_table(native, guards, len(arguments), (), hits, form))
+        table = native_table(native, guards, len(arguments), (), hits, form)
+        add_table(function, table, native)
         return
     short = in_tuple is False and not held and bound.plan.results[0].shape
     direct = direct_call(bound, arguments) if short else None

@@ -73,21 +73,25 @@ class LoweredProgram:
         """Whether it fits no call any more."""
         return False
 
-    def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated | Postponed:
+    def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated:
         """What runs for these lengths: the plan, or the evaluator where nothing is compiled."""
+        evaluated = Evaluated(self.stages.graph, lengths)
         if config.disable:
             if config.was_disabled:
                 _notice("AXIOMJIT_DISABLE is set", "unset it to compile")
         elif not user_traps_errors():
             from axiomjit.runtime.launching.execute import BoundPlan
 
+            plan = BoundPlan(self.stages.plan, lengths, evaluated.run)
             try:
-                return BoundPlan(self.stages.plan, lengths)
+                plan.load()
             except ImportError as error:
                 _notice(str(error), _REMEDY)
-            except NotNowError:
-                return Postponed(self.stages, lengths)
-        return Evaluated(self.stages.graph, lengths)
+                return evaluated
+            except NotNowError:  # it runs in NumPy until it can be compiled
+                pass
+            return plan
+        return evaluated
 
 
 class Evaluated:
@@ -102,28 +106,6 @@ class Evaluated:
     ) -> list[Array]:
         """The results for these arguments; as `BoundPlan.run`."""
         return run_in_numpy(self._graph, arguments, self._lengths, given)
-
-
-class Postponed:
-    """Runs a program in NumPy as long as it cannot be compiled; see `why_not_compile`."""
-
-    def __init__(self, stages: Stages, lengths: Mapping[Symbol, int]) -> None:
-        """Keep the program and the lengths."""
-        self._stages, self._lengths = stages, dict(lengths)
-        self._plan: BoundPlan | None = None
-
-    def run(
-        self, arguments: Sequence[object], given: Sequence[object] | None = None
-    ) -> list[Array]:
-        """The results for these arguments; as `BoundPlan.run`."""
-        if self._plan is None:
-            from axiomjit.runtime.launching.execute import BoundPlan
-
-            try:
-                self._plan = BoundPlan(self._stages.plan, self._lengths)
-            except NotNowError:
-                return run_in_numpy(self._stages.graph, arguments, self._lengths, given)
-        return self._plan.run(arguments, given)
 
 
 _REMEDY: Final = "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset"

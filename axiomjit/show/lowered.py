@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.errors import GraphValueError
@@ -21,6 +21,9 @@ from axiomjit.passes.ir.print_views import print_views
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.show.live import NAMES, source_of
+
+if TYPE_CHECKING:
+    from axiomjit.runtime.compiling.compile_source import CompiledKernel
 
 ROLES: Final = {
     "result": "result",
@@ -150,15 +153,20 @@ class Lowered:
         run_pipeline(self._stages.graph, self._stages.context, keep)
         return trail
 
+    @cached_property
+    def _compiled(self) -> list[CompiledKernel]:
+        """Every kernel, compiled anew: kernels that run have no text."""
+        return [KERNELS.compiled(kernel) for kernel in self.kernels]
+
     @property
     def llvm(self) -> str:
-        """The optimised LLVM IR of every kernel; compiles what is not compiled yet."""
-        return "\n".join(KERNELS.get(kernel).llvm for kernel in self.kernels)
+        """The optimised LLVM IR of every kernel, which is compiled for it."""
+        return "\n".join(kernel.llvm for kernel in self._compiled)
 
     @property
     def asm(self) -> str:
-        """The assembly of every kernel; compiles what is not compiled yet."""
-        return "\n".join(KERNELS.get(kernel).asm for kernel in self.kernels)
+        """The assembly of every kernel, which is compiled for it."""
+        return "\n".join(kernel.asm for kernel in self._compiled)
 
     @cached_property
     def cost(self) -> CostInNumbers:

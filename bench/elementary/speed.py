@@ -69,7 +69,8 @@ def kernel(name: str, code: str, arity: int) -> Callable[[list[Array], Array], N
     lines += [f"    a{k} = buffer(w, {k})" for k in range(arity + 1)]
     operands = ", ".join(f"load(a{k}, i)" for k in range(arity))
     lines += ["    for i in range(lo, hi):", f"        store(a{arity}, i, {name}({operands}))"]
-    entry = compile_source("\n".join(lines) + "\n", words, target(), Traits(functions=1)).entry
+    made = compile_source("\n".join(lines) + "\n", words, target(), Traits(functions=1))
+    entry = made.load().entry
 
     def run(operands: list[Array], out: Array) -> None:
         block = np.array([a.ctypes.data for a in (*operands, out)], np.int64)

@@ -89,8 +89,7 @@ class Session:
         """Compile axiomjit's kernels of a case, for processes that are forked later."""
         workload = find([case])[0]
         with contextlib.suppress(AxiomError):  # the first call reports the reason
-            kernels = jit(workload.function, strict=True).lower(*workload.arguments(seed))
-            kernels.llvm  # noqa: B018 - compiles them
+            jit(workload.function, strict=True).warm(*workload.arguments(seed))
         return {}
 
     def fork(self) -> Answer:

@@ -6,12 +6,12 @@ pointers are Numba's; a kernel leaves them alone.
 
 `lower_source` writes LLVM code with Numba's types, models and intrinsics. What Numba does before
 that for Python in general (byte code, inference of types, registries of functions) is left out,
-since the language of kernels needs none of it. Numba's code library has LLVM optimise and load it.
+since the language of kernels needs none of it. Numba's code library has LLVM optimise it
+and make an object file, which is loaded as those from disk are.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import time
@@ -24,14 +24,14 @@ from axiomjit.base.digests import sha256
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
-from axiomjit.runtime.compiling.kernel_entry import KernelEntry, make_entry
 from axiomjit.runtime.compiling.kernel_library import new_library
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
 from axiomjit.runtime.compiling.lower_source import lower_source
 from axiomjit.runtime.emission import cast_intrinsics, division_intrinsics, value_intrinsics
 from axiomjit.runtime.emission.kernel_types import WordsType
 from axiomjit.runtime.llvm.target_code import target_context
 from axiomjit.runtime.names import memory_intrinsics, tree_intrinsics
-from axiomjit.runtime.vector_math.library import called_objects
+from axiomjit.runtime.objects.entry import make_entry
 
 if TYPE_CHECKING:
     from axiomjit.runtime.names.plain import KernelWord
@@ -62,24 +62,22 @@ _NARROW = re.compile(
 
 
 class CompiledKernel:
-    """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
+    """What compiling a kernel gives: object files and texts; `load` makes it run."""
 
-    __slots__ = ("__weakref__", "_library", "checked", "compile_ms", "entry", "symbol")
+    __slots__ = ("_library", "checked", "compile_ms", "objects", "symbol")
 
-    entry: KernelEntry
-    """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
     symbol: str
-    """Name of the kernel in `object_code`."""
+    """Name of the kernel in the first object file."""
+    objects: tuple[bytes, ...]
+    """The relocatable object file, and those of the functions that it calls."""
     compile_ms: float
     """What compiling took, in milliseconds."""
     checked: bool
     """Whether the argument block has the words of a checked kernel (see `report`)."""
 
-    def __init__(
-        self, library: Any, symbol: str, address: int, compile_ms: float, checked: bool
-    ) -> None:
-        """Wrap the function `symbol` at `address`, owned by Numba's code library."""
-        self.entry = make_entry(address, library)
+    def __init__(self, library: Any, symbol: str, compile_ms: float, checked: bool) -> None:
+        """Wrap the function `symbol` of Numba's code library."""
+        self.objects = library.objects
         self.symbol, self.compile_ms, self._library = symbol, compile_ms, library
         self.checked = checked
 
@@ -95,20 +93,10 @@ class CompiledKernel:
         with global_compiler_lock:
             return str(self._library.get_llvm_str())
 
-    @property
-    def object_code(self) -> bytes:
-        """Relocatable object file, as the disk cache keeps it."""
-        with global_compiler_lock:
-            return bytes(self._library.object_code)
-
-    @property
-    def objects(self) -> tuple[bytes, ...]:
-        """The object file, and those of the functions that it calls."""
-        with global_compiler_lock:
-            return (
-                self.object_code,
-                *called_objects(self._library.codegen.target, self.object_code),
-            )
+    def load(self) -> LoadedKernel:
+        """The kernel in memory."""
+        entry = make_entry("", self.symbol, self.objects, self.compile_ms)
+        return load_kernel(entry, self.checked)
 
     def packed_instructions(self) -> int:
         """How many x86 instructions of the kernel work on several elements at once."""
@@ -133,14 +121,6 @@ def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
     return names | elementary.names(traits.functions) | loads
 
 
-def _unused_symbol(library: Any, source: str) -> str:
-    """A name for the function that no code in the engine has yet; the same in every process."""
-    name = "kernel_" + sha256(source.encode()).hexdigest()[:16]
-    defined = library.codegen._engine.is_symbol_defined
-    symbols = (f"{name}_{k}" for k in itertools.count())
-    return next(symbol for symbol in symbols if not defined(symbol))
-
-
 def compile_source(
     source: str,
     parameters: Sequence[KernelWord],
@@ -159,7 +139,7 @@ def compile_source(
         checked: check each access, and report instead of performing one that is out of bounds.
 
     Returns:
-        The loaded kernel. Safe to call from several threads; compilations take turns.
+        The kernel, not loaded. Safe to call from several threads; compilations take turns.
 
     Raises:
         CompileError: Numba or LLVM refused the source, or what it calls is nowhere.
@@ -168,17 +148,17 @@ def compile_source(
         with global_compiler_lock:
             started = time.perf_counter()
             library = new_library("kernel", traits, target)
-            symbol = _unused_symbol(library, source)
+            symbol = "kernel_" + sha256(source.encode()).hexdigest()[:16]
             module = library.create_ir_module(symbol)
             words = WordsType([(p.kind, p.dtype) for p in parameters])
             names = _namespace(traits, checked)
             lower_source(source, words, names, target_context(target), module, symbol)
             library.add_ir_module(module)
-            address = int(library.get_pointer_to_function(symbol))
+            library.finalize()
             took_ms = (time.perf_counter() - started) * 1e3
     except AxiomError:
         raise
     except Exception as error:  # whatever Numba or LLVM throws; their traceback helps no user
         asked = f"compile a kernel of {len(parameters)} parameters"
         raise CompileError(asked, f"{type(error).__name__}: {error}", _remedy(source)) from None
-    return CompiledKernel(library, symbol, address, took_ms, checked)
+    return CompiledKernel(library, symbol, took_ms, checked)

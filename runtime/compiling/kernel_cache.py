@@ -1,17 +1,19 @@
 """Compiled kernels by key: in memory, else on disk, else compiled, once whoever asks first.
 
-A kernel and its checked form (`config.bounds`) are two. A kernel lives as long as a plan runs it;
-beyond that, as long as it is one of the last `KEPT` that were asked for.
+A kernel and its checked form (`config.bounds`) are two. A kernel lives as long as a plan may run
+it; beyond that, as long as it is one of the last `KEPT` that were asked for. Of all these no more
+than `config.kernels` are loaded: those that were not run for longest are dropped, and loaded or
+compiled again when they are.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
@@ -19,12 +21,14 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.locks import FORKS_WAIT, Lock, NotNowError, new_lock, why_not_compile
 from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
+from axiomjit.runtime.objects.entry import make_entry
 from axiomjit.runtime.objects.keys import disk_key
 from axiomjit.runtime.objects.store import OBJECTS, ObjectStore
 
 if TYPE_CHECKING:
     from axiomjit.runtime.compiling.compile_source import CompiledKernel
-    from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 
 _count_compile: Final = counter("compiles")
 _count_hit: Final = counter("cache_hits")
@@ -33,6 +37,8 @@ Key = tuple[str, bool]
 
 KEPT: Final = 256
 """Kernels that are kept although nobody may run them any more."""
+EIGHTH: Final = 8
+"""Beyond the limit such a part of all is dropped at once, so that uses are seldom compared."""
 
 
 class KernelCache:
@@ -53,71 +59,101 @@ class KernelCache:
         """
         self._compile, self._most = compiler or _compile, kept
         self._objects = objects
-        self._alive: WeakValueDictionary[Key, CompiledKernel | LoadedKernel] = WeakValueDictionary()
-        self._recent: OrderedDict[Key, CompiledKernel | LoadedKernel] = OrderedDict()
+        self._alive: WeakValueDictionary[Key, KernelHandle] = WeakValueDictionary()
+        self._recent: OrderedDict[Key, KernelHandle] = OrderedDict()
+        self._loaded: dict[int, weakref.ref[KernelHandle]] = {}
         self._turns: dict[Key, Lock] = {}
+        self._lock = new_lock()
 
-    def get(self, kernel: Kernel) -> CompiledKernel | LoadedKernel:
-        """The compiled kernel; threads that ask for one key at once wait for one compilation.
+    def get(self, kernel: Kernel) -> LoadedKernel:
+        """The loaded kernel; threads that ask for one key at once wait for one compilation.
 
         A signal handler that asks for what its own thread is compiling compiles it, too.
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: it is not compiled yet, and this thread cannot do it now.
+            NotNowError: it is not loaded, and this thread cannot do it now.
         """
+        return self.handle(kernel).get()
+
+    def handle(self, kernel: Kernel) -> KernelHandle:
+        """The kernel for a plan that runs it; it is loaded when that asks for it."""
         key = kernel.key, config.bounds
-        found = self._find(key)
-        if found is not None:
-            _count_hit()
-            return found
-        reason = why_not_compile()
-        if reason is not None:  # who compiles this key may be waiting for this thread
-            raise NotNowError(reason)
-        with self._turns.setdefault(key, new_lock()):
-            found = self._find(key)
-            if found is not None:
+        with self._lock:
+            found = self._alive.get(key)
+            if found is None:
+                found = self._alive[key] = KernelHandle(kernel, key[1], self._load)
+            elif found.loaded is not None:
                 _count_hit()
-                return found
-            found = self._alive[key] = self._made(kernel, key[1])
-            self._keep(key, found)
-            self._turns.pop(key, None)
+        self._keep(key, found)
         return found
+
+    def compiled(self, kernel: Kernel) -> CompiledKernel:
+        """The kernel compiled anew, to be read; raises as `get`."""
+        self._require_now()
+        return self._compiled(kernel, config.bounds)
 
     def forget(self) -> None:
         """Keep no kernel that nobody runs."""
         self._recent.clear()
 
-    def _find(self, key: Key) -> CompiledKernel | LoadedKernel | None:
-        found = self._alive.get(key)
-        if found is not None:
-            self._keep(key, found)
-        return found
-
-    def _keep(self, key: Key, kernel: CompiledKernel | LoadedKernel) -> None:
+    def _keep(self, key: Key, handle: KernelHandle) -> None:
         """Make a kernel the last one that was asked for; other threads may do so meanwhile."""
-        self._recent[key] = kernel
+        self._recent[key] = handle
         with suppress(KeyError):
             self._recent.move_to_end(key)
             while len(self._recent) > self._most:
                 self._recent.popitem(last=False)
 
-    def _made(self, kernel: Kernel, checked: bool) -> CompiledKernel | LoadedKernel:
-        """A kernel that is not in memory."""
-        objects = self._objects
-        if objects is None or not objects.folders() or not _compiles_here():
-            return self._compiled(kernel, checked)
-        key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
-        if key is None:
-            return self._compiled(kernel, checked)
-        found = objects.find(key)
-        if found is not None:
-            from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+    def _load(self, handle: KernelHandle) -> LoadedKernel:
+        """Load a kernel that is not in memory."""
+        self._require_now()
+        key = handle.kernel.key, handle.checked
+        with self._turns.setdefault(key, new_lock()):
+            found = handle.loaded
+            if found is not None:
+                _count_hit()
+                return found
+            found = handle.loaded = self._made(handle.kernel, handle.checked)
+            self._turns.pop(key, None)
+        self._make_room(handle)
+        return found
 
-            return LoadedKernel(*found, checked, partial(self._compiled, kernel, checked))
+    def _require_now(self) -> None:
+        reason = why_not_compile()
+        if reason is not None:  # who compiles this key may be waiting for this thread
+            raise NotNowError(reason)
+
+    def _make_room(self, new: KernelHandle) -> None:
+        """Enter a kernel that was just loaded; beyond the limit, drop an eighth of all."""
+        loaded, number = self._loaded, id(new)
+        loaded[number] = weakref.ref(new, lambda _: loaded.pop(number, None))
+        if len(loaded) <= config.kernels:
+            return
+        with self._lock:
+            handles = [reference() for reference in list(loaded.values())]
+            others = [one for one in handles if one is not None and one is not new]
+            others.sort(key=KernelHandle.last_use)
+            left = config.kernels - config.kernels // EIGHTH
+            for handle in others[: max(0, len(others) + 1 - left)]:
+                loaded.pop(id(handle), None)
+                handle.drop()
+
+    def _made(self, kernel: Kernel, checked: bool) -> LoadedKernel:
+        """A kernel that is not in memory, loaded from disk or compiled."""
+        objects, key = self._objects, None
+        if objects is not None and objects.folders() and _compiles_here():
+            key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
+            found = None if key is None else objects.find(key)
+            if found is not None:
+                entry, code = found
+                return LoadedKernel(code, entry.compile_ms, checked)
         made = self._compiled(kernel, checked)
-        objects.keep(key, made)
-        return made
+        entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
+        loaded = load_kernel(entry, checked)
+        if objects is not None and key is not None:
+            objects.keep(entry)
+        return loaded
 
     def _compiled(self, kernel: Kernel, checked: bool) -> CompiledKernel:
         made = self._compile(kernel, checked)

@@ -1,63 +1,42 @@
-"""A kernel whose machine code came from disk; Numba is imported where its text is asked for."""
+"""A kernel in memory; its machine code was compiled just now or comes from disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING
-
+from axiomjit.base.errors import CompileError
 from axiomjit.runtime.compiling.kernel_entry import KernelEntry, make_entry
 from axiomjit.runtime.objects.entry import Entry
-from axiomjit.runtime.objects.loader import LoadedCode
-
-if TYPE_CHECKING:
-    from axiomjit.runtime.compiling.compile_source import CompiledKernel
+from axiomjit.runtime.objects.loader import LoadedCode, load
 
 
 class LoadedKernel:
     """Machine code of one kernel; it stays loaded as long as this object or its `entry` lives."""
 
+    __slots__ = ("__weakref__", "checked", "compile_ms", "entry")
+
     entry: KernelEntry
     """`entry(words_address, lo, hi)` runs the kernel without the GIL; the status, 0 if done."""
-    symbol: str
-    """Name of the kernel in its object file."""
     compile_ms: float
-    """What compiling took when it was kept, in milliseconds."""
+    """What compiling took, in milliseconds."""
     checked: bool
     """Whether the argument block has the words of a checked kernel (see `report`)."""
 
-    def __init__(
-        self, entry: Entry, code: LoadedCode, checked: bool, recompile: Callable[[], CompiledKernel]
-    ) -> None:
-        """Wrap loaded code; `recompile` compiles its source again."""
-        self._code, self._recompile, self.objects = code, recompile, entry.objects
+    def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
+        """Wrap loaded code."""
         self.entry = make_entry(code.address, code)
-        self.symbol, self.compile_ms, self.checked = entry.symbol, entry.compile_ms, checked
+        self.compile_ms, self.checked = compile_ms, checked
 
-    def unload(self) -> None:
-        """Give the memory back now; nothing may run or call the kernel any more."""
-        self._code.unload()
 
-    @cached_property
-    def _again(self) -> CompiledKernel:
-        """The same kernel, compiled here; by the same key it has the same code."""
-        return self._recompile()
+def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
+    """Load what was just compiled.
 
-    @property
-    def asm(self) -> str:
-        """Assembly text, of the source compiled again."""
-        return self._again.asm
-
-    @property
-    def llvm(self) -> str:
-        """Optimised LLVM IR, of the source compiled again."""
-        return self._again.llvm
-
-    @property
-    def object_code(self) -> bytes:
-        """Relocatable object file, as it was kept."""
-        return self.objects[0]
-
-    def packed_instructions(self) -> int:
-        """How many x86 instructions of the kernel work on several elements at once."""
-        return self._again.packed_instructions()
+    Raises:
+        CompileError: LLVM refuses it.
+    """
+    code = load(compiled)
+    if code is None:
+        raise CompileError(
+            f"load the machine code of {compiled.symbol}",
+            "LLVM refuses its object file",
+            "report this, and meanwhile run with AXIOMJIT_DISABLE=1",
+        )
+    return LoadedKernel(code, compiled.compile_ms, checked)

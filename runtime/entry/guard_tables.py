@@ -55,11 +55,13 @@ class NativeCall(Record):
     """A plan of one kernel, bound to lengths: where its words come from, and what it makes.
 
     `slots` has the word of each array or number argument by position, with the dtype of a number;
-    `held` the arrays of the plan with their words.
+    `held` the arrays of the plan with their words; `owner` keeps the code at `kernel` in memory,
+    and `handle` knows who runs it.
     """
 
     kernel: int
     owner: object
+    handle: Any
     words: tuple[int, ...]
     grid: int
     combines: bool
@@ -172,7 +174,7 @@ def native_table(
         "results_at": allocations_at + len(new),
         "form": form,
     }
-    kept = (call, *(array.dtype for array in call.new))
+    kept = (call.owner, call, *(array.dtype for array in call.new))
     behind = [*call.words, *new, *call.results]
     return _table(head, guards, records, behind, positional, names, hits, kept)
 

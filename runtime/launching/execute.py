@@ -15,6 +15,7 @@ from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError, BoundsError, GraphValueError
+from axiomjit.base.locks import NotNowError
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
@@ -28,6 +29,8 @@ from axiomjit.passes.ir.plan_ir import (
     WriteBack,
 )
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.launching.blas import is_limited, limited
 from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
 from axiomjit.runtime.launching.workers import Pace
@@ -37,6 +40,7 @@ from axiomjit.runtime.pool import memory
 Array = np.ndarray
 Arrays = dict[str, Array]
 Action = Callable[[Arrays, Sequence[object]], None]
+Otherwise = Callable[[Sequence[object], Sequence[object] | None], Sequence[Array]]
 
 SERIAL_WORK: Final = 6_000_000
 """Additions below which one thread is faster: about 0.2 ms."""
@@ -51,14 +55,22 @@ count_call: Final = counter("library_calls")
 class BoundPlan:
     """A plan for certain lengths: a run only fills in addresses and calls the kernels."""
 
-    def __init__(self, plan: Plan, lengths: Mapping[Symbol, int]) -> None:
-        """Evaluate every length once and compile what is not compiled yet.
+    def __init__(
+        self, plan: Plan, lengths: Mapping[Symbol, int], otherwise: Otherwise | None = None
+    ) -> None:
+        """Evaluate every length once; nothing is compiled yet.
+
+        Args:
+            plan: what runs.
+            lengths: the value of each symbol.
+            otherwise: runs in place of the plan where its kernels cannot be had now.
 
         Raises:
             MemoryError: a buffer would exceed 2**63 - 1 bytes.
             GraphValueError: a length or stride is beyond 64 bits.
         """
-        self.plan, self.lengths = plan, lengths
+        self.plan, self.lengths, self._otherwise = plan, lengths, otherwise
+        self._handles: list[KernelHandle] = []
         self._held = {b.name: b.array for b in plan.buffers if b.array is not None}
         self._places = [(b.name, b.position) for b in plan.buffers if b.position is not None]
         buffers = {buffer.name: buffer for buffer in plan.buffers}
@@ -69,7 +81,9 @@ class BoundPlan:
                 case Allocate():
                     self._actions.append(_allocation(buffers[step.buffer], lengths))
                 case Launch():
-                    self._actions.append(_launch(step, lengths))
+                    handle = KERNELS.handle(step.kernel)
+                    self._handles.append(handle)
+                    self._actions.append(_launch(step, handle, lengths))
                 case Call():
                     self._actions.append(_call(step, buffers, lengths))
                 case Release():
@@ -81,13 +95,27 @@ class BoundPlan:
         seen = [BoundWindow(window, buffers, lengths) for window in plan.results]
         self._results = [(s.window.buffer, None if s.allocated else s) for s in seen]
 
+    def load(self) -> list[LoadedKernel]:
+        """The kernels, compiled or loaded where they are not; they stay while they are held.
+
+        Raises:
+            As `KernelCache.get`.
+        """
+        return [handle.get() for handle in self._handles]
+
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
-    ) -> list[Array]:
+    ) -> Sequence[Array]:
         """The results for these arguments (arrays of the bound lengths, or numbers).
 
         `given` are the arguments before they were converted: what the plan writes is copied back.
         """
+        try:
+            kernels = self.load()
+        except (NotNowError, ImportError):
+            if self._otherwise is None:
+                raise
+            return self._otherwise(arguments, given)
         arrays: Any = self._held.copy()
         for name, position in self._places:
             arrays[name] = arguments[position]
@@ -97,6 +125,7 @@ class BoundPlan:
             owner = (given or arguments)[step.position]
             if isinstance(owner, Array) and owner is not arrays[step.buffer]:
                 owner[...] = arrays[step.buffer]
+        del kernels
         return [arrays[name] if seen is None else seen.of(arrays) for name, seen in self._results]
 
 
@@ -224,10 +253,9 @@ def _length_word(length: Dim, lengths: Mapping[Symbol, int]) -> int:
     return value
 
 
-def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
+def _launch(step: Launch, kernel: KernelHandle, lengths: Mapping[Symbol, int]) -> Action:
     """Run a kernel: in one call where the work is small, else in chunks on threads."""
-    kernel = KERNELS.get(step.kernel)
-    entry, front = kernel.entry, REPORT if kernel.checked else 0
+    front = REPORT if kernel.checked else 0
     before = front * ctypes.sizeof(ctypes.c_int64)
     grid = _length_word(step.grid, lengths)
     work = evaluate(step.work, lengths)
@@ -248,7 +276,7 @@ def _launch(step: Launch, lengths: Mapping[Symbol, int]) -> Action:
                 words[word] = bits
         if kernel.checked:
             words[behind:] = [end for name in names for end in memory.element_bounds(arrays[name])]
-        address = ctypes.addressof(words) + before
+        address, entry = ctypes.addressof(words) + before, kernel.get().entry
         _count_run()
         threads = 1 if work < SERIAL_WORK else available_threads()
         if threads == 1 and grid <= pace.most:

@@ -35,7 +35,10 @@ def native_call(plan: Plan, lengths: Mapping[Symbol, int]) -> NativeCall | None:
     (step,) = launches
     if evaluate(step.work, lengths) >= execute.SERIAL_WORK or not execute.is_fresh(plan, lengths):
         return None
-    kernel = KERNELS.get(step.kernel)
+    handle = KERNELS.handle(step.kernel)
+    kernel = handle.loaded
+    if kernel is None:
+        return None
     words, numbers = execute.known_words(step, lengths)
     new = _new_arrays(plan, step, lengths)
     if len(words) > MOST_WORDS or len(new) > MOST_ARRAYS:
@@ -50,6 +53,7 @@ def native_call(plan: Plan, lengths: Mapping[Symbol, int]) -> NativeCall | None:
     return NativeCall(
         kernel=_address(kernel.entry),
         owner=kernel,
+        handle=handle,
         words=tuple(words),
         grid=evaluate(step.grid, lengths),
         combines=step.kernel.combines,

@@ -1,7 +1,7 @@
-"""Numba's code generation for the target, and libraries of code that calls only what there is.
+"""Numba's code generation for the target: libraries that end as object files and are not loaded.
 
 LLVM writes calls of its own for what a CPU has no instructions for. Such a function may be nowhere:
-a call of it would go to address 0. So machine code is looked through before it is loaded.
+a call of it would go to address 0. So machine code is looked through before anybody loads it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,27 @@ from numba.core.cpu import CPUContext
 
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
-from axiomjit.runtime.llvm.object_symbols import PROVIDED, undefined_symbols
+from axiomjit.runtime.llvm.object_symbols import PROVIDED, defined_symbols, undefined_symbols
 
 
 class TargetLibrary(JITCodeLibrary):
-    """Machine code that is loaded if all it calls is there."""
+    """Machine code of which all that it calls is there, once it is finalized."""
 
     _codegen: Any
     _final_module: Any
+    object_code: bytes
+    """The object file."""
+    calls: set[str]
+    """What it calls outside itself."""
+
+    @property
+    def objects(self) -> tuple[bytes, ...]:
+        """The object file, and those of shared libraries that it calls."""
+        found = [self]
+        for library in found:  # which grows meanwhile
+            called = (self._codegen.shared.get(name) for name in sorted(library.calls))
+            found += [one for one in dict.fromkeys(called) if one and one not in found]
+        return tuple(library.object_code for library in found)
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Leave functions to the passes over the whole module.
@@ -38,7 +51,8 @@ class TargetLibrary(JITCodeLibrary):
 
     def _finalize_final_module(self) -> None:
         code = self._codegen._tm.emit_object(self._final_module)
-        missing = sorted(name for name in undefined_symbols(code) if not self._has(name))
+        self.calls = undefined_symbols(code)
+        missing = sorted(name for name in self.calls if not self._has(name))
         if missing:
             name = self._codegen.target.name
             raise CompileError(
@@ -46,24 +60,27 @@ class TargetLibrary(JITCodeLibrary):
                 f"it calls {', '.join(missing)}, which nothing provides",
                 "report this, and meanwhile run with AXIOMJIT_DISABLE=1 or on another target",
             )
-        self.enable_object_caching()  # the engine takes this code, and compiles none
-        self._compiled_object, self.object_code = code, code
-        super()._finalize_final_module()
+        self.object_code, self._finalized = code, True
+
+    def share(self) -> None:
+        """Let other libraries of the target call what this one defines."""
+        self._codegen.shared |= dict.fromkeys(defined_symbols(self.object_code), self)
 
     def _has(self, name: str) -> bool:
-        if self._codegen._engine.is_symbol_defined(name):
+        if name in self._codegen.shared:
             return True
         return name in PROVIDED and binding.address_of_symbol(name) is not None
 
 
 class TargetCodegen(JITCPUCodegen):
-    """Code generation for one target, with an engine and a machine of its own."""
+    """Code generation for one target, with a machine of its own; its engine loads nothing."""
 
     _library_class = TargetLibrary
 
     def __init__(self, target: Target) -> None:
-        """Start an engine."""
+        """Make the machine."""
         self.target = target
+        self.shared: dict[str, TargetLibrary] = {}
         super().__init__("axiomjit.exec")
 
     def _create_empty_module(self, name: str) -> Any:
@@ -79,14 +96,14 @@ class TargetCodegen(JITCPUCodegen):
 
 
 class TargetContext(CPUContext):
-    """Numba's context for code of a target: how types are represented, and an engine of its own.
+    """Numba's context for code of a target: how types are represented, and how code is made.
 
     A kernel calls nothing of what Numba's registries hold, so none is filled: that is half of what
     the first compilation of a process would take. A user's own Numba has another context.
     """
 
     def __init__(self, target: Target) -> None:
-        """Start an engine."""
+        """Start code generation."""
         self._internal_codegen = TargetCodegen(target)
         super().__init__(None)
 

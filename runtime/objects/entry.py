@@ -16,7 +16,7 @@ from typing import Any, Final
 from axiomjit.base.digests import sha256
 from axiomjit.base.records import Record
 from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
-from axiomjit.runtime.llvm.object_symbols import PROVIDED
+from axiomjit.runtime.llvm.object_symbols import ELF, PROVIDED
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 LARGEST: Final = 16 * 2**20
@@ -28,29 +28,30 @@ _START: Final = len(MAGIC) + _HEAD.size
 class Entry(Record):
     """The machine code of one kernel: object files, and the function in them to call.
 
-    `calls` are the functions of the C library that it needs; `compile_ms` is what compiling took.
+    `calls` are the functions of the C library that it needs; None stands for object files that no
+    other process may have, or that are not understood. `compile_ms` is what compiling took.
     """
 
     key: str
     symbol: str
-    calls: tuple[str, ...]
+    calls: tuple[str, ...] | None
     objects: tuple[bytes, ...]
     compile_ms: float
 
 
-def make_entry(
-    key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float
-) -> Entry | None:
-    """The entry of these object files; None if they need what no other process may have.
+def make_entry(key: str, symbol: str, objects: tuple[bytes, ...], compile_ms: float) -> Entry:
+    """The entry of object files that were just made.
 
     Raises:
         ValueError: an object file is damaged.
     """
-    files = [read_object(code) for code in objects]
-    calls = _calls(files)
-    if not all(file.is_for_this_cpu for file in files) or not calls <= PROVIDED:
-        return None
-    return Entry(key, symbol, tuple(sorted(calls)), objects, compile_ms)
+    calls = None
+    if all(code.startswith(ELF) for code in objects):
+        files = [read_object(code) for code in objects]
+        called = _calls(files)
+        if all(file.is_for_this_cpu for file in files) and called <= PROVIDED:
+            calls = tuple(sorted(called))
+    return Entry(key, symbol, calls, objects, compile_ms)
 
 
 def pack(entry: Entry) -> bytes:
@@ -58,7 +59,7 @@ def pack(entry: Entry) -> bytes:
     metadata = {
         "key": entry.key,
         "symbol": entry.symbol,
-        "calls": list(entry.calls),
+        "calls": list(entry.calls or ()),
         "sizes": [len(code) for code in entry.objects],
         "compile_ms": round(entry.compile_ms, 3),
     }
@@ -79,7 +80,8 @@ def unpack(key: str, data: bytes) -> Entry | None:
         entry = _read(json.loads(data[_START:end]), data[end:])
         files = [read_object(code) for code in entry.objects]
         whole = entry.key == key and all(file.is_for_this_cpu for file in files)
-        known = set(entry.calls) == _calls(files) and PROVIDED.issuperset(entry.calls)
+        called = _calls(files)
+        known = set(entry.calls or ()) == called and called <= PROVIDED
     except (ValueError, TypeError, LookupError, struct.error, RecursionError):
         return None
     return entry if whole and known else None

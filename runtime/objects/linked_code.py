@@ -37,18 +37,13 @@ class NotLinkedError(Exception):
 
 
 class LinkedCode:
-    """Code in memory, which is given back by `close`, or when nobody holds this object."""
+    """Code in memory, which is given back when nobody holds this object."""
 
     __slots__ = ("_memory", "address")
 
     def __init__(self, memory: mmap.mmap, address: int) -> None:
         """Hold the memory, in which a function is at this address."""
         self._memory, self.address = memory, address
-
-    def close(self) -> None:
-        """Give the memory back."""
-        self.address = 0
-        self._memory.close()
 
 
 def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -> LinkedCode:

@@ -30,22 +30,16 @@ class _Linkers:
 
 
 class LoadedCode:
-    """The code of one kernel in memory, until `unload` is called or nobody holds this object."""
+    """The code of one kernel in memory, for as long as somebody holds this object."""
 
     __slots__ = ("_library", "address")
 
     address: int
-    """Of the function; 0 once unloaded."""
+    """Of the function."""
 
     def __init__(self, library: Any, address: int) -> None:
         """Keep the library."""
         self._library, self.address = library, address
-
-    def unload(self) -> None:
-        """Give the memory back; whoever runs or calls the code later crashes."""
-        library, self._library, self.address = self._library, None, 0
-        if library is not None:
-            library.close()
 
 
 def load(entry: Entry) -> LoadedCode | None:
@@ -68,7 +62,7 @@ def _linked(entry: Entry) -> LinkedCode:
         OSError: the system gives no memory that can be executed.
         ValueError: an object file is damaged.
     """
-    outside = {name: function_address(name) for name in entry.calls}
+    outside = {name: function_address(name) for name in entry.calls or ()}
     known = {name: address for name, address in outside.items() if address is not None}
     return link([read_object(code) for code in entry.objects], entry.symbol, known)
 
@@ -82,7 +76,9 @@ def _load_by_llvm(entry: Entry) -> LoadedCode | None:
             linker, builder = _linker(binding), binding.JITLibraryBuilder()
             for code in entry.objects:
                 builder.add_object_img(code)
-            for name in entry.calls:
+            if entry.calls is None:
+                builder.add_current_process()
+            for name in entry.calls or ():
                 address = binding.address_of_symbol(name)
                 if address is None:
                     return None

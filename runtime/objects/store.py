@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Final, Protocol
+from typing import Final
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.target import ChosenTarget, Target
 from axiomjit.runtime.objects.directory import SUFFIX, TARGET_SUFFIX, Directory, Unusable
-from axiomjit.runtime.objects.entry import Entry, make_entry, pack, unpack
+from axiomjit.runtime.objects.entry import Entry, pack, unpack
 from axiomjit.runtime.objects.known_targets import pack_target, target_key, unpack_target
 from axiomjit.runtime.objects.loader import LoadedCode, load
 
@@ -23,17 +23,6 @@ MEGABYTE: Final = 2**20
 _LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 _count_hit: Final = counter("disk_hits")
 _count_miss: Final = counter("disk_misses")
-
-
-class Made(Protocol):
-    """A compiled kernel: the function's name, object files, milliseconds."""
-
-    @property
-    def objects(self) -> tuple[bytes, ...]:
-        """The object files; ValueError where one is not understood."""
-
-    symbol: str
-    compile_ms: float
 
 
 class ObjectStore:
@@ -92,14 +81,10 @@ class ObjectStore:
         self._write(key, pack_target(key, chosen.record), TARGET_SUFFIX)
         return chosen.record
 
-    def keep(self, key: str, made: Made) -> None:
+    def keep(self, entry: Entry) -> None:
         """Write an entry, unless other processes could not load it or there is no place for it."""
-        try:
-            entry = make_entry(key, made.symbol, made.objects, made.compile_ms)
-        except ValueError:  # an object file that is not understood
-            return
-        if entry is not None:
-            self._write(key, pack(entry), SUFFIX)
+        if entry.calls is not None:
+            self._write(entry.key, pack(entry), SUFFIX)
 
     def _write(self, key: str, data: bytes, suffix: str) -> None:
         """Write a file where there is a place for it."""

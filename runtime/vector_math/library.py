@@ -10,7 +10,6 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.base.target import Target
-from axiomjit.runtime.llvm.object_symbols import defined_symbols, undefined_symbols
 from axiomjit.runtime.llvm.target_code import target_context, target_of
 from axiomjit.runtime.vector_math.definitions import add_attributes, declare, keep, variants
 
@@ -18,7 +17,7 @@ Body = Callable[[Any, Any], Any]
 """Emits the code of a function: takes a builder and the function, returns the result."""
 
 _LIBRARIES: dict[tuple[Target, str], Any] = {}
-"""Numba's code library of each function, by target and name; it keeps the code loaded."""
+"""Numba's code library of each function, by target and name."""
 
 
 def lanes_of(module: Any, kind: Any) -> tuple[int, ...]:
@@ -52,21 +51,6 @@ def function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Bo
     if name not in module.globals:
         _declare(module, name, kind, arity)
     return module.globals[form_name(name, lanes)]
-
-
-def called_objects(target: Target, code: bytes) -> list[bytes]:
-    """The object files of the functions that an object file calls, and of those that they call."""
-    found: dict[str, bytes] = {}
-    left = [code]
-    while left:
-        needed = undefined_symbols(left.pop())
-        for (made_for, name), library in _LIBRARIES.items():
-            if made_for != target or name in found:
-                continue
-            if not needed.isdisjoint(defined_symbols(library.object_code)):
-                found[name] = bytes(library.object_code)
-                left.append(found[name])
-    return list(found.values())
 
 
 def shared(
@@ -113,4 +97,5 @@ def _finished(library: Any, module: Any) -> Any:
     """A library with the code of one module."""
     library.add_ir_module(module)
     library.finalize()
+    library.share()
     return library

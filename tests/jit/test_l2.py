@@ -62,7 +62,7 @@ def test_inner_loop_is_packed(function, dtype):
     x, y = np.zeros((2, 1000), dtype)
     lowered = axiomjit.jit(function).lower(x, y)
     (kernel,) = lowered.kernels
-    assert KERNELS.get(kernel).packed_instructions() >= 6
+    assert KERNELS.compiled(kernel).packed_instructions() >= 6
     # Four floats beside four doubles fill half a vector.
     difference = r"vsubpd\s.*%[yz]mm" if dtype == "f8" else r"vsubps\s.*%[xyz]mm"
     for packed in (difference, r"v(mul|fmadd|add)\w*pd\s.*%[yz]mm"):

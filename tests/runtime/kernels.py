@@ -9,6 +9,7 @@ import numpy as np
 from axiomjit.base.target import target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.vector_math.functions import RECIPES
 
 
@@ -68,9 +69,10 @@ def words_of(parameters, arguments):
 
 
 def run_compiled(kernel, parameters, arguments, lo, hi):
-    """Run machine code on the arguments; the status."""
+    """Run machine code on the arguments; the status. The kernel may be loaded or just compiled."""
     words = words_of(parameters, arguments)
-    return kernel.entry(words.ctypes.data, lo, hi)
+    loaded = kernel if isinstance(kernel, LoadedKernel) else kernel.load()
+    return loaded.entry(words.ctypes.data, lo, hi)
 
 
 def same_bits(left, right):

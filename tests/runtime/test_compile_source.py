@@ -105,7 +105,7 @@ def test_singles_are_summed_in_double():
 def test_inspection(squares):
     assert f"{squares.symbol}:" in squares.asm
     assert f"@{squares.symbol}(" in squares.llvm
-    assert squares.symbol.encode() in squares.object_code
+    assert squares.symbol.encode() in squares.objects[0]
     assert squares.compile_ms > 0
 
 
@@ -128,7 +128,7 @@ def test_refused_source(source, seen):
 
 
 def test_entry_outlives_the_kernel(arrays):
-    entry = compile_source(SQUARES, SQUARES_PARAMETERS, target()).entry
+    entry = compile_source(SQUARES, SQUARES_PARAMETERS, target()).load().entry
     gc.collect()
     words = words_of(SQUARES_PARAMETERS, arrays)
     assert entry(words.ctypes.data, 0, BLOCKS) == 0
@@ -137,13 +137,13 @@ def test_entry_outlives_the_kernel(arrays):
 
 def test_many_threads_run_one_kernel(squares, arrays):
     run_compiled(squares, SQUARES_PARAMETERS, arrays, 0, BLOCKS)
-    wrong = []
+    wrong, loaded = [], squares.load()
 
     def repeat():
         own = [*arrays[:2], np.zeros(BLOCKS), N]
         for _ in range(200):
             own[2][:] = 0
-            run_compiled(squares, SQUARES_PARAMETERS, own, 0, BLOCKS)
+            run_compiled(loaded, SQUARES_PARAMETERS, own, 0, BLOCKS)
             if not np.array_equal(own[2], arrays[2]):
                 wrong.append(own)
 
@@ -183,4 +183,4 @@ def test_kernels_run_after_fork(squares, arrays):
 
 
 def test_status_is_a_32_bit_integer(squares):
-    assert squares.entry.func.restype is ctypes.c_int32
+    assert squares.load().entry.func.restype is ctypes.c_int32

@@ -54,6 +54,7 @@ def calling(kernel, shape=(3,), kept=(True,), strides=None, combines=False, rele
     return NativeCall(
         kernel=ctypes.cast(made, ctypes.c_void_p).value,
         owner=made,
+        handle=None,
         words=(0,) * (1 + len(new)) + (77,),
         grid=5,
         combines=combines,

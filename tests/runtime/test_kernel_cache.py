@@ -14,10 +14,7 @@ from axiomjit.base.errors import CompileError
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.kernel_cache import KERNELS, KernelCache
-
-
-class Code:
-    """Stands for the code of a kernel."""
+from tests.object_runs import Planted
 
 
 def kernel(key):
@@ -26,7 +23,7 @@ def kernel(key):
 
 def test_each_key_is_compiled_once():
     compiled = []
-    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Code())
+    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Planted(1))
     before = stats()
     first = cache.get(kernel("a"))
     assert cache.get(kernel("a")) is first
@@ -45,7 +42,7 @@ def test_threads_wait_for_one_compilation_and_other_keys_do_not():
         compiled.append(k.key)
         if k.key == "slow":
             assert release.wait(10)
-        return Code()
+        return Planted(1)
 
     cache = KernelCache(compiler)
 
@@ -75,7 +72,7 @@ def test_failed_compilation_is_tried_again():
         attempts.append(k.key)
         if len(attempts) == 1:
             raise CompileError("compile", "a failure", "try again")
-        return Code()
+        return Planted(1)
 
     cache = KernelCache(compiler)
     before = stats()["compiles"]
@@ -88,12 +85,13 @@ def test_failed_compilation_is_tried_again():
 
 def test_kernels_that_nobody_runs_are_bounded_and_held_ones_stay():
     compiled = []
-    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Code(), kept=3)
-    held = cache.get(kernel("held"))
+    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Planted(1), kept=3)
+    held = cache.handle(kernel("held"))
+    held.get()
     watched = [weakref.ref(cache.get(kernel(f"k{n}"))) for n in range(20)]
     gc.collect()
     assert sum(one() is not None for one in watched) == 3
-    assert cache.get(kernel("held")) is held
+    assert cache.get(kernel("held")) is held.loaded
     assert compiled.count("held") == 1
     cache.get(kernel("k19"))
     assert compiled.count("k19") == 1
@@ -102,12 +100,12 @@ def test_kernels_that_nobody_runs_are_bounded_and_held_ones_stay():
     cache.forget()
     gc.collect()
     assert not any(one() for one in watched)
-    assert cache.get(kernel("held")) is held
+    assert cache.handle(kernel("held")) is held
 
 
 def test_the_last_asked_for_are_kept():
     compiled = []
-    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Code(), kept=2)
+    cache = KernelCache(lambda k, checked: compiled.append(k.key) or Planted(1), kept=2)
     for key in ("a", "b", "a", "c", "a", "b"):
         cache.get(kernel(key))
     assert compiled == ["a", "b", "c", "b"]

@@ -55,7 +55,7 @@ def test_an_entry_is_the_same_after_bytes():
 
 
 def test_what_calls_other_functions_of_the_process_is_no_entry():
-    assert make_entry(KEY, SYMBOL, (object_of(3, "getpid"),), 1.0) is None
+    assert make_entry(KEY, SYMBOL, (object_of(3, "getpid"),), 1.0).calls is None
 
 
 def test_a_second_process_compiles_nothing(folder):

@@ -285,7 +285,7 @@ def test_a_kernel_is_compiled_for_its_own_target(packed):
         (kernel,) = kernels(follow(lambda x: x // 7, np.ones(300, "i8")))
     with target_with(divides_long_vectors=not packed):
         (other,) = kernels(follow(lambda x: x // 7, np.ones(300, "i8")))
-        code = KERNELS.get(kernel).llvm
+        code = KERNELS.compiled(kernel).llvm
     assert kernel.target.record.divides_long_vectors is packed
     assert kernel.source == other.source
     assert kernel.key != other.key
@@ -297,7 +297,7 @@ def test_functions_of_the_library_are_compiled_for_each_target():
     for size in (16, target().vector_bytes):
         with target_with(vector_bytes=size):
             (kernel,) = kernels(follow(lambda x: sum(np.exp(x + k) for k in range(9)), x))
-            assert f"axiomjit_exp_f8_called_x{size // 8}" in KERNELS.get(kernel).llvm
+            assert f"axiomjit_exp_f8_called_x{size // 8}" in KERNELS.compiled(kernel).llvm
 
 
 def test_names_of_cpus_are_llvms():

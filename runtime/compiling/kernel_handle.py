@@ -1,0 +1,81 @@
+"""A kernel as plans and native calls hold it: its machine code may be dropped and comes back."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from array import array
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
+
+_USES: Final = itertools.count()
+"""Numbers the uses of all kernels."""
+
+
+class NativeUser(Protocol):
+    """A function whose calls run kernels natively."""
+
+    hits_natively: array[int]
+
+    def drop_tables(self, kernel: object = None) -> None:
+        """Let no further call run a kernel natively."""
+
+
+class KernelHandle:
+    """A kernel that is loaded when it is run, and may be dropped in between.
+
+    What `get` gives stays loaded while somebody holds it: a call that runs it does so.
+    """
+
+    __slots__ = ("__weakref__", "_hits", "_last", "_load", "_users", "checked", "kernel", "loaded")
+
+    kernel: Kernel
+    checked: bool
+    """Whether it is the form that checks each access."""
+    loaded: LoadedKernel | None
+    """Its machine code, as long as that is in memory."""
+
+    def __init__(
+        self, kernel: Kernel, checked: bool, load: Callable[[KernelHandle], LoadedKernel]
+    ) -> None:
+        """Begin without machine code; `load` provides it, and enters it here."""
+        self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
+        self._users: dict[int, weakref.ref[NativeUser]] = {}
+        self._last = self._hits = 0
+
+    def get(self) -> LoadedKernel:
+        """The kernel, to run it.
+
+        Raises:
+            As `KernelCache.get`, where it has to be loaded.
+        """
+        found = self.loaded
+        if found is None:
+            found = self._load(self)
+        self._last = next(_USES)
+        return found
+
+    def add_user(self, user: NativeUser) -> None:
+        """Take notice of a function whose native calls run the kernel."""
+        users, number = self._users, id(user)
+        users[number] = weakref.ref(user, lambda _: users.pop(number, None))
+
+    def last_use(self) -> int:
+        """The number of its last use; native ones since this was last asked count as now."""
+        users = [reference() for reference in list(self._users.values())]
+        hits = sum(user.hits_natively[0] for user in users if user is not None)
+        if hits != self._hits:
+            self._last, self._hits = next(_USES), hits
+        return self._last
+
+    def drop(self) -> None:
+        """Give up the machine code; calls that run it now keep it until they end."""
+        dropped, self.loaded = self.loaded, None
+        for reference in list(self._users.values()):
+            user = reference()
+            if user is not None:
+                user.drop_tables(dropped)
+        self._users.clear()

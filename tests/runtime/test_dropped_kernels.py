@@ -1,0 +1,189 @@
+"""No more kernels are loaded than the settings allow; dropped ones come back when they are run."""
+
+import ctypes
+import gc
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.base.config import config
+from axiomjit.base.counters import stats
+from axiomjit.base.errors import GraphValueError
+from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.entry.native_calls import refusal
+from tests.object_runs import Planted, planted_kernel
+
+X = np.linspace(0.0, 1.0, 50)
+
+
+@pytest.fixture
+def most(monkeypatch):
+    """Sets how many kernels may be loaded."""
+    return lambda number: monkeypatch.setattr(config, "kernels", number)
+
+
+class Counting:
+    """A cache whose kernels store their numbers, with handles and a list of what was compiled."""
+
+    def __init__(self, count):
+        self.compiled = []
+        self.cache = KernelCache(self.compile)
+        self.handles = [self.cache.handle(planted_kernel(k)) for k in range(count)]
+
+    def compile(self, kernel, checked):
+        number = int(kernel.key.split()[-1])
+        self.compiled.append(number)
+        return Planted(number)
+
+    def stored(self, number):
+        return stored(self.handles[number].get())
+
+    def loaded(self):
+        return [k for k, handle in enumerate(self.handles) if handle.loaded is not None]
+
+
+def stored(loaded):
+    words = (ctypes.c_int64 * 1)()
+    assert loaded.entry(ctypes.addressof(words), 0, 1) == 0
+    return words[0]
+
+
+def test_those_that_were_not_run_for_longest_are_dropped(most):
+    most(3)
+    kernels = Counting(6)
+    for number in (0, 1, 2, 3):
+        assert kernels.stored(number) == number
+    assert kernels.loaded() == [1, 2, 3]
+    assert kernels.stored(1) == 1
+    assert kernels.stored(3) == 3
+    assert kernels.stored(4) == 4
+    assert kernels.loaded() == [1, 3, 4]
+    assert kernels.compiled == [0, 1, 2, 3, 4]
+    assert kernels.stored(0) == 0
+    assert kernels.compiled == [0, 1, 2, 3, 4, 0]
+    assert len(kernels.loaded()) == 3
+
+
+def test_more_may_be_loaded_when_the_setting_grows(most):
+    kernels = Counting(6)
+    for number, expected in ((1, 1), (4, 4), (2, 2)):
+        most(number)
+        assert [kernels.stored(k) for k in range(6)] == list(range(6))
+        assert len(kernels.loaded()) == expected
+
+
+def test_an_eighth_is_dropped_at_once(most):
+    most(16)
+    kernels = Counting(20)
+    counts = []
+    for number in range(20):
+        kernels.stored(number)
+        counts.append(len(kernels.loaded()))
+    assert counts[14:] == [15, 16, 14, 15, 16, 14]
+    assert kernels.loaded() == list(range(6, 20))
+
+
+def test_a_dropped_kernel_stays_while_it_is_held(most):
+    most(1)
+    kernels = Counting(2)
+    running = kernels.handles[0].get()
+    assert kernels.stored(1) == 1
+    assert kernels.loaded() == [1]
+    assert stored(running) == 0
+
+
+def test_handles_that_die_leave_no_trace(most):
+    most(2)
+    kernels = Counting(4)
+    kernels.cache.forget()
+    for number in range(4):
+        kernels.stored(number)
+    del kernels.handles[2:]
+    gc.collect()
+    assert len(kernels.cache._loaded) == 0
+    assert kernels.stored(0) == 0
+    assert kernels.loaded() == [0]
+
+
+def functions(count):
+    return [axiomjit.jit(eval(f"lambda x: x * {k} + {'x ** 2 - ' * k} 0.75")) for k in range(count)]
+
+
+def right(k, x):
+    return eval(f"x * {k} + {'x ** 2 - ' * k} 0.75")
+
+
+@pytest.mark.parametrize("way", ["auto", "portable"])
+def test_functions_whose_kernels_were_dropped_work_on(most, monkeypatch, way):
+    monkeypatch.setattr(config, "entry", way)
+    most(2)
+    compiled = functions(5)
+    for _ in range(30):
+        for k, function in enumerate(compiled):
+            assert function(X).tobytes() == right(k, X).tobytes()
+    assert all(function.cache_info().traced == 1 for function in compiled)
+
+
+@pytest.mark.skipif(bool(refusal()), reason=refusal())
+def test_kernels_that_native_calls_run_are_used_ones(most):
+    """The native entry does not tell that it ran one: its count of calls does."""
+    most(2)
+    used, *others = functions(6)
+    for _ in range(4):
+        used(X)
+    answered = used.cache_info().hits
+    before = stats()
+    for other in others:
+        used(X)
+        other(X)
+    used(X)
+    after = stats()
+    assert used.cache_info().hits == answered + 6
+    assert after["compiles"] + after["disk_hits"] - before["compiles"] - before["disk_hits"] == 5
+
+
+@pytest.mark.skipif(bool(refusal()), reason=refusal())
+def test_native_guards_of_a_dropped_kernel_go_and_come_back(most):
+    most(1)
+    first, second = functions(2)
+    for _ in range(4):
+        first(X)
+    native = first.hits_natively[0]
+    assert native
+    tables = first.func.__self__
+    assert tables[0]
+    second(X)
+    second(X)
+    assert tables[0] == ()
+    for _ in range(4):
+        assert first(X).tobytes() == right(0, X).tobytes()
+    assert first.hits_natively[0] > native
+
+
+def test_threads_run_kernels_that_others_drop(most):
+    most(2)
+    compiled, x = functions(4), np.linspace(0.0, 1.0, 20_000)
+    expected = [right(k, x).tobytes() for k in range(4)]
+    wrong, until = [], time.monotonic() + 1.5
+
+    def call(own):
+        while time.monotonic() < until:
+            for k in (own, own, own, (own + 1) % 4):
+                if compiled[k](x).tobytes() != expected[k]:
+                    wrong.append(k)
+
+    threads = [threading.Thread(target=call, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, "many", None])
+def test_no_such_number(number):
+    with pytest.raises(GraphValueError, match="from 1 on"):
+        config.kernels = number
