@@ -86,7 +86,11 @@ class _Writer:
         self.blocks: dict[str, str] = {}
         self.extents: dict[str, Dim] = {}
         self.strips = self.rows = False
-        self.limit = LimitSource(partial(self.named, "i"), self.length)
+
+    @property
+    def limit(self) -> LimitSource:
+        """Writes limits; made anew, since one that is kept would be a cycle of references."""
+        return LimitSource(partial(self.named, "i"), self.length)
 
     def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
         """The whole function, header last since only the body knows its words."""
