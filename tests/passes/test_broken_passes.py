@@ -75,6 +75,7 @@ ILLEGAL = {
     "lower_to_loops": without(Load),
     "fuse_loops": without(Store),
     "order_loops": in_statements(lambda s: s.body if isinstance(s, For) else (s,)),
+    "flip_loops": without(Store),
     "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
@@ -143,6 +144,17 @@ def swapped_strides(program):
         return (stmt,)
 
     return in_statements(rule)(program)
+
+
+def ends_forgotten(program):
+    """Loads begin at the start of their array."""
+    return in_statements(
+        lambda s: (
+            (s.replace(index=s.index.replace(offset=s.index.offset + 1)),)
+            if isinstance(s, Load)
+            else (s,)
+        )
+    )(program)
 
 
 def merged_anyway(program):
@@ -255,6 +267,7 @@ WRONG = {
     "lower_to_loops": (shorter("fold"), rows_and_columns, [numbers(5, 6) + 9]),
     "fuse_loops": (one_value_for_all, lambda x: (x + 1.0, x * 2.0), [numbers(30)]),
     "order_loops": (swapped_strides, lambda x: x[:, ::2] + 1.0, [numbers(6, 12)]),
+    "flip_loops": (ends_forgotten, lambda x: x[::-1].sum(axis=0), [numbers(6, 12)]),
     "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
