@@ -23,6 +23,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late, new_lock, why_not_compile
+from axiomjit.base.stage_times import stage
 from axiomjit.driver.arguments import (
     CallArguments,
     Signature,
@@ -185,7 +186,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
         if key in self._exact:  # arrays that it reads from elsewhere are others now
             self.drop_tables()
-        ready, arguments = self._bind_named(call) if named else self._bind(call, same)
+        with self._reasons.clock.running():
+            ready, arguments = self._bind_named(call) if named else self._bind(call, same)
         self._bound += 1
         if not config.disable:
             self._exact.keep(key, ready)
@@ -251,7 +253,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0]
-        return CacheInfo(hits, self._bound, self._traced, tuple(self._reasons.texts))
+        why, took = tuple(self._reasons.texts), self._reasons.clock.times()
+        return CacheInfo(hits, self._bound, self._traced, why, took)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
@@ -277,7 +280,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         def build() -> NamedProgram:
             self._traced += 1
             self._reasons.add(named_aspects(call))
-            return NamedProgram(self._function, call)
+            return NamedProgram(self._function, call, self._reasons.clock)
 
         return self._programs.find(named_key(call, self._forget), {}, build)
 
@@ -289,7 +292,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._traced += 1
             known = tuple(self._programs.get(signature.key, ()))
             self._reasons.add(aspects_of(call, signature), known, were, signature.values)
-            with self._following:
+            with self._following, stage("following"):
                 followed = follow(self._function, call, signature, scope)
             if self._shapes:
                 shapes = [node.shape for node in followed.trace.graph.results]
