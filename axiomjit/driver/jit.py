@@ -36,7 +36,6 @@ from axiomjit.driver.arguments import (
 )
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.bound_methods import BoundMethod
-from axiomjit.driver.declared_shapes import DeclaredShapes
 from axiomjit.driver.fallbacks import count_fallback, falls_back, leave_call
 from axiomjit.driver.following import follow
 from axiomjit.driver.named_calls import (
@@ -45,7 +44,6 @@ from axiomjit.driver.named_calls import (
     exact_named_key,
     named_key,
 )
-from axiomjit.driver.pickling import reduced
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
@@ -85,6 +83,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self.__setstate__((function, name, frozenset(), strict, None, {}))
         self._static = static_parameters(static_argnames, self._signature, name)
         if shapes:
+            from axiomjit.driver.declared_shapes import DeclaredShapes
+
             self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
@@ -200,6 +200,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
+        from axiomjit.driver.pickling import reduced  # few functions are pickled
+
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
@@ -253,8 +255,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0]
-        why, took = tuple(self._reasons.texts), self._reasons.clock.times()
-        return CacheInfo(hits, self._bound, self._traced, why, took)
+        return self._reasons.info(hits, self._bound, self._traced)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None

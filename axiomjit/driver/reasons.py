@@ -76,6 +76,10 @@ class Reasons:
             self.texts.append(self._difference(aspects))
             self._known.append(aspects)
 
+    def info(self, hits: int, bound: int, traced: int) -> CacheInfo:
+        """These counts, why programs were made, and what that took."""
+        return CacheInfo(hits, bound, traced, tuple(self.texts), self.clock.times())
+
     def _difference(self, aspects: dict[str, Aspects]) -> str:
         """What differs least from a known call."""
         if not self._known:
