@@ -3,8 +3,8 @@
 A graph says what is computed. `compose_views` makes every read through a transpose, slice or
 broadcast a read of what is viewed; `drop_padding` reads past padding that a fold leaves out,
 `drop_packs` past copies into C order that nobody needs, `simplify_algebra` past operations that
-undo each other; `save_versions` copies what is read after its storage is written again, in the
-order of writes that `order_writes` finds.
+undo each other; `find_convolutions` finds sums of products of windows; `save_versions` copies what
+is read after its storage is written again, in the order of writes that `order_writes` finds.
 
 A view program says where values are. `lower_to_views` gives storage to what must be stored, which
 `choose_storage` decides, and leaves the rest as r-tensors: computed where they are read.

@@ -18,7 +18,7 @@ from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.stored import given, swapped
-from tests.passes.windows import of_products, pooled
+from tests.passes.windows import convolved, of_products, pooled
 
 PASSES = {function.__name__: function for function in pipeline.PASSES}
 
@@ -69,6 +69,7 @@ ILLEGAL = {
     "drop_padding": in_ops(lambda op: op.replace(maps=())),
     "drop_packs": in_ops(lambda op: op.replace(maps=())),
     "simplify_algebra": in_ops(lambda op: op.replace(fold=SUM)),
+    "find_convolutions": in_ops(lambda op: op.replace(maps=())),
     "save_versions": in_ops(lambda op: op.replace(fold=SUM)),
     "lower_to_views": lambda program: program.replace(definitions=program.definitions[1:]),
     "cut_joins": lambda program: program.replace(definitions=program.definitions[1:]),
@@ -241,6 +242,11 @@ def saved_backwards(op):
     return op.replace(maps=((backwards, *rest),))
 
 
+def later_elements(op):
+    """Conditions leave out one element more."""
+    return op.replace(conditions=tuple(c.replace(low=c.low + 1) for c in op.conditions))
+
+
 def unsigned(op):
     """Negation forgotten."""
     if op.primitive.name != "negative":
@@ -253,6 +259,7 @@ WRONG = {
     "drop_padding": (in_ops(lambda op: op.replace(conditions=())), of_products, []),
     "drop_packs": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "simplify_algebra": (in_ops(unsigned), lambda x: -x * 2.0, [numbers(9)]),
+    "find_convolutions": (in_ops(later_elements), lambda: convolved(3, 9), []),
     "save_versions": (in_ops(saved_backwards), swapped, []),
     "lower_to_views": (
         lambda program: program.replace(results=program.results[::-1]),
