@@ -160,8 +160,7 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
 def _call(step: LibraryCall) -> Call:
     whole = View(step.target, step.target.shape, dim(0), step.target.strides)
     operands = tuple(map(_window, step.operands))
-    given = step.operation, operands, step.labels, _window(whole)
-    return Call(*given, step.where, step.conditions)
+    return Call(step.operation, operands, step.labels, _window(whole), step.where)
 
 
 def _window(view: View) -> Window:

@@ -16,8 +16,6 @@ from axiomjit.passes.costs.estimate_cost import estimate_cost
 from axiomjit.passes.cut_joins import cut_joins
 from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.drop_padding import drop_padding
-from axiomjit.passes.find_convolutions import find_convolutions
-from axiomjit.passes.flip_loops import flip_loops
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
@@ -27,6 +25,7 @@ from axiomjit.passes.limit_loops import limit_loops
 from axiomjit.passes.lower_to_loops import lower_to_loops
 from axiomjit.passes.lower_to_views import lower_to_views
 from axiomjit.passes.make_plan import make_plan
+from axiomjit.passes.order_contractions import order_contractions
 from axiomjit.passes.order_loops import order_loops
 from axiomjit.passes.save_versions import save_versions
 from axiomjit.passes.search_blocks import search_blocks
@@ -45,17 +44,16 @@ Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
+    order_contractions,
     drop_padding,
     drop_packs,
     simplify_algebra,
-    find_convolutions,
     save_versions,
     lower_to_views,
     cut_joins,
     lower_to_loops,
     fuse_loops,
     order_loops,
-    flip_loops,
     collapse_loops,
     estimate_cost,
     tile_folds,

@@ -10,30 +10,38 @@ from collections.abc import Sequence
 from functools import reduce
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, identity
+from axiomjit.algebra.index_maps import Conditions, IndexMap, identity
 from axiomjit.base.dtypes import BOOL, HALF, SINGLE, common
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op
 from axiomjit.graph.origins import note
-from axiomjit.graph.primitives import ANY, PRIMITIVES, SUM, VIEW
+from axiomjit.graph.primitives import ANY, PRIMITIVES, PRODUCT, SUM, VIEW
 from axiomjit.graph.promotion import cast, promotable
 
 Read = tuple[Node, IndexMap]
 """An operand and the map by which it is read."""
 
 
-def sum_of_products(reads: Sequence[Read], extents: tuple[Dim, ...], rank: int) -> Node:
-    """The products of all operands at each point, summed over the iterators from `rank` on."""
+def sum_of_products(
+    reads: Sequence[Read], extents: tuple[Dim, ...], rank: int, conditions: Conditions = ()
+) -> Node:
+    """The products of all operands at each point, summed over the iterators from `rank` on.
+
+    Points where one of the conditions does not hold are left out of a sum.
+    """
     dtype = common(tuple(promotable(node) for node, _ in reads))
     folded = len(extents) > rank
     wide = SINGLE if dtype == HALF and folded else dtype
     factors = [(cast(builder.strong(node), wide), index) for node, index in reads]
     *before, (last, last_map) = factors
-    if not before:
-        if not folded:
-            return builder.view(last, last_map, extents)
-        total = ANY if wide == BOOL else SUM
-        found: Node = note(Op(wide, VIEW, total, (last,), (last_map,), extents, rank))
+    if not before and not folded:
+        return builder.view(last, last_map, extents)
+    if folded and not (before and wide == BOOL):
+        operands, maps = zip(*factors, strict=True)
+        total, primitive = ANY if wide == BOOL else SUM, PRODUCT if before else VIEW
+        found: Node = note(
+            Op(wide, primitive, total, operands, maps, extents, rank, (), conditions)
+        )
         return cast(found, dtype)
     whole = identity(len(extents))
 
@@ -42,5 +50,5 @@ def sum_of_products(reads: Sequence[Read], extents: tuple[Dim, ...], rank: int) 
         return builder.map_op(PRIMITIVES["multiply"], pair, maps, extents), whole
 
     first, first_map = reduce(multiplied, before)
-    found = builder.contract(first, last, (first_map, last_map), extents, rank)
+    found = builder.contract(first, last, (first_map, last_map), extents, rank, conditions)
     return cast(found, dtype)

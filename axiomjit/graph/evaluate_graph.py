@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.boxes import at_lengths, boxes
 from axiomjit.algebra.dims import Symbol, dim, evaluate
 from axiomjit.algebra.index_maps import (
     IndexMap,
     compose,
     fixed,
     iterator,
+    iterators_of,
     shift,
     strides_through,
 )
 from axiomjit.base.dtypes import convert
 from axiomjit.base.errors import AxiomError
+from axiomjit.graph.evaluate_conditions import at_lengths, boxes, read_clipped
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -36,7 +37,7 @@ from axiomjit.graph.nodes import (
     views_on,
 )
 from axiomjit.graph.origins import origin
-from axiomjit.graph.primitives import GATHER, POSITION, UfuncFold
+from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 
 Array = np.ndarray
@@ -135,7 +136,7 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
         return _seen(op, op.primitive.evaluate(reads[0]))
     if op.primitive.name == "view":
         value = reads[0]
-    elif op.fold is not None and op.fold.name == "sum" and op.primitive.name == "multiply":
+    elif op.primitive is PRODUCT or _is_contraction(op):
         return _contract(op, reads, extents)
     elif op.primitive.name == "cast":
         value = convert(reads[0], op.dtype)
@@ -159,7 +160,7 @@ def _within_conditions(
     conditions = at_lengths(op.conditions, lengths)
     if isinstance(op.fold, StateFold):
         pairs = zip(operands, op.maps, strict=True)
-        reads = [_read_clipped(value, index, extents, lengths) for value, index in pairs]
+        reads = [read_clipped(value, index, extents, lengths) for value, index in pairs]
         taken = np.zeros(extents, bool)
         for box in boxes(conditions, extents):
             taken[tuple(slice(*span) for span in box)] = True
@@ -204,7 +205,7 @@ def _library(
         views.append(read(value, compose(index, place), tuple(extents[k] for k in own), lengths))
     result = np.empty(extents[: op.rank], op.dtype)
     try:
-        operation.run(views, labels, result, at_lengths(op.conditions, lengths))
+        operation.evaluate(views, labels, result)
     except AxiomError as error:
         raise error.at(origin(op)) from None
     return result
@@ -250,14 +251,27 @@ def _as_array(value: Array, op: Op) -> Array:
     return np.asarray(value).astype(op.dtype, copy=False)
 
 
+def _is_contraction(op: Op) -> bool:
+    return op.fold is not None and op.fold.name == "sum" and op.primitive.name == "multiply"
+
+
 def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array:
     """A sum of products, without the array of all products."""
     every = list(range(len(extents)))
     assert op.fold is not None
     state = op.fold.state_dtype(op.dtype)
-    left, right = (value.astype(state, copy=False) for value in reads)
-    operands: tuple[Any, ...] = (left, every, right, every, every[: op.rank])
-    return _as_array(np.einsum(*operands), op)
+    several = len(reads) > 2
+    operands: list[Any] = []
+    for value, index in zip(reads, op.maps, strict=True):
+        # Of several operands each takes part in the dimensions along which it differs.
+        own = [k for k in every if not several or k in iterators_of(index) or extents[k] == 0]
+        part = value[tuple(slice(None) if k in own else 0 for k in every)]
+        operands += [part.astype(state, copy=False), own]
+    missing = [k for k in every if all(k not in own for own in operands[1::2])]
+    if missing:
+        ones = np.broadcast_to(np.ones((), state), tuple(extents[k] for k in missing))
+        operands += [ones, missing]
+    return _as_array(np.einsum(*operands, every[: op.rank], optimize=several), op)
 
 
 def read(
@@ -270,22 +284,6 @@ def read(
         index, value.strides, len(extents), lambda length: evaluate(length, lengths)
     )
     return np.asarray(_Elsewhere(value, first, extents, strides))
-
-
-def _read_clipped(
-    value: Array, index: IndexMap, extents: Sequence[int], lengths: Mapping[Symbol, int]
-) -> Array:
-    """A copy of the operand as its op sees it; beyond its ends the elements at the ends."""
-    places = []
-    for function, length in zip(index, value.shape, strict=True):
-        place = np.full((1,) * len(extents), evaluate(function.offset, lengths))
-        for k, c in function.terms:
-            steps = np.arange(extents[k]) * evaluate(c, lengths)
-            place = place + steps.reshape([-1 if d == k else 1 for d in range(len(extents))])
-        places.append(np.clip(place, 0, max(length - 1, 0)))
-    if not value.size:
-        return np.zeros(tuple(extents), value.dtype)
-    return np.broadcast_to(value[tuple(places)] if places else value, tuple(extents))
 
 
 class _Elsewhere:

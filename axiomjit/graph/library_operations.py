@@ -6,25 +6,23 @@ output, and its cost. The evaluator and the plan use the same evaluation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
 
-from axiomjit.algebra.boxes import BoundCondition
 from axiomjit.algebra.dims import Dim, product
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import DTYPES, INT, DType
 from axiomjit.base.errors import PositionError
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
-from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
 
 Labels = tuple[tuple[int, ...], ...]
 """For each operand the iterator along which each of its dimensions runs."""
 OperandArrays = Sequence[np.ndarray]
 Shapes = Sequence[tuple[Dim, ...]]
-Bounds = Sequence[BoundCondition]
 
 
 class LibraryOperation(Primitive):
@@ -36,30 +34,16 @@ class LibraryOperation(Primitive):
     `shorten(operands, labels)`, where there is one, gives a function of operands laid out like
     these that makes its result itself, or None. `additions(shapes, labels)` is the cost; without
     one each element of the first operand costs `weight` additions.
-
-    One that is computed in `parts(operands, labels, out, conditions)` instead may leave out what
-    conditions do, and its parts may be computed at the same time by several threads.
     """
 
     gives: DType | None = None
     keeps: bool = False
     additions: Callable[[Shapes, Labels], Dim] | None = None
     shorten: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = None
-    parts: Callable[[OperandArrays, Labels, np.ndarray, Bounds], Parts] | None = None
 
     def dtype(self, operand: DType) -> DType:
         """The dtype of the result for a first operand of this dtype."""
         return operand if self.gives is None else self.gives
-
-    def run(
-        self, operands: OperandArrays, labels: Labels, out: np.ndarray, conditions: Bounds = ()
-    ) -> None:
-        """Write the result into `out`."""
-        if self.parts is None:
-            self.evaluate(operands, labels, out)
-            return
-        parts = self.parts(operands, labels, out, conditions)
-        parts.compute(0, parts.number)
 
     def cost(self, shapes: Shapes, labels: Labels) -> Dim:
         """The cost in additions."""
@@ -82,6 +66,33 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
         np.dot(first, second, out=out)
     else:
         out[...] = np.dot(first, second)
+
+
+def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """Multiply stacks of matrices: one pair for each index of the labels that `out` has too."""
+    left, right = labels
+    both = [k for k in left if k in right]
+    stack, met = ([k for k in both if (k < out.ndim) is kept] for kept in (True, False))
+    rows, columns = ([k for k in one if k not in both] for one in labels)
+    first = _matrices(operands[0], left, stack, rows, met)
+    second = _matrices(operands[1], right, stack, met, columns)
+    target = out.transpose([*stack, *rows, *columns])
+    if len(rows) == len(columns) == 1 and target.strides[-1] == out.itemsize:
+        np.matmul(first, second, out=target)
+    else:
+        target[...] = np.matmul(first, second).reshape(target.shape)
+
+
+def _matrices(
+    array: np.ndarray, own: tuple[int, ...], stack: list[int], rows: list[int], columns: list[int]
+) -> np.ndarray:
+    """An array as a stack of matrices that BLAS can walk; copied where it cannot."""
+    seen = array.transpose([own.index(k) for k in (*stack, *rows, *columns)])
+    sizes = seen.shape[len(stack) :]
+    shape = math.prod(sizes[: len(rows)]), math.prod(sizes[len(rows) :])
+    found = seen.reshape(*seen.shape[: len(stack)], *shape)
+    walkable = found.itemsize in found.strides[-2:] and min(found.strides[-2:]) > 0
+    return found if walkable else np.ascontiguousarray(found)
 
 
 def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.ndarray] | None:
@@ -182,12 +193,10 @@ MATRIX_PRODUCT: Final = LibraryOperation(
     shorten=_product_of,
 )
 """A sum of products that is a matrix product; no op names it, passes choose it."""
-CONVOLUTION: Final = LibraryOperation(
-    *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
-    additions=_of_products,
-    parts=in_blocks,
+MATRIX_PRODUCTS: Final = LibraryOperation(
+    *("matmul", 2, _multiply_stacks, "", NUMBERS), additions=_of_products
 )
-"""Sums of products of windows of the first operand and the second one; passes choose it, too."""
+"""Products of stacks of matrices: labels that both operands and the result have are no sum."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)

@@ -153,6 +153,8 @@ JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """The operand whose region contains the point: padded or concatenated arrays."""
 POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), weight=0)
 """The index of a point along the one iterator."""
+PRODUCT: Final = Primitive("product", ANY_NUMBER, lambda *x: math.prod(x[1:], start=x[0]), "")
+"""Products of all operands, summed: `order_contractions` makes products of two of it."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
 """The values that make up one element of a fold with several states."""
 GATHER: Final = Primitive("gather", ANY_NUMBER, np.take, "")
@@ -209,9 +211,8 @@ _ROWS: Final = (
     COPY,
     *PACKS,
     *(SAVE, MATERIALIZE, UPDATE),
-    WHERE,
-    JOIN,
-    *(POSITION, STATE),
+    *(WHERE, JOIN),
+    *(POSITION, PRODUCT, STATE),
     *(REAL, IMAG, REAL_VIEW, IMAG_VIEW),
     Primitive("conjugate", 1, np.conjugate, "conjugate({0})", COMPLEXES),
     Primitive("add", 2, np.add, "{0} + {1}", bools="{0} | {1}"),

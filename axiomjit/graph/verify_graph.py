@@ -20,7 +20,7 @@ from axiomjit.graph.nodes import (
     post_order,
     root_of,
 )
-from axiomjit.graph.primitives import GATHER, JOIN, STATE, UPDATE
+from axiomjit.graph.primitives import GATHER, JOIN, PRODUCT, STATE, UPDATE
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.views.complex_views import partition_fault
 
@@ -75,7 +75,7 @@ def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
 
 def _op_faults(op: Op) -> Iterator[str]:
     primitive = op.primitive
-    count = len(op.operands) if primitive in (JOIN, STATE, GATHER) else primitive.arity
+    count = len(op.operands) if primitive in (JOIN, PRODUCT, STATE, GATHER) else primitive.arity
     if not len(op.operands) == len(op.maps) == count:
         yield f"{primitive} takes {count} operands, has {len(op.operands)}"
         return

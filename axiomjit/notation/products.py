@@ -17,7 +17,7 @@ from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.fold import fold_nodes
 from axiomjit.accumulate.rows import BUILT_IN
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import IndexMap
+from axiomjit.algebra.index_maps import Condition, Conditions, IndexMap, condition
 from axiomjit.base.dtypes import BOOL, INT, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -26,7 +26,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.contractions import Read, sum_of_products
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.padding import padded
-from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, WHERE
+from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
 from axiomjit.graph.projections import Margins, Projections, in_place
 from axiomjit.graph.promotion import cast
 from axiomjit.notation.placement import placed
@@ -34,6 +34,9 @@ from axiomjit.numpy_table.table import UFUNCS
 
 COMBINE: Final = {"mul": np.multiply, "add": np.add, "sub": np.subtract, "div": np.divide}
 """Functions of two elements, applied from left to right; `where` takes three."""
+_ROW: Final = BUILT_IN["logsumexp"]
+ONE_PASS: Final = Accumulator(_ROW.init, _ROW.combine, _ROW.lift, _ROW.final, True, True)
+"""Sums of exponentials of combinations, which are computed once and not stored."""
 REDUCE: Final = ("sum", "max", "min", "prod", "mean", "logsumexp")
 
 
@@ -91,6 +94,19 @@ class _Emission:
         margins = projections.margins or ((),) * len(nodes)
         self.margins = [_widths(own) for own in margins]
 
+        self.conditions = self._conditions()
+
+    def _conditions(self) -> Conditions | None:
+        """Where all operands are read inside; None where a fold cannot leave the others out."""
+        found: list[Condition] = []
+        for k, margins in enumerate(self.margins):
+            for d in margins:
+                function = self.to.read[k][d]
+                if not function.terms or not self.to.reduced:
+                    return None
+                found.append(condition(function, dim(0), self.nodes[k].shape[d]))
+        return tuple(found)
+
     @property
     def extents(self) -> tuple[Dim, ...]:
         """The extents of the product space."""
@@ -100,30 +116,24 @@ class _Emission:
         """The result, by the shortest way."""
         if self.meaning == Meaning("mul", "sum"):
             reads = list(map(self._read, range(len(self.nodes))))
-            return self._put(sum_of_products(reads, self.extents, self.to.rank), "sum")
+            within = self.conditions or ()
+            return self._put(sum_of_products(reads, self.extents, self.to.rank, within), "sum")
         if self.meaning.reduce == "mean":
             return self._mean()
         return self._put(self._reduced(self._combined()), self.meaning.reduce)
 
-    def _read(self, k: int, filler: Node | None = None) -> Read:
-        """Operand k and its map, filled where it is read outside: with zeros if nothing is said."""
+    def _read(self, k: int) -> Read:
+        """Operand k and its map, filled with zeros where it is read outside."""
         node, index = self.nodes[k], self.to.read[k]
         for d, widths in self.margins[k].items():
-            node = padded(node, d, widths, filler or _number(0, node.dtype))
+            node = padded(node, d, widths, _number(0, node.dtype))
         return node, _shifted(index, self.margins[k])
 
     def _combined(self) -> Node:
-        """What the operands are at each point, neutral where one is read outside."""
-        alone = len(self.nodes) == 1
-        filler = self._neutral(self.nodes[0].dtype) if alone and self._reaches() else None
-        values = [
-            builder.view(*self._read(k, filler), self.extents) for k in range(len(self.nodes))
-        ]
-        value = self._combine(values)
-        inside = None if alone else self._inside()
-        if inside is None:
-            return value
-        return builder.elementwise(WHERE, inside, value, self._neutral(value.dtype))
+        """What the operands are at each point; what is outside is chosen by conditions."""
+        return self._combine(
+            [builder.view(*self._read(k), self.extents) for k in range(len(self.nodes))]
+        )
 
     def _combine(self, values: Sequence[Node]) -> Node:
         if self.meaning.combine == "where":
@@ -135,10 +145,6 @@ class _Emission:
             return found
 
         return fold_left(apply, values)
-
-    def _reaches(self) -> bool:
-        """Whether an operand is read outside."""
-        return any(self.margins)
 
     def _inside(self) -> Node | None:
         """Whether all operands are read inside; None where that is always so."""
@@ -154,19 +160,30 @@ class _Emission:
             found = one if found is None else builder.elementwise(both, found, one)
         return found
 
+    def _masked(self, value: Node, neutral: Node) -> Node:
+        """The value, neutral where an operand is read outside."""
+        inside = self._inside()
+        return value if inside is None else builder.elementwise(WHERE, inside, value, neutral)
+
     def _reduced(self, value: Node) -> Node:
         """The value, folded over the iterators that the result does not have."""
         acc, axes = self.meaning.reduce, self.to.reduced
-        if isinstance(acc, str):
-            if not axes and acc != "logsumexp":
-                return value
-            found = BUILT_IN[acc].build(value, axes)
-            return found if acc == "logsumexp" else cast(found, value.dtype)
-        return _alone(*fold_nodes(acc, [value], axes), acc, self.asked)
+        if isinstance(acc, str) and acc in ACCUMULATORS and axes and self.conditions is not None:
+            return self._folded(ACCUMULATORS[acc], value)
+        if any(self.margins):
+            value = self._masked(value, neutral(acc, value.dtype, self.asked))
+        if isinstance(acc, Accumulator):
+            return _alone(*fold_nodes(acc, [value], axes), acc, self.asked)
+        if acc == "logsumexp":
+            several = len(self.nodes) > 1 and bool(axes)
+            return fold_nodes(ONE_PASS if several else BUILT_IN[acc], [value], axes)[0][0]
+        return cast(BUILT_IN[acc].build(value, axes), value.dtype) if axes else value
 
-    def _neutral(self, dtype: DType) -> Node:
-        """The value that contributes nothing to the reduction."""
-        return neutral(self.meaning.reduce, dtype, self.asked)
+    def _folded(self, fold: UfuncFold, value: Node) -> Node:
+        """The value folded where all operands are read inside; it keeps its dtype."""
+        axes, conditions = self.to.reduced, self.conditions or ()
+        folded = builder.fold(fold, value, axes, None, conditions)
+        return cast(folded, value.dtype)
 
     def _put(self, core: Node, acc: str | Accumulator) -> Node:
         """The reduced values where the result has them; what is written twice is folded."""
@@ -194,33 +211,26 @@ class _Emission:
 
     def _mean(self) -> Node:
         """Sums divided by the number of elements that are there; 0 where there is none."""
-        value = self._combine([builder.view(*self._read(k), self.extents) for k in range(self._n)])
+        value = self._combined()
         wide = builder.summed_in(value)
-        inside = self._inside()
-        if inside is not None:
-            value = builder.elementwise(WHERE, inside, value, _number(0, value.dtype))
-        total = self._summed(cast(value, wide))
-        plain = self.to.is_surjective and self.to.is_injective
-        if inside is None and plain:
+        ones: Node = builder.view(_number(1, INT), (), self.extents)
+        by_mask = self.conditions is None
+        if by_mask:
+            ones = self._masked(ones, _number(0, INT))
+        plain = not any(self.margins) and self.to.is_surjective and self.to.is_injective
+        if plain:
             counted: Node = builder.as_node(builder.count(value, self.to.reduced), "mean")
         else:
-            ones = builder.view(_number(1, INT), (), self.extents)
-            if inside is not None:
-                ones = cast(inside, INT)
-            count = self._summed(ones)
-            one = _number(1, INT)
-            counted = builder.elementwise(PRIMITIVES["maximum"], count, one)
+            counted = builder.elementwise(
+                PRIMITIVES["maximum"], self._summed(ones), _number(1, INT)
+            )
+        wanted = cast(value, wide)
+        total = self._summed(self._masked(wanted, _number(0, wide)) if by_mask else wanted)
         result = value.dtype if value.dtype.kind in "fc" else wide
         return cast(builder.average(total, counted), result)
 
-    @property
-    def _n(self) -> int:
-        return len(self.nodes)
-
     def _summed(self, value: Node) -> Node:
-        axes = self.to.reduced
-        summed = builder.fold(builder.SUM, value, axes) if axes else value
-        return self._put(cast(summed, value.dtype), "sum")
+        return self._put(self._folded(SUM, value) if self.to.reduced else value, "sum")
 
 
 def neutral(reduce: str | Accumulator, dtype: DType, asked: str) -> Node:

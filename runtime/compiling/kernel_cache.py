@@ -20,7 +20,6 @@ from weakref import WeakValueDictionary
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.locks import FORKS_WAIT, Lock, NotNowError, new_lock, why_not_compile
-from axiomjit.base.stage_times import stage
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
@@ -144,17 +143,14 @@ class KernelCache:
         """A kernel that is not in memory, loaded from disk or compiled."""
         objects, key = self._objects, None
         if objects is not None and objects.folders() and _compiles_here():
-            with stage("loading"):
-                key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
-                found = None if key is None else objects.find(key)
+            key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
+            found = None if key is None else objects.find(key)
             if found is not None:
                 entry, code = found
                 return LoadedKernel(code, entry.compile_ms, checked)
-        with stage("compiling"):
-            made = self._compiled(kernel, checked)
-            entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
-        with stage("loading"):
-            loaded = load_kernel(entry, checked)
+        made = self._compiled(kernel, checked)
+        entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
+        loaded = load_kernel(entry, checked)
         if objects is not None and key is not None:
             objects.keep(entry)
         return loaded
