@@ -149,7 +149,7 @@ class Config:
 
     @property
     def kernels(self) -> int:
-        """How many compiled kernels are in memory at most, about 50 KB each."""
+        """How many compiled kernels are in memory at most, about 10 KB each."""
         return self._kernels
 
     @kernels.setter

@@ -10,7 +10,7 @@ from typing import Any, Final
 from axiomjit.base.commands import BROKEN, OK
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.runtime.objects.directory import TARGET_SUFFIX, Directory, Found
+from axiomjit.runtime.objects.directory import SUFFIXES, Directory, Found
 from axiomjit.runtime.objects.entry import unpack
 from axiomjit.runtime.objects.loader import load
 from axiomjit.runtime.objects.store import OBJECTS
@@ -101,6 +101,7 @@ def _clear(arguments: argparse.Namespace) -> None:
     own = [folder for folder in _folders() if not folder.read_only]
     for folder in own:
         dropped = [file for file in folder.files() if folder.remove(file.key)]
-        for file in folder.files(TARGET_SUFFIX):
-            folder.remove(file.key, TARGET_SUFFIX)
+        for suffix in SUFFIXES:
+            for file in folder.files(suffix):
+                folder.remove(file.key, suffix)
         print(f"{folder.path}: {_amount(dropped)} dropped")

@@ -38,7 +38,7 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/driver/printed.py` `_kept`: what a thread prints while it follows, by thread
-- `runtime/entry/native_calls.py` `_loaded`: the machine code of native entries, made once
+- `runtime/entry/native_calls.py` `_code`: the machine code of native entries, loaded once
 - `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
 - `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _count_compile: Final = counter("compiles")
 _count_hit: Final = counter("cache_hits")
+_count_disk_hit: Final = counter("disk_hits")
+_count_disk_miss: Final = counter("disk_misses")
 Compiler = Callable[[Kernel, bool], "CompiledKernel"]
 Key = tuple[str, bool]
 
@@ -144,10 +146,12 @@ class KernelCache:
         objects, key = self._objects, None
         if objects is not None and objects.folders() and _compiles_here():
             key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
-            found = None if key is None else objects.find(key)
-            if found is not None:
-                entry, code = found
-                return LoadedKernel(code, entry.compile_ms, checked)
+            if key is not None:
+                found = objects.find(key)
+                if found is not None:
+                    _count_disk_hit()
+                    return LoadedKernel(found[1], found[0].compile_ms, checked)
+                _count_disk_miss()
         made = self._compiled(kernel, checked)
         entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
         loaded = load_kernel(entry, checked)

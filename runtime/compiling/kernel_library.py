@@ -14,6 +14,7 @@ from axiomjit.base.counters import counter
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.llvm.early_divisions import start_early
+from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
 from axiomjit.runtime.vector_math.definitions import KEPT
 from axiomjit.runtime.vector_math.native import PREFIX
@@ -71,7 +72,7 @@ class KernelLibrary(TargetLibrary):
         passes = binding.create_new_module_pass_manager()
         for name in names:
             getattr(passes, f"add_{name}_pass")()
-        passes.run(self._final_module, self._codegen._pass_builder())
+        run_passes(passes, self._final_module, self._codegen._pass_builder())
 
 
 def new_library(name: str, traits: Traits, target: Target) -> Any:

@@ -1,4 +1,4 @@
-"""Makes native entries: the entry's code is compiled once a process, when first needed."""
+"""Makes native entries; their code, the same for all, is loaded when it is first needed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from axiomjit.base.config import settings_word
 from axiomjit.base.counters import word_of
 from axiomjit.base.locks import new_lock
 from axiomjit.runtime.entry import structures
-from axiomjit.runtime.entry.entry_code import NAME, entry_text
+from axiomjit.runtime.entry.entry_object import load_entry
 from axiomjit.runtime.entry.layout import RUNTIME
+from axiomjit.runtime.objects.loader import LoadedCode
 
 Entry = Callable[..., Any]
 _STATUS: Final = b"kernel returned status %d"
@@ -78,62 +79,22 @@ def _numpy_functions() -> Callable[[int], int]:
     return lambda number: ctypes.c_size_t.from_address(table + 8 * number).value
 
 
-def entry_object() -> bytes:
-    """The object file of the entry for this CPU, compiled now; it calls nothing by name."""
-    from llvmlite import binding
-
-    machine = _machine()
-    module = binding.parse_assembly(entry_text())
-    module.verify()
-    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
-    passes = binding.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.run(module, builder)
-    return bytes(machine.emit_object(module))
-
-
-def _machine() -> Any:
-    """A machine of its own: engines do not share one."""
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    target = binding.Target.from_default_triple()
-    return target.create_target_machine(opt=2, codemodel="jitdefault", jit=True)
-
-
-class _Loaded:
-    """The entry's machine code in this process."""
-
-    def __init__(self, code: bytes) -> None:
-        from llvmlite import binding
-
-        empty = binding.parse_assembly("")
-        self._engine = binding.create_mcjit_compiler(empty, _machine())
-        self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
-        address = self._engine.get_function_address(NAME)
-        self.method = _Method(b"axiomjit_entry", address, _FLAGS, None)
-
-
-_loaded: _Loaded | None = None
+_code: LoadedCode | None = None
 _refused: str | None = None
 
 
 def refusal() -> str:
     """Why calls of this process go through Python; empty where they have native entries."""
-    global _refused, _loaded
+    global _refused, _code
     if _refused is None:
         with _lock:
             if _refused is None:
                 reason = structures.refusal()
                 if not reason:
                     try:
-                        _loaded = _Loaded(entry_object())
+                        _code = load_entry()
                         reason = "" if _works() else "it did not pass its own test"
-                    except (ImportError, RuntimeError, OSError) as error:
+                    except (ImportError, RuntimeError, OSError, ValueError) as error:
                         reason = f"it could not be compiled: {error}"
                 _refused = reason
     return _refused
@@ -146,16 +107,24 @@ def new_cell(slow: Entry) -> list[object]:
 
 def new_entry(cell: list[object]) -> Entry:
     """A callable of C over a cell; `refusal()` was empty."""
-    assert _loaded is not None, "asked after refusal()"
+    assert _code is not None, "asked after refusal()"
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Entry = make(ctypes.addressof(_loaded.method), cell, None)
+    made: Entry = make(ctypes.addressof(_method(_code.address)), cell, None)
     return made
+
+
+@lru_cache(maxsize=1)
+def _method(address: int) -> _Method:
+    """The description of the entry at an address, which CPython refers to for good."""
+    return _Method(b"axiomjit_entry", address, _FLAGS, None)
 
 
 def _works() -> bool:
     """Whether an entry without tables passes its arguments on, by number and by name."""
+    if _code is None:
+        return False
     cell = new_cell(lambda *args, **kwargs: (args, kwargs))
     given, named = (1, "two", None), {"three": 3.0}
     return bool(new_entry(cell)(*given, **named) == (given, named))

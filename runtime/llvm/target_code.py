@@ -17,6 +17,7 @@ from numba.core.cpu import CPUContext
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import Target
 from axiomjit.runtime.llvm.object_symbols import PROVIDED, defined_symbols, undefined_symbols
+from axiomjit.runtime.llvm.pass_managers import run_passes
 
 
 class TargetLibrary(JITCodeLibrary):
@@ -47,7 +48,7 @@ class TargetLibrary(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         passes = self._codegen._pass_builder()
-        passes.getModulePassManager().run(self._final_module, passes)
+        run_passes(passes.getModulePassManager(), self._final_module, passes)
 
     def _finalize_final_module(self) -> None:
         code = self._codegen._tm.emit_object(self._final_module)

@@ -20,6 +20,9 @@ from axiomjit.runtime.objects.entry import LARGEST
 
 SUFFIX: Final = ".kernel"
 TARGET_SUFFIX: Final = ".target"
+ENTRY_SUFFIX: Final = ".entry"
+SUFFIXES: Final = (SUFFIX, TARGET_SUFFIX, ENTRY_SUFFIX)
+"""Kernels, records of processors, native entries."""
 TEMPORARY: Final = ".new"
 KEY_DIGITS: Final = 64
 """Digits of a key in hexadecimal."""
@@ -190,7 +193,7 @@ class Directory:
         with self._opened() as folder:
             now, found = time.time(), []
             for name, status in _listed(folder):
-                if any(_is_named(name, KEY_DIGITS, end) for end in (SUFFIX, TARGET_SUFFIX)):
+                if any(_is_named(name, KEY_DIGITS, end) for end in SUFFIXES):
                     found.append((status.st_mtime, status.st_size, name))
                     continue
                 stale = now - status.st_mtime > STALE_SECONDS

@@ -12,7 +12,6 @@ import os
 from typing import Final
 
 from axiomjit.base.config import config
-from axiomjit.base.counters import counter
 from axiomjit.base.target import ChosenTarget, Target
 from axiomjit.runtime.objects.directory import SUFFIX, TARGET_SUFFIX, Directory, Unusable
 from axiomjit.runtime.objects.entry import Entry, pack, unpack
@@ -21,8 +20,6 @@ from axiomjit.runtime.objects.loader import LoadedCode, load
 
 MEGABYTE: Final = 2**20
 _LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
-_count_hit: Final = counter("disk_hits")
-_count_miss: Final = counter("disk_misses")
 
 
 class ObjectStore:
@@ -48,20 +45,18 @@ class ObjectStore:
             self._settings = settings
         return [folder for folder in (self._own, self._shared) if folder]
 
-    def find(self, key: str) -> tuple[Entry, LoadedCode] | None:
+    def find(self, key: str, suffix: str = SUFFIX) -> tuple[Entry, LoadedCode] | None:
         """The entry of a key and its code, loaded; None if there is none that can be loaded."""
         for folder in self.folders():
-            data = folder.read(key)
+            data = folder.read(key, suffix)
             if data is None:
                 continue
             entry = unpack(key, data)
             code = None if entry is None else load(entry)
             if entry is not None and code is not None:
-                _count_hit()
                 return entry, code
             if not folder.read_only:
-                folder.remove(key)
-        _count_miss()
+                folder.remove(key, suffix)
         return None
 
     def record_of(self, chosen: ChosenTarget) -> Target:
@@ -81,10 +76,10 @@ class ObjectStore:
         self._write(key, pack_target(key, chosen.record), TARGET_SUFFIX)
         return chosen.record
 
-    def keep(self, entry: Entry) -> None:
+    def keep(self, entry: Entry, suffix: str = SUFFIX) -> None:
         """Write an entry, unless other processes could not load it or there is no place for it."""
         if entry.calls is not None:
-            self._write(entry.key, pack(entry), SUFFIX)
+            self._write(entry.key, pack(entry), suffix)
 
     def _write(self, key: str, data: bytes, suffix: str) -> None:
         """Write a file where there is a place for it."""

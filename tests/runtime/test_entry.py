@@ -2,6 +2,8 @@
 
 import ctypes
 import gc
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -12,7 +14,7 @@ import pytest
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
-from axiomjit.runtime.entry import layout, native_calls, structures
+from axiomjit.runtime.entry import entry_object, layout, native_calls, structures
 from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.guard_tables import (
     MOST_TABLES,
@@ -25,6 +27,7 @@ from axiomjit.runtime.entry.guard_tables import (
     with_table,
 )
 from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(
     native_calls.refusal() != "", reason="this process has no native entry"
@@ -267,10 +270,42 @@ def test_errors_of_what_answers_pass_through():
 
 
 def test_the_object_file_calls_nothing_by_name():
-    code = native_calls.entry_object()
+    code = entry_object.compiled(entry_text())
     assert undefined_symbols(code) <= {"memcpy", "memset"}
     assert len(code) < 20_000
     assert f"@{NAME}(" in entry_text()
+
+
+WARM = """
+import sys
+import numpy as np
+import axiomjit as aj
+f = aj.jit(lambda x: x * 2.5 + 1)
+x = np.ones(5)
+assert all(f(x).tolist() == [3.5] * 5 for _ in range(9))
+assert f.hits_natively[0]
+print(aj.stats()["compiles"], "numba" in sys.modules, "llvmlite" in sys.modules)
+"""
+
+
+def test_its_code_is_kept_on_disk(tmp_path):
+    """A later process does not import LLVM for it; one that finds it damaged compiles it again."""
+    known = {"AXIOMJIT_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **known, "AXIOMJIT_ENTRY": "auto", "AXIOMJIT_CHECK": "0"}
+
+    def run():
+        command = [sys.executable, "-c", WARM]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    assert run() == ["1", "True", "True"]
+    (kept,) = (tmp_path / "kernels").glob("*.entry")
+    whole = kept.read_bytes()
+    assert run() == ["0", "False", "False"]
+    kept.write_bytes(whole[:-1])
+    assert run() == ["0", "False", "True"]
+    assert run() == ["0", "False", "False"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""The machine code of the native entry: from disk, else compiled and kept there."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from axiomjit.base.config import config
+from axiomjit.base.digests import sha256
+from axiomjit.runtime.entry.entry_code import NAME, entry_text
+from axiomjit.runtime.llvm.pass_managers import run_passes
+from axiomjit.runtime.objects.directory import ENTRY_SUFFIX
+from axiomjit.runtime.objects.entry import make_entry
+from axiomjit.runtime.objects.keys import compiler_versions
+from axiomjit.runtime.objects.loader import LoadedCode, load
+from axiomjit.runtime.objects.store import OBJECTS
+
+
+def load_entry() -> LoadedCode | None:
+    """The entry in memory; None where that is not possible.
+
+    Raises:
+        ImportError, RuntimeError, OSError, ValueError: it could not be compiled.
+    """
+    text = entry_text()
+    key = _key(text) if OBJECTS.folders() else ""
+    found = OBJECTS.find(key, ENTRY_SUFFIX) if key else None
+    if found is not None:
+        return found[1]
+    began = time.perf_counter()
+    code = compiled(text)
+    entry = make_entry(key, NAME, (code,), (time.perf_counter() - began) * 1e3)
+    if key:
+        OBJECTS.keep(entry, ENTRY_SUFFIX)
+    return load(entry)
+
+
+def compiled(text: str) -> bytes:
+    """The object file of a text for any CPU of this kind; it calls nothing by name."""
+    from llvmlite import binding
+
+    machine = _machine(binding)
+    module = binding.parse_assembly(text)
+    module.verify()
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+    passes = binding.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    run_passes(passes, module, builder)
+    return bytes(machine.emit_object(module))
+
+
+def _machine(binding: Any) -> Any:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(opt=2, codemodel="jitdefault", jit=True)
+
+
+def _key(text: str) -> str:
+    """The key of its code on disk; empty where it cannot be known what compiles."""
+    try:
+        parts = "native entry", text, compiler_versions(), config.cache_tag
+    except (ImportError, OSError):
+        return ""
+    return sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
