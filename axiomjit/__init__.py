@@ -10,14 +10,10 @@ from axiomjit._links import check_links as _check_links
 _check_links()
 
 from axiomjit import descriptions as descriptions
-from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.elementwise import elementwise
-from axiomjit.accumulate.fold import fold
 from axiomjit.axis import numpy_protocol as numpy_protocol
 from axiomjit.axis import transformers as transformers
 from axiomjit.axis.axes import Axes, make_axes
 from axiomjit.axis.axis import Axis, make_axis
-from axiomjit.axis.convolution import convolution, pooling
 from axiomjit.axis.elementwise import FUNCTIONS as _ELEMENTWISE
 from axiomjit.axis.elementwise import TensorFunction as _Function
 from axiomjit.axis.elementwise import astype, clip, where
@@ -26,17 +22,6 @@ from axiomjit.axis.joins import concat_along_axis, one_hot, pad, stack
 from axiomjit.axis.labels import axes_with_role_order, cast_role, map_roles, rename
 from axiomjit.axis.library import argsort, cumprod, cumsum, sort, take
 from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.axis.networks import (
-    cross_entropy_binary,
-    cross_entropy_binary_inner,
-    cross_entropy_multi,
-    relu,
-    safelog,
-    sigmoid,
-    softmax,
-)
-from axiomjit.axis.printing import PrintOp
-from axiomjit.axis.random_tensors import normal, uniform
 from axiomjit.axis.reductions import (
     L1_norm,
     L2_norm,
@@ -204,6 +189,21 @@ def __dir__() -> list[str]:
 
 if _TYPE_CHECKING:
     from axiomjit import notation as notation
+    from axiomjit.accumulate.accumulator import Accumulator
+    from axiomjit.accumulate.elementwise import elementwise
+    from axiomjit.accumulate.fold import fold
+    from axiomjit.axis.convolution import convolution, pooling
+    from axiomjit.axis.networks import (
+        cross_entropy_binary,
+        cross_entropy_binary_inner,
+        cross_entropy_multi,
+        relu,
+        safelog,
+        sigmoid,
+        softmax,
+    )
+    from axiomjit.axis.printing import PrintOp
+    from axiomjit.axis.random_tensors import normal, uniform
     from axiomjit.notation.constructors import tensor
     from axiomjit.notation.einsum import concat, einsum
     from axiomjit.notation.shapes import Shape
@@ -213,18 +213,26 @@ if _TYPE_CHECKING:
     from axiomjit.runtime.launching.schedule import threads
     from axiomjit.runtime.pool.recycling import trim
 
-_LATE = {
-    "Shape": "axiomjit.notation.shapes",
-    "Size": "axiomjit.notation.sizes",
-    "concat": "axiomjit.notation.einsum",
-    "einsum": "axiomjit.notation.einsum",
-    "fma": "axiomjit.notation.tensors",
-    "notation": "axiomjit.notation",
-    "symbol": "axiomjit.notation.symbols",
-    "tensor": "axiomjit.notation.constructors",
-    "threads": "axiomjit.runtime.launching.schedule",
-    "trim": "axiomjit.runtime.pool.recycling",
+_MODULES = {
+    "axiomjit.accumulate.accumulator": "Accumulator",
+    "axiomjit.accumulate.elementwise": "elementwise",
+    "axiomjit.accumulate.fold": "fold",
+    "axiomjit.axis.convolution": "convolution pooling",
+    "axiomjit.axis.networks": "cross_entropy_binary cross_entropy_binary_inner "
+    "cross_entropy_multi relu safelog sigmoid softmax",
+    "axiomjit.axis.printing": "PrintOp",
+    "axiomjit.axis.random_tensors": "normal uniform",
+    "axiomjit.notation": "notation",
+    "axiomjit.notation.constructors": "tensor",
+    "axiomjit.notation.einsum": "concat einsum",
+    "axiomjit.notation.shapes": "Shape",
+    "axiomjit.notation.sizes": "Size",
+    "axiomjit.notation.symbols": "symbol",
+    "axiomjit.notation.tensors": "fma",
+    "axiomjit.runtime.launching.schedule": "threads",
+    "axiomjit.runtime.pool.recycling": "trim",
 }
+_LATE = {name: module for module, names in _MODULES.items() for name in names.split()}
 # The modules of public names that are imported at the first use: not every program needs them.
 
 

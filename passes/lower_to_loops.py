@@ -301,6 +301,5 @@ def _library_call(definition: Definition) -> LibraryCall:
         strides = tuple(operand.strides[k] for k in own)
         shape = tuple(definition.extents[k] for k in own)
         operands.append(View(operand.storage, shape, operand.offset, strides))
-    return LibraryCall(
-        library.operation, tuple(operands), library.labels, definition.storage, library.where
-    )
+    given = library.operation, tuple(operands), library.labels, definition.storage, library.where
+    return LibraryCall(*given, definition.conditions)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from axiomjit.algebra.dims import Dim, dim, magnitude
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import IndexMap, strides_through
+from axiomjit.algebra.strides import magnitude, stride_size
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import (
     PART_VIEWS,
@@ -53,12 +54,36 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     return _Lowering(graph, context.layouts, choose_storage(graph)).program()
 
 
-def _order_of(storage: Storage) -> tuple[int, ...]:
-    """Dimensions from the largest stride to the smallest; C order where that is not known."""
-    plain = range(len(storage.strides))
-    if any(stride.constant == 0 for stride in storage.strides):
-        return tuple(plain)
-    return tuple(sorted(plain, key=lambda d: (-magnitude(storage.strides[d]), d)))
+Size = tuple[int, ...] | None
+"""What orders the strides of a value; None where there is no stride."""
+
+
+def _sizes_of(storage: Storage) -> tuple[Size, ...]:
+    """The sizes of strides, none where elements are repeated or alone."""
+    return tuple(
+        None if stride.constant == 0 or length.constant == 1 else stride_size(stride)
+        for stride, length in zip(storage.strides, storage.shape, strict=True)
+    )
+
+
+def _memory_order(rank: int, operands: Sequence[Sequence[Size]]) -> tuple[int, ...]:
+    """Dimensions, outermost first, in the memory order of operands (NumPy's K).
+
+    As in NumPy's iterator each dimension is put, from the last one on, outside those inside of
+    which it may not go; where operands disagree about two dimensions, they are in C order.
+    """
+    order: list[int] = []  # innermost first
+    for d in reversed(range(rank)):
+        place = len(order)
+        for at in reversed(range(len(order))):
+            known = [s for s in operands if s[d] is not None and s[order[at]] is not None]
+            if not known:
+                continue
+            if any(s[order[at]] <= s[d] for s in known):  # type: ignore[operator]
+                break
+            place = at
+        order.insert(place, d)
+    return tuple(reversed(order))
 
 
 class _Lowering:
@@ -75,6 +100,7 @@ class _Lowering:
         self.values: dict[Node, str] = {}
         self.definitions: list[Definition] = []
         self.orders: dict[Node, tuple[int, ...]] = {}
+        self.sizes: dict[Node, tuple[Size, ...]] = {}
         self.versions: dict[Node, int] = {}
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
 
@@ -111,7 +137,7 @@ class _Lowering:
         self.versions[op] = self.versions.get(old, 0) + 1
         operand = self._operand(value, op.maps[1], op)
         name = self.values[op] = f"r{len(self.values)}"
-        self.storages[op], self.orders[op] = storage, self.orders[old]
+        self.storages[op], self.sizes[op] = storage, self.sizes[old]
         target = _view(self._whole(op), op.maps[0], op.extents)
         self.definitions.append(
             Definition(
@@ -125,18 +151,21 @@ class _Lowering:
             strides = self.layouts[node.position]
             name = f"a{len(self.storages)}"
             self.storages[node] = Storage(name, "argument", node.dtype, node.shape, strides, node)
-            self.orders[node] = _order_of(self.storages[node])
+            self.sizes[node] = _sizes_of(self.storages[node])
         elif isinstance(node, Held):
             strides = strides_of_held(node)
             name = f"a{len(self.storages)}"
             self.storages[node] = Storage(name, "held", node.dtype, node.shape, strides, node)
-            self.orders[node] = _order_of(self.storages[node])
+            self.sizes[node] = _sizes_of(self.storages[node])
         else:
             assert isinstance(node, Input | Scalar | LengthNode)
             self.numbers[node] = Number(f"c{len(self.numbers)}", node.dtype, node)
 
     def _define(self, op: Op) -> None:
-        self.orders[op] = self._order(op)
+        order = self.orders[op] = self._order(op)
+        self.sizes[op] = tuple(
+            None if op.extents[d].constant == 1 else (-order.index(d),) for d in range(op.rank)
+        )
         storage = None
         if op in self.stored:
             kept = "materialized" if op.primitive is MATERIALIZE else "temporary"
@@ -167,18 +196,18 @@ class _Lowering:
             self.storages[op] = storage
 
     def _order(self, op: Op) -> tuple[int, ...]:
-        """Dimensions, outermost first, in the memory order of all full operands (NumPy's K)."""
-        plain = tuple(range(op.rank))
+        """Dimensions, outermost first, in the memory order of all operands."""
         if op.primitive in (*PACKS, GATHER):
-            return plain
-        found: set[tuple[int, ...]] = set()
+            return tuple(range(op.rank))
+        found = []
         for child, index in zip(op.operands, op.maps, strict=True):
-            along = [sorted(f.terms, key=lambda term: -magnitude(term[1])) for f in index]
-            order = self.orders.get(child, ())
-            kept = tuple(k for d in order for k, _ in along[d] if k < op.rank)
-            if sorted(kept) == list(plain):
-                found.add(kept)
-        return found.pop() if len(found) == 1 else plain
+            along: list[Size] = [None] * op.rank
+            for size, function in zip(self.sizes.get(child, ()), index, strict=False):
+                for k, factor in function.terms:
+                    if k < op.rank and size is not None and op.extents[k].constant != 1:
+                        along[k] = max(along[k] or (), (*size, magnitude(factor)))
+            found.append(along)
+        return _memory_order(op.rank, found)
 
     def _storage(self, op: Node, role: str) -> Storage:
         letter = "o" if role == "result" else "t"

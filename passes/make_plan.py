@@ -160,7 +160,8 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
 def _call(step: LibraryCall) -> Call:
     whole = View(step.target, step.target.shape, dim(0), step.target.strides)
     operands = tuple(map(_window, step.operands))
-    return Call(step.operation, operands, step.labels, _window(whole), step.where)
+    given = step.operation, operands, step.labels, _window(whole)
+    return Call(*given, step.where, step.conditions)
 
 
 def _window(view: View) -> Window:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import magnitude
+from axiomjit.algebra.strides import stride_size
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
-    Fold,
     For,
     Load,
     LoopProgram,
@@ -14,9 +13,8 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     map_nests,
     statements,
-    walk,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
+from axiomjit.passes.ir.loop_orders import chain_of, keeps_order, stride_cost
 
 
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -48,27 +46,21 @@ def _permute(body: tuple[Stmt, ...], accesses: list[Load | Store]) -> tuple[Stmt
             continue
         chain, inner = chain_of(stmt)
         inner = _permute(inner, accesses)
-        ordered = chain if _keeps_order(stmt) else _sorted(chain, accesses)
+        ordered = chain if keeps_order(stmt) else _sorted(chain, accesses)
         for loop in reversed(ordered):
             inner = (loop.replace(body=inner),)
         result += inner
     return tuple(result)
 
 
-def _keeps_order(loop: For) -> bool:
-    """Whether elements are folded in the order of the loops, which is the one listed."""
-    folds = (s.state.accumulator for s in walk((loop,)) if isinstance(s, Fold))
-    return loop.kind == "fold" and not all(fold.commutative for fold in folds)
-
-
 def _sorted(chain: list[For], accesses: list[Load | Store]) -> list[For]:
     if len(chain) == 1:
         return chain
-    innermost = min(enumerate(chain), key=lambda kl: (stride_cost(kl[1], accesses), -kl[0]))[1]
-    others = [loop for loop in chain if loop is not innermost]
-    others.sort(key=lambda loop: -_stride_size(loop, accesses))
-    return [*others, innermost]
+    by_size = sorted(chain, key=lambda loop: _stride_size(loop, accesses), reverse=True)
+    innermost = min(reversed(by_size), key=lambda loop: stride_cost(loop, accesses))
+    return [*(loop for loop in by_size if loop is not innermost), innermost]
 
 
 def _stride_size(loop: For, accesses: list[Load | Store]) -> int:
-    return sum(magnitude(s) for a in accesses for n, s in a.index.terms if n == loop.iterator)
+    strides = (s for a in accesses for name, s in a.index.terms if name == loop.iterator)
+    return sum((rank << 50) + size for rank, size in map(stride_size, strides))

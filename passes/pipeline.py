@@ -16,6 +16,8 @@ from axiomjit.passes.costs.estimate_cost import estimate_cost
 from axiomjit.passes.cut_joins import cut_joins
 from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.drop_padding import drop_padding
+from axiomjit.passes.find_convolutions import find_convolutions
+from axiomjit.passes.flip_loops import flip_loops
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
@@ -48,12 +50,14 @@ PASSES: Final[tuple[Pass, ...]] = (
     drop_padding,
     drop_packs,
     simplify_algebra,
+    find_convolutions,
     save_versions,
     lower_to_views,
     cut_joins,
     lower_to_loops,
     fuse_loops,
     order_loops,
+    flip_loops,
     collapse_loops,
     estimate_cost,
     tile_folds,

@@ -13,6 +13,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
+from axiomjit.algebra.boxes import at_lengths
 from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import starting_values
@@ -287,9 +288,12 @@ def run_plan_plain(
             case Launch():
                 _launch(step, arrays, arguments, lengths, chunks)
             case Call():
-                step.operation.evaluate(
-                    [seen(window) for window in step.operands], step.labels, seen(step.target)
-                )
+                bounds = at_lengths(step.conditions, lengths)
+                operands = [
+                    BoundWindow(window, buffers, lengths).of(arrays, beyond=bool(bounds))
+                    for window in step.operands
+                ]
+                step.operation.run(operands, step.labels, seen(step.target), bounds)
             case Release():
                 del arrays[step.buffer]
             case Reuse():

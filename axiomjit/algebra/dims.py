@@ -263,11 +263,6 @@ def product(lengths: tuple[Dim, ...]) -> Dim:
     return functools.reduce(operator.mul, lengths, dim(1))
 
 
-def magnitude(length: Dim) -> int:
-    """A size that orders strides without looking at values: more symbols weigh more."""
-    return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
-
-
 def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
     """The integer value of a Dim.
 

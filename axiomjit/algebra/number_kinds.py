@@ -18,13 +18,15 @@ class Kind(Record):
     """Numbers from `low` to `high`; None where there is no limit.
 
     Two symbols of one scope, both of a kind whose numbers are `distinct`, stand for different
-    numbers. Numbers of other kinds may equal each other and any number in their range.
+    numbers. Numbers of other kinds may equal each other and any number in their range. Of two
+    strides of one array, the one with the larger `rank` is not the smaller one.
     """
 
     name: str
     low: int | None = None
     high: int | None = None
     distinct: bool = False
+    rank: int = 0
 
 
 LENGTH: Final = Kind("length", SMALL + 1, distinct=True)

@@ -143,8 +143,9 @@ class ArgumentClass:
 
     Extents up to 4 are baked; larger ones are symbols, equal ones the same symbol. Strides of -1,
     0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower than scalar loads);
-    another is the stride of the next dimension in memory times its length where that is so, else
-    a symbol of its own, whose kind tells the sign: it may equal a length or another stride.
+    another is the stride of the next dimension in memory times its length, or minus that, where
+    that is so, else a symbol of its own, whose kind tells the sign: it may equal a length or
+    another stride.
     """
 
     def __init__(self) -> None:
@@ -185,16 +186,20 @@ class ArgumentClass:
         """The symbolic strides (elements) of an array of this symbolic shape."""
         strides = [dim(0)] * array.ndim
         by_step = sorted(range(array.ndim), key=lambda d: (abs(array.strides[d]), -d))
-        dense, inner = 1, dim(1)
+        dense, inner, rank = 1, dim(1), 0
         for d in by_step:
             step = array.strides[d] // array.itemsize
             if shape[d].constant == 1 or step == dense:
                 strides[d] = inner
+            elif step == -dense:
+                strides[d] = inner * -1
             elif step in (-1, 0, 1):
                 strides[d] = dim(step)
             else:
+                rank += 1
                 letter, kind = ("t", STRIDE) if step > 0 else ("u", BACKWARD)
-                strides[d] = self._symbol(f"{letter}{len(self.values)}", kind, step)
+                ranked = kind.replace(rank=rank)
+                strides[d] = self._symbol(f"{letter}{len(self.values)}", ranked, step)
             if shape[d].constant != 1 and step:
                 dense, inner = step * array.shape[d], strides[d] * shape[d]
         return tuple(strides)

@@ -23,6 +23,7 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late, new_lock, why_not_compile
+from axiomjit.base.stage_times import stage
 from axiomjit.driver.arguments import (
     CallArguments,
     Signature,
@@ -35,7 +36,6 @@ from axiomjit.driver.arguments import (
 )
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.bound_methods import BoundMethod
-from axiomjit.driver.declared_shapes import DeclaredShapes
 from axiomjit.driver.fallbacks import count_fallback, falls_back, leave_call
 from axiomjit.driver.following import follow
 from axiomjit.driver.named_calls import (
@@ -44,7 +44,6 @@ from axiomjit.driver.named_calls import (
     exact_named_key,
     named_key,
 )
-from axiomjit.driver.pickling import reduced
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
@@ -84,6 +83,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self.__setstate__((function, name, frozenset(), strict, None, {}))
         self._static = static_parameters(static_argnames, self._signature, name)
         if shapes:
+            from axiomjit.driver.declared_shapes import DeclaredShapes
+
             self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
@@ -185,7 +186,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
         if key in self._exact:  # arrays that it reads from elsewhere are others now
             self.drop_tables()
-        ready, arguments = self._bind_named(call) if named else self._bind(call, same)
+        with self._reasons.clock.running():
+            ready, arguments = self._bind_named(call) if named else self._bind(call, same)
         self._bound += 1
         if not config.disable:
             self._exact.keep(key, ready)
@@ -198,6 +200,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
+        from axiomjit.driver.pickling import reduced  # few functions are pickled
+
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
@@ -251,7 +255,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0]
-        return CacheInfo(hits, self._bound, self._traced, tuple(self._reasons.texts))
+        return self._reasons.info(hits, self._bound, self._traced)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
@@ -277,7 +281,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         def build() -> NamedProgram:
             self._traced += 1
             self._reasons.add(named_aspects(call))
-            return NamedProgram(self._function, call)
+            return NamedProgram(self._function, call, self._reasons.clock)
 
         return self._programs.find(named_key(call, self._forget), {}, build)
 
@@ -289,7 +293,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._traced += 1
             known = tuple(self._programs.get(signature.key, ()))
             self._reasons.add(aspects_of(call, signature), known, were, signature.values)
-            with self._following:
+            with self._following, stage("following"):
                 followed = follow(self._function, call, signature, scope)
             if self._shapes:
                 shapes = [node.shape for node in followed.trace.graph.results]

@@ -11,6 +11,7 @@ from axiomjit.axis.arguments import leaf_key
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.axis.transformers import Computation
+from axiomjit.base.stage_times import Clock, stage
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
 from axiomjit.driver.static_keys import Forget, structure_key
@@ -40,14 +41,16 @@ def exact_named_key(call: CallArguments, forget: Forget | None = None) -> object
 class NamedProgram:
     """A function that was followed with tensors in the place of named arrays."""
 
-    def __init__(self, function: Callable[..., Any], call: CallArguments) -> None:
-        """Follow the function of a call."""
+    def __init__(self, function: Callable[..., Any], call: CallArguments, clock: Clock) -> None:
+        """Follow the function of a call; what compiling takes counts on the clock."""
+        self._clock = clock
         leaves = [
             placeholder(leaf.axes, leaf.dtype) if isinstance(leaf, NamedArray) else leaf
             for leaf in call.dynamic
         ]
         whole: Any = unflatten_tree(call.structure, iter(call.leaves(leaves)))
-        results, self._structure = flatten_tree(function(*whole[0], **whole[1]))
+        with stage("following"):
+            results, self._structure = flatten_tree(function(*whole[0], **whole[1]))
         outputs = [leaf for leaf in results if isinstance(leaf, Tensor)]
         placeholders = tuple(leaf for leaf in leaves if isinstance(leaf, Tensor))
         self._computation = Computation(outputs, placeholders, named=True)
@@ -72,7 +75,8 @@ class NamedProgram:
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> Sequence[NamedArray]:
         """The tensors among the results, as named arrays."""
-        values: Sequence[NamedArray] = self._computation(*_arrays(arguments))
+        with self._clock.running():
+            values: Sequence[NamedArray] = self._computation(*_arrays(arguments))
         return values
 
     def lower(self, call: CallArguments) -> Lowered:

@@ -19,6 +19,7 @@ from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import NotNowError, import_late, new_lock
+from axiomjit.base.stage_times import stage
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import (
     ArgumentClass,
@@ -61,7 +62,10 @@ class LoweredProgram:
         from axiomjit.show.live import watcher
 
         context = Context(layouts, scope, chosen_target())
-        with bound(None):  # a call may be made while another function is followed
+        with (
+            bound(None),
+            stage("lowering"),
+        ):  # a call may be made while another function is followed
             self.stages: Stages = run_pipeline(graph, context, watcher())
         self.guards: tuple[Guard, ...] = tuple(scope.guards)
 

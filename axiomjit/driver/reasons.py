@@ -11,6 +11,7 @@ import numpy as np
 from axiomjit.algebra.dims import Dim, Guard, Symbol
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.base.records import Record
+from axiomjit.base.stage_times import Clock, StageTimes
 from axiomjit.driver.arguments import CallArguments, Signature
 from axiomjit.driver.static_keys import static_key
 from axiomjit.graph.nodes import Input
@@ -30,20 +31,23 @@ class CacheInfo(Record):
     """Calls answered by a ready plan, plans bound anew, and programs traced and lowered.
 
     `reasons` says of each trace what was new, the latest last and no more than 64: the argument
-    that differs, and how, from the known call that is most like it.
+    that differs, and how, from the known call that is most like it. `times` are milliseconds that
+    calls have waited, by stage.
     """
 
     hits: int
     bound: int
     traced: int
     reasons: tuple[str, ...] = ()
+    times: StageTimes = StageTimes()
 
 
 class Reasons:
-    """Why one function was followed so far."""
+    """Why one function was followed so far, and what it took."""
 
     def __init__(self) -> None:
         """Nothing was followed yet."""
+        self.clock = Clock()
         self.texts: deque[str] = deque(maxlen=MOST)
         self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)
 
@@ -71,6 +75,10 @@ class Reasons:
         else:
             self.texts.append(self._difference(aspects))
             self._known.append(aspects)
+
+    def info(self, hits: int, bound: int, traced: int) -> CacheInfo:
+        """These counts, why programs were made, and what that took."""
+        return CacheInfo(hits, bound, traced, tuple(self.texts), self.clock.times())
 
     def _difference(self, aspects: dict[str, Aspects]) -> str:
         """What differs least from a known call."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from axiomjit.algebra.boxes import at_lengths, boxes
 from axiomjit.algebra.dims import Symbol, dim, evaluate
 from axiomjit.algebra.index_maps import (
     IndexMap,
@@ -19,7 +20,6 @@ from axiomjit.algebra.index_maps import (
 )
 from axiomjit.base.dtypes import convert
 from axiomjit.base.errors import AxiomError
-from axiomjit.graph.evaluate_conditions import at_lengths, boxes, read_clipped
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -160,7 +160,7 @@ def _within_conditions(
     conditions = at_lengths(op.conditions, lengths)
     if isinstance(op.fold, StateFold):
         pairs = zip(operands, op.maps, strict=True)
-        reads = [read_clipped(value, index, extents, lengths) for value, index in pairs]
+        reads = [_read_clipped(value, index, extents, lengths) for value, index in pairs]
         taken = np.zeros(extents, bool)
         for box in boxes(conditions, extents):
             taken[tuple(slice(*span) for span in box)] = True
@@ -205,7 +205,7 @@ def _library(
         views.append(read(value, compose(index, place), tuple(extents[k] for k in own), lengths))
     result = np.empty(extents[: op.rank], op.dtype)
     try:
-        operation.evaluate(views, labels, result)
+        operation.run(views, labels, result, at_lengths(op.conditions, lengths))
     except AxiomError as error:
         raise error.at(origin(op)) from None
     return result
@@ -284,6 +284,22 @@ def read(
         index, value.strides, len(extents), lambda length: evaluate(length, lengths)
     )
     return np.asarray(_Elsewhere(value, first, extents, strides))
+
+
+def _read_clipped(
+    value: Array, index: IndexMap, extents: Sequence[int], lengths: Mapping[Symbol, int]
+) -> Array:
+    """A copy of the operand as its op sees it; beyond its ends the elements at the ends."""
+    places = []
+    for function, length in zip(index, value.shape, strict=True):
+        place = np.full((1,) * len(extents), evaluate(function.offset, lengths))
+        for k, c in function.terms:
+            steps = np.arange(extents[k]) * evaluate(c, lengths)
+            place = place + steps.reshape([-1 if d == k else 1 for d in range(len(extents))])
+        places.append(np.clip(place, 0, max(length - 1, 0)))
+    if not value.size:
+        return np.zeros(tuple(extents), value.dtype)
+    return np.broadcast_to(value[tuple(places)] if places else value, tuple(extents))
 
 
 class _Elsewhere:

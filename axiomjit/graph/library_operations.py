@@ -13,16 +13,19 @@ from typing import Final
 
 import numpy as np
 
+from axiomjit.algebra.boxes import BoundCondition
 from axiomjit.algebra.dims import Dim, product
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import DTYPES, INT, DType
 from axiomjit.base.errors import PositionError
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
+from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
 
 Labels = tuple[tuple[int, ...], ...]
 """For each operand the iterator along which each of its dimensions runs."""
 OperandArrays = Sequence[np.ndarray]
 Shapes = Sequence[tuple[Dim, ...]]
+Bounds = Sequence[BoundCondition]
 
 
 class LibraryOperation(Primitive):
@@ -34,16 +37,30 @@ class LibraryOperation(Primitive):
     `shorten(operands, labels)`, where there is one, gives a function of operands laid out like
     these that makes its result itself, or None. `additions(shapes, labels)` is the cost; without
     one each element of the first operand costs `weight` additions.
+
+    One that is computed in `parts(operands, labels, out, conditions)` instead may leave out what
+    conditions do, and its parts may be computed at the same time by several threads.
     """
 
     gives: DType | None = None
     keeps: bool = False
     additions: Callable[[Shapes, Labels], Dim] | None = None
     shorten: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = None
+    parts: Callable[[OperandArrays, Labels, np.ndarray, Bounds], Parts] | None = None
 
     def dtype(self, operand: DType) -> DType:
         """The dtype of the result for a first operand of this dtype."""
         return operand if self.gives is None else self.gives
+
+    def run(
+        self, operands: OperandArrays, labels: Labels, out: np.ndarray, conditions: Bounds = ()
+    ) -> None:
+        """Write the result into `out`."""
+        if self.parts is None:
+            self.evaluate(operands, labels, out)
+            return
+        parts = self.parts(operands, labels, out, conditions)
+        parts.compute(0, parts.number)
 
     def cost(self, shapes: Shapes, labels: Labels) -> Dim:
         """The cost in additions."""
@@ -193,6 +210,12 @@ MATRIX_PRODUCT: Final = LibraryOperation(
     shorten=_product_of,
 )
 """A sum of products that is a matrix product; no op names it, passes choose it."""
+CONVOLUTION: Final = LibraryOperation(
+    *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
+    additions=_of_products,
+    parts=in_blocks,
+)
+"""Sums of products of windows of the first operand and the second one; passes choose it, too."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS), additions=_of_products
 )

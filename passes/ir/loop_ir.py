@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import Conditions
 from axiomjit.base.dtypes import DType, state_parts
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
@@ -236,7 +237,8 @@ class LibraryCall(Record):
     """What a library computes: an operation on views into a storage.
 
     `labels` name the iterator of each of their dimensions, those of the target being 0, 1 and so
-    on; `where` is the user's line.
+    on; `where` is the user's line. Where one of the `conditions` on these does not hold, nothing is
+    read.
     """
 
     operation: LibraryOperation
@@ -244,6 +246,7 @@ class LibraryCall(Record):
     labels: tuple[tuple[int, ...], ...]
     target: Storage
     where: str | None = None
+    conditions: Conditions = ()
 
 
 class Cost(Record):

@@ -75,6 +75,12 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
     return chain, body
 
 
+def keeps_order(loop: For) -> bool:
+    """Whether elements are folded in the order of the loops, which is the one listed."""
+    folds = (s.state.accumulator for s in walk((loop,)) if isinstance(s, Fold))
+    return loop.kind == "fold" and not all(fold.commutative for fold in folds)
+
+
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:
     """The cost of putting a loop innermost, as two numbers that are compared in order.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import Conditions
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.passes.ir.kernel_ir import Kernel
@@ -79,6 +80,7 @@ class Call(Record):
 
     `labels` name the dimensions of the operands; those of the target are 0, 1 and so on. `where` is
     the user's line, for what the operation refuses.
+    Operands with `conditions` reach out of their memory where one does not hold.
     """
 
     operation: LibraryOperation
@@ -86,6 +88,7 @@ class Call(Record):
     labels: tuple[tuple[int, ...], ...]
     target: Window
     where: str | None = None
+    conditions: Conditions = ()
 
 
 class Release(Record):

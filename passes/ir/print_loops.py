@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.index_maps import show_conditions
 from axiomjit.base.dtypes import code, type_name
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -124,7 +125,8 @@ def _stmt_text(stmt: Stmt) -> str:
 def _step_text(step: Nest | LibraryCall) -> Iterator[str]:
     if isinstance(step, LibraryCall):
         operands = "; ".join(view_text(v) for v in step.operands)
-        yield f"  {step.operation} {step.target.name} = ({operands}) by {step.labels}"
+        where = show_conditions(step.conditions)
+        yield f"  {step.operation} {step.target.name} = ({operands}) by {step.labels}{where}"
         return
     yield "  nest"
     for buffer in step.tiles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axiomjit.algebra.index_maps import show_conditions
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
@@ -35,7 +36,8 @@ def _step_text(step: Step) -> str:
             return f"  {type(step).__name__.lower()} {step.buffer}"
         case Call():
             operands = "; ".join(map(_window_text, step.operands))
-            return f"  {_window_text(step.target)} = {step.operation}({operands}) by {step.labels}"
+            called = f"{step.operation}({operands}) by {step.labels}"
+            return f"  {_window_text(step.target)} = {called}{show_conditions(step.conditions)}"
     words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
     source = step.kernel.source.replace("\n", "\n    ").rstrip()
     return f"  launch over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"

@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.locks import FORKS_WAIT, Lock, NotNowError, new_lock, why_not_compile
+from axiomjit.base.stage_times import stage
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
@@ -145,16 +146,19 @@ class KernelCache:
         """A kernel that is not in memory, loaded from disk or compiled."""
         objects, key = self._objects, None
         if objects is not None and objects.folders() and _compiles_here():
-            key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
-            if key is not None:
-                found = objects.find(key)
-                if found is not None:
-                    _count_disk_hit()
-                    return LoadedKernel(found[1], found[0].compile_ms, checked)
-                _count_disk_miss()
-        made = self._compiled(kernel, checked)
-        entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
-        loaded = load_kernel(entry, checked)
+            with stage("loading"):
+                key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
+                if key is not None:
+                    found = objects.find(key)
+                    if found is not None:
+                        _count_disk_hit()
+                        return LoadedKernel(found[1], found[0].compile_ms, checked)
+                    _count_disk_miss()
+        with stage("compiling"):
+            made = self._compiled(kernel, checked)
+            entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
+        with stage("loading"):
+            loaded = load_kernel(entry, checked)
         if objects is not None and key is not None:
             objects.keep(entry)
         return loaded

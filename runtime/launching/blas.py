@@ -10,13 +10,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, Final
 
 from axiomjit.base.locks import new_lock
-from axiomjit.runtime.launching.schedule import VARIABLES, asked_threads, available_threads
+from axiomjit.runtime.launching.schedule import (
+    VARIABLES,
+    asked_threads,
+    available_threads,
+    chunk_edges,
+    run_chunks,
+)
+from axiomjit.runtime.launching.workers import Chunk, Pace
 
+FIRST_PARTS: Final = 8
+"""Parts in the first uninterrupted call; `Pace` finds how many take 5 to 20 ms."""
 _lock: Final = new_lock()
 
 
@@ -49,10 +58,21 @@ def _libraries() -> tuple[Any, ...]:
     return tuple(found.lib_controllers)
 
 
+def share_parts(count: int, compute: Chunk) -> None:
+    """Compute parts of work that call these libraries, on the threads that the caller may use.
+
+    Where the libraries cannot be kept to one thread they use theirs, in one part after the other.
+    """
+    threads = available_threads() if count > 1 and _libraries() else 1
+    edges = chunk_edges(count, threads)
+    with limited(1) if threads > 1 else limited() if is_limited() else nullcontext():
+        run_chunks(compute, edges, threads, Pace(FIRST_PARTS))
+
+
 @contextmanager
-def limited() -> Iterator[None]:
-    """Let the libraries use no more threads in the block than the caller may."""
-    most = available_threads()
+def limited(threads: int | None = None) -> Iterator[None]:
+    """Let the libraries use no more threads in the block than these, or than the caller may."""
+    most = available_threads() if threads is None else threads
     _change(most, None)
     try:
         yield

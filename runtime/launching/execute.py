@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.boxes import at_lengths
 from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
@@ -31,7 +32,7 @@ from axiomjit.passes.ir.plan_ir import (
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.launching.blas import is_limited, limited
+from axiomjit.runtime.launching.blas import is_limited, limited, share_parts
 from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
 from axiomjit.runtime.launching.workers import Pace
 from axiomjit.runtime.names.report import REPORT, refuse_report
@@ -319,8 +320,11 @@ class BoundWindow:
         self.shape = _ints(window.shape, lengths)
         self.strides = tuple(s * itemsize for s in _ints(window.strides, lengths))
 
-    def of(self, arrays: Arrays) -> Array:
-        """The array that the window shows; the whole buffer is returned as it is."""
+    def of(self, arrays: Arrays, beyond: bool = False) -> Array:
+        """The array that the window shows; the whole buffer is returned as it is.
+
+        It may reach `beyond` the buffer where the reader leaves that out.
+        """
         array = arrays[self.window.buffer]
         if self.allocated:
             return array
@@ -328,7 +332,7 @@ class BoundWindow:
         whole = whole and array.dtype == self.window.dtype
         if whole and (array.strides == self.strides or array.size == 0):
             return array
-        if config.check:
+        if config.check and not beyond:
             self.verify(array)
         writable = self.window.writable
         kind = self.window.dtype.str
@@ -378,13 +382,18 @@ class _Interface:
 def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:
     operands = [BoundWindow(window, buffers, lengths) for window in step.operands]
     target = BoundWindow(step.target, buffers, lengths)
-    evaluate, labels, where = step.operation.evaluate, step.labels, step.where
+    labels, bounds = step.labels, at_lengths(step.conditions, lengths)
+    evaluate, parts, where = step.operation.evaluate, step.operation.parts, step.where
 
     def call(arrays: Arrays, arguments: Sequence[object]) -> None:
         count_call()
+        seen = [operand.of(arrays, beyond=bool(bounds)) for operand in operands]
+        if parts is not None:
+            share_parts(*parts(seen, labels, target.of(arrays), bounds))
+            return
         with limited() if is_limited() else _UNLIMITED:
             try:
-                evaluate([operand.of(arrays) for operand in operands], labels, target.of(arrays))
+                evaluate(seen, labels, target.of(arrays))
             except AxiomError as error:
                 raise error.at(where) from None
 

@@ -164,8 +164,11 @@ def _integer(draws, laid):
 class Interpreted:
     """A plan run in plain Python."""
 
-    def __init__(self, plan, lengths):
+    def __init__(self, plan, lengths, in_numpy):
         self.plan, self.lengths = plan, lengths
+
+    def load(self):
+        """Nothing is compiled."""
 
     def run(self, arguments, given=None):
         return list(run_plan_plain(self.plan, arguments, self.lengths, 2, in_place=True))

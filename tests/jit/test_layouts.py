@@ -10,10 +10,11 @@ import axiomjit
 from axiomjit.algebra.dims import evaluate
 from axiomjit.base.errors import GraphValueError
 from axiomjit.driver.arguments import plain_array
+from axiomjit.passes.ir.loop_ir import Load, Store, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.names.plain import run_plain
-from tests.graphs import follow, lowered
+from tests.graphs import follow, lowered, run_plain_case
 from tests.runtime.kernels import run_compiled
 
 BASE = (np.arange(7.0 * 8 * 9) % 23 - 5).reshape(7, 8, 9)
@@ -253,3 +254,52 @@ def test_lengths_that_follow_integers_beyond_31_bits():
 def test_sizes_beyond_63_bits(function, kind, message):
     with pytest.raises(kind, match=message):
         axiomjit.jit(function)(np.arange(5.0), 2**40)
+
+
+# --- the memory order of results ------------------------------------------------------------
+
+ORDERED = {
+    "product": lambda x, y: x * y + x,
+    "choice": lambda x, y: np.where(x > 0, y, x) - y,
+    "row": lambda x, y: x + y[0],
+    "sum": lambda x, y: x.sum(axis=1) + 1.0,
+    "reversed": lambda x, y: x[::-1, :, ::2] * 2.0,
+}
+
+
+def any_layout(rng):
+    """An array of shape (5, 6, 7) as a transposed, strided, reversed or repeated view."""
+    base = np.arange(14.0**3).reshape(14, 14, 14).transpose(rng.permutation(3))
+    steps = rng.choice([1, 1, 2, -1, -2], 3)
+    cut = tuple(
+        slice(0, n * s, s) if s > 0 else slice(-s * (n - 1), None, s)
+        for n, s in zip((5, 6, 7), map(int, steps), strict=True)
+    )
+    view = base[cut]
+    match rng.integers(6):
+        case 0:
+            return np.asfortranarray(view)
+        case 1:
+            return np.broadcast_to(view[:, :1], view.shape)
+        case 2:
+            return view.copy(order="K")
+    return view
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_memory_order_of_results_is_numpys(name):
+    rng, function = np.random.default_rng(len(name)), ORDERED[name]
+    for _ in range(60):
+        arguments = [any_layout(rng), any_layout(rng)]
+        case = follow(function, *arguments)
+        (found,) = run_plain_case(case, lowered(case).plan)
+        assert_same_arrays([found], [function(*arguments)])
+
+
+def test_results_of_fortran_arrays_need_no_transposition():
+    x = np.asfortranarray(BASE)
+    stages = lowered(follow(lambda x: (x * 2.0 + x, x.sum(axis=2)), x))
+    assert stages.plan.cost.temporary_bytes.constant == 0
+    for step in stages.loops.steps:
+        for access in (s for s in statements(step) if isinstance(s, Load | Store)):
+            assert any(stride.constant == 1 for _, stride in access.index.terms)

@@ -44,6 +44,11 @@ def mapped(x, y):
     return np.where(x > y, np.sqrt(x), -y)
 
 
+def reversed_join(x, y):
+    """The sums of the columns of reversed rows, one array below the other."""
+    return np.concatenate([x, y], axis=0).sum(axis=0)
+
+
 def total(x):
     return x.sum()
 
@@ -123,6 +128,8 @@ _MAKERS: dict[str, Callable[[], Case]] = {
     "undone": lambda: follow(undone, numbers(9)),
     "mapped": lambda: follow(mapped, numbers(6, 7), numbers(6, 7)),
     "total": lambda: follow(total, numbers(6, 7).T),
+    "reversed_total": lambda: follow(total, numbers(6, 7)[::-1]),
+    "reversed_join": lambda: follow(reversed_join, numbers(6, 7)[::-1], numbers(5, 7)[::-1]),
     "planes": lambda: follow(planes, numbers(6, 5, 7)),
     "products": lambda: follow(products, numbers(3000, 5)),
     "tests": lambda: follow(tests, numbers(40, 2000)),

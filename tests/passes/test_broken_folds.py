@@ -71,7 +71,7 @@ def nan_is_dropped():
 
 def loops_are_permuted():
     """Folds that do not commute are folded in the order of memory."""
-    return patch.object(order_loops, "_keeps_order", lambda loop: False)
+    return patch.object(order_loops, "keeps_order", lambda loop: False)
 
 
 def blocks_do_not_see_those_before():

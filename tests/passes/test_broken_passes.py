@@ -18,7 +18,7 @@ from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.stored import given, swapped
-from tests.passes.windows import of_products, pooled
+from tests.passes.windows import convolved, of_products, pooled
 
 PASSES = {function.__name__: function for function in pipeline.PASSES}
 
@@ -70,12 +70,14 @@ ILLEGAL = {
     "drop_padding": in_ops(lambda op: op.replace(maps=())),
     "drop_packs": in_ops(lambda op: op.replace(maps=())),
     "simplify_algebra": in_ops(lambda op: op.replace(fold=SUM)),
+    "find_convolutions": in_ops(lambda op: op.replace(maps=())),
     "save_versions": in_ops(lambda op: op.replace(fold=SUM)),
     "lower_to_views": lambda program: program.replace(definitions=program.definitions[1:]),
     "cut_joins": lambda program: program.replace(definitions=program.definitions[1:]),
     "lower_to_loops": without(Load),
     "fuse_loops": without(Store),
     "order_loops": in_statements(lambda s: s.body if isinstance(s, For) else (s,)),
+    "flip_loops": without(Store),
     "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
@@ -144,6 +146,17 @@ def swapped_strides(program):
         return (stmt,)
 
     return in_statements(rule)(program)
+
+
+def ends_forgotten(program):
+    """Loads begin at the start of their array."""
+    return in_statements(
+        lambda s: (
+            (s.replace(index=s.index.replace(offset=s.index.offset + 1)),)
+            if isinstance(s, Load)
+            else (s,)
+        )
+    )(program)
 
 
 def merged_anyway(program):
@@ -230,6 +243,11 @@ def saved_backwards(op):
     return op.replace(maps=((backwards, *rest),))
 
 
+def later_elements(op):
+    """Conditions leave out one element more."""
+    return op.replace(conditions=tuple(c.replace(low=c.low + 1) for c in op.conditions))
+
+
 def squared(op):
     """The right operand of each contraction in place of the left one."""
     if op.primitive.name != "multiply":
@@ -254,6 +272,7 @@ WRONG = {
     "drop_padding": (in_ops(lambda op: op.replace(conditions=())), of_products, []),
     "drop_packs": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "simplify_algebra": (in_ops(unsigned), lambda x: -x * 2.0, [numbers(9)]),
+    "find_convolutions": (in_ops(later_elements), lambda: convolved(3, 9), []),
     "save_versions": (in_ops(saved_backwards), swapped, []),
     "lower_to_views": (
         lambda program: program.replace(results=program.results[::-1]),
@@ -268,6 +287,7 @@ WRONG = {
     "lower_to_loops": (shorter("fold"), rows_and_columns, [numbers(5, 6) + 9]),
     "fuse_loops": (one_value_for_all, lambda x: (x + 1.0, x * 2.0), [numbers(30)]),
     "order_loops": (swapped_strides, lambda x: x[:, ::2] + 1.0, [numbers(6, 12)]),
+    "flip_loops": (ends_forgotten, lambda x: x[::-1].sum(axis=0), [numbers(6, 12)]),
     "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),

@@ -25,6 +25,8 @@ VECTOR_LOOPS = {
     "undone": [1],
     "mapped": [1],
     "total": [1],
+    "reversed_total": [1],
+    "reversed_join": [2],
     "planes": [1],
     "products": [1, 1],  # and its trees, which are functions: see below
     "tests": [1, 1],  # what joins the results of groups is not vectorised: they are few

@@ -1,13 +1,12 @@
-"""Where in an iteration space all conditions hold, as boxes, and reads that may be beyond."""
+"""Where in an iteration space conditions hold at given lengths, as boxes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-
-import numpy as np
+from itertools import product
 
 from axiomjit.algebra.dims import Symbol, evaluate
-from axiomjit.algebra.index_maps import Conditions, IndexMap
+from axiomjit.algebra.index_maps import Conditions
 
 Span = tuple[int, int]
 """The first value of an iterator, and its end."""
@@ -35,7 +34,7 @@ def boxes(
     They come in rising order of all iterators but the first one of each condition.
     """
     looped = sorted({k for terms, _, _ in conditions for k, _ in terms[1:]})
-    for point in np.ndindex(*(extents[k] for k in looped)):
+    for point in product(*(range(extents[k]) for k in looped)):
         spans = [(0, extent) for extent in extents]
         for k, at in zip(looped, point, strict=True):
             spans[k] = (at, at + 1)
@@ -56,19 +55,3 @@ def _narrow(spans: list[Span], condition: BoundCondition) -> None:
     rest = sum(c * spans[other][0] for other, c in others)
     start, end = spans[k]
     spans[k] = max(start, -((rest - low) // factor)), min(end, -((rest - high) // factor))
-
-
-def read_clipped(
-    value: np.ndarray, index: IndexMap, extents: Sequence[int], lengths: Mapping[Symbol, int]
-) -> np.ndarray:
-    """A copy of the operand as its op sees it; beyond its ends the elements at the ends."""
-    places = []
-    for function, length in zip(index, value.shape, strict=True):
-        place = np.full((1,) * len(extents), evaluate(function.offset, lengths))
-        for k, c in function.terms:
-            steps = np.arange(extents[k]) * evaluate(c, lengths)
-            place = place + steps.reshape([-1 if d == k else 1 for d in range(len(extents))])
-        places.append(np.clip(place, 0, max(length - 1, 0)))
-    if not value.size:
-        return np.zeros(tuple(extents), value.dtype)
-    return np.broadcast_to(value[tuple(places)] if places else value, tuple(extents))

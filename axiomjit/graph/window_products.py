@@ -1,0 +1,249 @@
+"""Sums of products of windows and a filter, by products of matrices that stay in the cache.
+
+A block of places of the windows is copied so that each window is a column; the filter times the
+block is the result there. No copy of all windows is made (K. Chellapilla, S. Puri and P. Simard,
+"High performance convolutional neural networks for document processing", 2006, have that).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from axiomjit.algebra.boxes import BoundCondition, Span, boxes
+
+Array = np.ndarray
+Labels = tuple[tuple[int, ...], ...]
+BLOCK: Final = 1 << 20
+"""Bytes of a block of windows and of its result: the second-level cache holds it."""
+
+
+class Parts(NamedTuple):
+    """Work in so many parts that do not depend on each other; `compute` does a range of them."""
+
+    number: int
+    compute: Callable[[int, int], int]
+
+
+def multiply_windows(
+    operands: Sequence[Array],
+    labels: Labels,
+    out: Array,
+    conditions: Sequence[BoundCondition] = (),
+) -> None:
+    """Write the sums into `out`, one block after the other."""
+    parts = in_blocks(operands, labels, out, conditions)
+    parts.compute(0, parts.number)
+
+
+def in_blocks(
+    operands: Sequence[Array],
+    labels: Labels,
+    out: Array,
+    conditions: Sequence[BoundCondition] = (),
+) -> Parts:
+    """The sums of products over the labels that both operands have, one part for each block.
+
+    The first operand has a dimension for each place of the windows and each element in them; it may
+    reach out of its memory where a condition does not hold. Each condition names one of the places
+    at most.
+    """
+    if not out.size or any(0 in operand.shape for operand in operands):
+        out[...] = 0
+        return Parts(0, lambda low, high: 0)
+    if conditions and not np.isfinite(operands[1]).all():
+        _by_boxes(operands, labels, out, conditions)
+        return Parts(0, lambda low, high: 0)
+    blocks = _Blocks(operands, labels, out, conditions)
+    return Parts(blocks.count, blocks.compute)
+
+
+def _by_boxes(
+    operands: Sequence[Array], labels: Labels, out: Array, conditions: Sequence[BoundCondition]
+) -> None:
+    """The sums, without a product of what is outside: not even with zero, which infinities mind."""
+    lengths = {
+        k: n
+        for own, operand in zip(labels, operands, strict=True)
+        for k, n in zip(own, operand.shape, strict=True)
+    }
+    extents = [lengths[k] for k in sorted(lengths)]
+    every = range(out.ndim)
+    out[...] = 0
+    for box in boxes(conditions, extents):
+        parts: list[Any] = []
+        for own, operand in zip(labels, operands, strict=True):
+            parts += [operand[tuple(slice(*box[k]) for k in own)], list(own)]
+        out[tuple(slice(*box[k]) for k in every)] += np.einsum(*parts, list(every), optimize=True)
+
+
+class _Blocks:
+    """One sum of products; blocks are ranges of the places, in rows, of the windows."""
+
+    def __init__(
+        self,
+        operands: Sequence[Array],
+        labels: Labels,
+        out: Array,
+        conditions: Sequence[BoundCondition],
+    ) -> None:
+        seen, kernel = operands
+        own, others = labels
+        strides = dict(zip(own, seen.strides, strict=True))
+        inner = sorted((k for k in own if k in others), key=lambda k: -abs(strides[k]))
+        rows = [k for k in range(out.ndim) if k in own]
+        columns = [k for k in range(out.ndim) if k in others]
+        self.rows, self.inner = rows, inner
+        self.windows = seen.transpose([own.index(k) for k in (*rows, *inner)])
+        self.out = out.transpose([*rows, *columns])
+        self.depth = math.prod(self.windows.shape[len(rows) :])
+        self.width = math.prod(self.out.shape[len(rows) :])
+        order = [others.index(k) for k in (*columns, *inner)]
+        self.kernel = kernel.transpose(order).reshape(self.width, self.depth)
+        self.taps = self._taps(conditions)
+        walked = {k: abs(s) for k, s in strides.items() if seen.shape[own.index(k)] > 1}
+        self.places_last = min(walked, key=lambda k: (walked[k], k), default=rows[-1]) in rows
+        self.places_inside = abs(out.strides[columns[-1]]) > abs(out.strides[rows[-1]])
+        self.steps = self._steps()
+        self.grid = [-(-n // s) for n, s in zip(self.windows.shape, self.steps, strict=False)]
+        self.count = math.prod(self.grid)
+        self.kept = threading.local()
+
+    def _steps(self) -> list[int]:
+        """The lengths of a block along the rows."""
+        lengths = self.windows.shape[: len(self.rows)]
+        left = max(1, BLOCK // ((self.depth + self.width) * self.out.itemsize))
+        steps = []
+        for length in reversed(lengths):
+            parts = -(-length // min(left, length))
+            steps.append(-(-length // parts))
+            left = max(1, left // length)
+        return steps[::-1]
+
+    def _taps(self, conditions: Sequence[BoundCondition]) -> list[_Tap]:
+        """The elements of the windows, all at once or each of those that conditions name."""
+        rows, inner = self.rows, self.inner
+        extents = dict(zip((*rows, *inner), self.windows.shape, strict=True))
+        named = {k for terms, _, _ in conditions for k, _ in terms}
+        walked = [k for k in inner if k in named]
+        taps = []
+        for at in product(*(range(extents[k]) for k in walked)):
+            place = dict(zip(walked, at, strict=True))
+            spans = {k: (0, extents[k]) for k in rows}
+            for condition in conditions:
+                _narrow(spans, condition, place)
+            limits = [(r, *spans[k]) for r, k in enumerate(rows) if spans[k] != (0, extents[k])]
+            within = (..., *(place.get(k, slice(None)) for k in inner))
+            taps.append(_Tap(within, self.windows[within], tuple(limits)))
+        return taps
+
+    def compute(self, low: int, high: int) -> int:
+        """Compute blocks; 0 for success."""
+        block, result = self._scratch()
+        filled: _Filled | None = None
+        for number in range(low, high):
+            spans = self._spans(number)
+            places = tuple(end - start for start, end in spans)
+            if filled is None or filled.places != places:
+                filled = self._empty(block, places)
+            filled.fill(self.taps, spans)
+            found = result[: filled.columns.shape[1] * self.width]
+            self._multiply(filled.columns, found, self.out[tuple(slice(*s) for s in spans)])
+        return 0
+
+    def _scratch(self) -> tuple[Array, Array]:
+        """Memory of this thread for a block of windows and its result."""
+        scratch: tuple[Array, Array] | None = getattr(self.kept, "scratch", None)
+        if scratch is None:
+            size = math.prod(self.steps)
+            sizes = size * self.depth, size * self.width
+            first, second = (np.empty(n, self.out.dtype) for n in sizes)
+            self.kept.scratch = scratch = first, second
+        return scratch
+
+    def _spans(self, number: int) -> list[Span]:
+        """Where a block is along the rows."""
+        spans = []
+        lengths = self.windows.shape[: len(self.rows)]
+        for count, step, length in reversed([*zip(self.grid, self.steps, lengths, strict=True)]):
+            number, at = divmod(number, count)
+            spans.append((at * step, min(length, (at + 1) * step)))
+        return spans[::-1]
+
+    def _empty(self, block: Array, places: tuple[int, ...]) -> _Filled:
+        """The memory of a block for so many places, as columns and by taps."""
+        inner = self.windows.shape[len(places) :]
+        count = math.prod(places)
+        used = block[: count * self.depth]
+        if self.places_last:
+            whole = used.reshape(*inner, *places)
+            axes = range(whole.ndim)
+            whole = whole.transpose([*axes[len(inner) :], *axes[: len(inner)]])
+            columns = used.reshape(self.depth, count)
+        else:
+            whole, columns = used.reshape(*places, *inner), used.reshape(count, self.depth).T
+        return _Filled(places, columns, [whole[tap.at] for tap in self.taps])
+
+    def _multiply(self, columns: Array, found: Array, target: Array) -> None:
+        """Write the products of the filter and columns into the target."""
+        shape, rows = target.shape, len(self.rows)
+        if self.places_inside:
+            np.dot(self.kernel, columns, out=found.reshape(self.width, -1))
+            turned = [*range(len(shape) - rows, len(shape)), *range(len(shape) - rows)]
+            target[...] = found.reshape(*shape[rows:], *shape[:rows]).transpose(turned)
+        else:
+            np.dot(columns.T, self.kernel.T, out=found.reshape(-1, self.width))
+            target[...] = found.reshape(shape)
+
+
+class _Tap(NamedTuple):
+    """Some elements of all windows; `limits` say where along a row they are in the operand."""
+
+    at: tuple[Any, ...]
+    source: Array
+    limits: tuple[tuple[int, int, int], ...]
+
+
+class _Filled:
+    """A block of windows; outside of the operand it has zeros, which stay from block to block."""
+
+    def __init__(self, places: tuple[int, ...], columns: Array, targets: Sequence[Array]) -> None:
+        self.places, self.columns, self.targets = places, columns, targets
+        self.inside: list[object] = [None] * len(targets)
+
+    def fill(self, taps: Sequence[_Tap], spans: Sequence[Span]) -> None:
+        """Copy the windows at these places."""
+        for k, (tap, target) in enumerate(zip(taps, self.targets, strict=True)):
+            source_at = [slice(*span) for span in spans]
+            target_at = [slice(None)] * len(spans)
+            inside = []
+            for row, start, end in tap.limits:
+                low, high = spans[row]
+                first = max(start, low)
+                last = max(first, min(end, high))
+                if (first, last) != (low, high):
+                    source_at[row] = slice(first, last)
+                    target_at[row] = slice(first - low, last - low)
+                    inside.append((row, first - low, last - low))
+            if inside and inside != self.inside[k]:
+                target[...] = 0
+            self.inside[k] = inside
+            target[tuple(target_at)] = tap.source[tuple(source_at)]
+
+
+def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
+    """Narrow the span of the label that a condition names beside those that have a place."""
+    terms, low, high = condition
+    rest = sum(c * place[k] for k, c in terms if k in place)
+    free = [(k, c) for k, c in terms if k not in place]
+    for k, c in free:
+        start, end = spans[k]
+        start, end = max(start, -((rest - low) // c)), min(end, -((rest - high) // c))
+        spans[k] = start, max(start, end)
+    if not free and not low <= rest < high:
+        spans.update(dict.fromkeys(spans, (0, 0)))

@@ -1,0 +1,100 @@
+"""LoopProgram -> LoopProgram: loops walk memory forward."""
+
+from __future__ import annotations
+
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.strides import is_backward
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Bound,
+    For,
+    Index,
+    Load,
+    LoopProgram,
+    Nest,
+    Pick,
+    Stmt,
+    Store,
+    Take,
+    limits_of,
+    map_nests,
+    rewrite_body,
+    walk,
+)
+from axiomjit.passes.ir.loop_orders import keeps_order
+from axiomjit.passes.ir.view_ir import POSITIONS
+
+
+def flip_loops(program: LoopProgram, context: Context) -> LoopProgram:
+    """Run a loop from its end where every access that moves along it goes backward.
+
+    Then reversed arrays are walked as they lie in memory, and loops over them can be collapsed
+    (NumPy flips axes of negative strides likewise). Loops of folds that do not commute, of scans,
+    and loops whose iterators have limits keep their direction.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program.
+    Keeps: the nests and their data; sums may be added in another order.
+    """
+    return map_nests(program, _flip)
+
+
+def _flip(nest: Nest) -> Nest:
+    body = rewrite_body(nest.body, _rule)
+    return nest if body == nest.body else Nest(body)
+
+
+def _rule(stmt: Stmt) -> tuple[Stmt, ...]:
+    if not isinstance(stmt, For) or not _goes_backward(stmt):
+        return (stmt,)
+    name, last = stmt.iterator, stmt.extent - 1
+    body = rewrite_body(stmt.body, lambda s: (_flipped(s, name, last),))
+    return (stmt.replace(body=body),)
+
+
+def _goes_backward(loop: For) -> bool:
+    accesses = [s for s in walk(loop.body) if isinstance(s, Load | Store)]
+    strides = [
+        stride
+        for access in accesses
+        if access.buffer is not POSITIONS
+        for name, stride in access.index.terms
+        if name == loop.iterator
+    ]
+    backward = bool(strides) and all(map(is_backward, strides))
+    limited = {name for limit in limits_of(loop.body) for name, _ in limit.terms}
+    kept = keeps_order(loop) or _takes_states(loop) or loop.iterator in limited
+    return backward and not kept
+
+
+def _takes_states(loop: For) -> bool:
+    """Whether states are read while the loop runs that were opened before it."""
+    opened = {s.state.name for s in walk(loop.body) if isinstance(s, Alloc)}
+    return any(isinstance(s, Take) and s.state.name not in opened for s in walk(loop.body))
+
+
+def _flipped(stmt: Stmt, iterator: str, last: Dim) -> Stmt:
+    """The statement at `last - iterator`."""
+    if isinstance(stmt, Pick):
+        parts = (
+            part.replace(bounds=tuple(_flipped_bound(b, iterator, last) for b in part.bounds))
+            for part in stmt.parts
+        )
+        picked: Stmt = stmt.replace(parts=tuple(parts))
+        return picked
+    if not isinstance(stmt, Load | Store):
+        return stmt
+    offset, terms = stmt.index.offset, []
+    for name, stride in stmt.index.terms:
+        if name == iterator:
+            offset, stride = offset + stride * last, stride * -1
+        terms.append((name, stride))
+    placed: Stmt = stmt.replace(index=Index(offset, tuple(terms)))
+    return placed
+
+
+def _flipped_bound(bound: Bound, iterator: str, last: Dim) -> Bound:
+    if bound.iterator != iterator:
+        return bound
+    return Bound(iterator, last + 1 - bound.high, last + 1 - bound.low)
