@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 from axiomjit.algebra.index_maps import identity
@@ -9,13 +10,14 @@ from axiomjit.graph.nodes import (
     Graph,
     Node,
     Op,
+    Saved,
     Update,
     post_order,
     rebuild,
     rewrite,
     with_operands,
 )
-from axiomjit.graph.primitives import SAVE
+from axiomjit.graph.primitives import COPY, SAVE
 from axiomjit.graph.stored_reads import reads_of
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context
@@ -49,21 +51,28 @@ def save_versions(graph: Graph, context: Context) -> Graph:
 
 def _apart(graph: Graph) -> Graph:
     """The graph in which each version has one successor; a second one is written into a copy."""
-    followed: set[Node] = set()
+    followed: Counter[Node] = Counter()
 
     def rule(node: Node) -> Node:
-        if not isinstance(node, Update) or node.operands[0] not in followed:
-            followed.update(node.operands[:1] if isinstance(node, Update) else ())
+        if not isinstance(node, Update):
             return node
-        apart: Node = node.replace(operands=(_saved_copy(node.operands[0]), node.operands[1]))
+        old = node.operands[0]
+        followed[old] += 1
+        if followed[old] == 1:
+            return node
+        apart: Node = node.replace(operands=(_saved_copy(old, followed[old]), node.operands[1]))
         return apart
 
     return rewrite(graph, rule)
 
 
-def _saved_copy(node: Node) -> Op:
+def _saved_copy(node: Node, number: int = 0) -> Op:
     rank = len(node.shape)
-    return Op(node.dtype, SAVE, None, (node,), (identity(rank),), node.shape, rank)
+    if isinstance(node, Op) and node.primitive is COPY:  # what it is a copy of serves as well
+        parts = node.operands, node.maps, node.extents, rank
+    else:
+        parts = (node,), (identity(rank),), node.shape, rank
+    return Saved(node.dtype, SAVE, None, *parts, number=number)
 
 
 def _beside(graph: Graph, stored: Collection[Node]) -> Graph:

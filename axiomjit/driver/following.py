@@ -20,7 +20,9 @@ from axiomjit.driver.printed import kept_back
 from axiomjit.driver.random_states import none_drawn
 from axiomjit.driver.surroundings import Surroundings
 from axiomjit.graph.captured import Captured, Watch, capturing, written_outside
+from axiomjit.tracing.creation import CREATORS, NAMES
 from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.trace import Trace, trace
 from axiomjit.tracing.tracer import Tracer
 
@@ -39,31 +41,58 @@ def follow(
 ) -> Followed:
     """Follow the function of a call, once more where the first time has changed something.
 
+    Where it mentions functions that make arrays, a copy is followed in which these are ours; if
+    that cannot be, the function itself, in which they give arrays of known values.
     What only the first run changes is kept from then on (a value that is computed once); a
     function that changes something each time is refused, and what it has changed is undone.
 
     Raises:
         NeedsValuesError: also where the function changes a list or dict that it was given.
     """
+    if not mentions(function, NAMES):
+        return _follow(function, call, signature, scope, False)
+    reason = None
+    try:
+        return _follow(function, call, signature, scope, True)
+    except NeedsValuesError as error:
+        reason = error.with_traceback(None)
+    except Exception:  # the function itself raises it again
+        pass
+    scope.guards.clear()
+    try:
+        return _follow(function, call, signature, scope, False)
+    except NeedsValuesError as error:
+        raise reason or error from None
+
+
+def _follow(
+    function: Callable[..., Any],
+    call: CallArguments,
+    signature: Signature,
+    scope: Scope,
+    rebinds: bool,
+) -> Followed:
+    """As `follow`, with a copy of the function or with itself."""
     statics = [value for _, value in call.static]
     first = before = Surroundings(function, statics)
     with kept_back() as printed:
         try:
-            followed = _follow_once(function, call, signature, scope, before)
+            followed = _follow_once(function, call, signature, scope, before, rebinds)
             changes = before.changes()
             if changes is not None:
                 before = Surroundings(function, statics)
                 scope.guards.clear()
-                followed = _follow_again(function, call, signature, scope, before, changes)
+                followed = _follow_again(function, call, signature, scope, before, rebinds, changes)
                 changes = before.changes()
             if changes is not None:
                 raise written_outside(changes)
             if printed:
                 raise written_outside("standard output")
             return followed
-        except TraceError:
-            first.restore()
-            printed.clear()
+        except Exception as error:
+            if rebinds or isinstance(error, TraceError):
+                first.restore()
+                printed.clear()
             raise
         finally:
             _print(printed)
@@ -82,6 +111,7 @@ def _follow_again(
     signature: Signature,
     scope: Scope,
     before: Surroundings,
+    rebinds: bool,
     changed: str,
 ) -> Followed:
     """As `_follow_once`, for a function whose first run has changed something outside.
@@ -90,7 +120,7 @@ def _follow_again(
         NeedsValuesError: also where it finds traced values that its first run has kept there.
     """
     try:
-        return _follow_once(function, call, signature, scope, before)
+        return _follow_once(function, call, signature, scope, before, rebinds)
     except (NeedsValuesError, UnsupportedError):
         raise
     except TraceError:
@@ -103,14 +133,21 @@ def _follow_once(
     signature: Signature,
     scope: Scope,
     surroundings: Surroundings,
+    rebinds: bool,
 ) -> Followed:
     captured = Captured(surroundings.arrays)
+    rebinding = Rebinding(CREATORS if rebinds else {})
+    callee = rebinding.value(function) if rebinds else function
 
     def run(tracers: Sequence[Tracer | Length]) -> object:
-        whole: Any = unflatten_tree(call.structure, iter(call.leaves(tracers)))
+        leaves = map(rebinding.value, call.leaves(tracers))
+        whole: Any = unflatten_tree(call.structure, leaves)
         arguments = (*whole[0], *whole[1].values())
         given = tuple(map(flatten_tree, arguments))
-        returned = function(*whole[0], **whole[1])
+        try:
+            returned = callee(*whole[0], **whole[1])
+        finally:
+            rebinding.settle()
         _check_containers(function, given, tuple(map(flatten_tree, arguments)))
         refuse_traps()
         return returned
@@ -120,12 +157,13 @@ def _follow_once(
     with capturing(captured), none_drawn(name, function, [value for _, value in call.static]):
         made = trace(run, signature.given, scope, signature.layouts, following)
     returned = Returned(captured, call.static, surroundings.known)
-    loose = [(n, returned.loosen(v) if n is None else None) for n, v in made.leaves]
+    leaves = [(n, rebinding.original(v)) for n, v in made.leaves]
+    loose = [(n, returned.loosen(v) if n is None else None) for n, v in leaves]
     graph, structure = made.graph, made.structure
-    del made  # and with it the last reference to what the function made
+    del made, leaves  # and with it the last reference to what the function made
     graph = captured.settle(graph)
-    leaves = tuple((n, returned.settle(v) if n is None else None) for n, v in loose)
-    return Followed(Trace(graph, structure, leaves), Watch(captured.used, captured.shown))
+    settled = tuple((n, returned.settle(v) if n is None else None) for n, v in loose)
+    return Followed(Trace(graph, structure, settled), Watch(captured.used, captured.shown))
 
 
 def _check_containers(

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.foreign import is_foreign
 from axiomjit.base.tree import Structure
 
 Forget = Callable[[Any], None]
 _BY_VALUE: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
 _BY_ORDER: Final = frozenset({tuple, list, set, frozenset})
 _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray)
-_FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 DEEPEST: Final = 12
 """Levels of nested objects whose state is part of a key; deeper objects count by identity."""
 LONGEST: Final = 1000
@@ -112,12 +112,6 @@ def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
     if own is None or depth > DEEPEST:
         return _same(value, forget)
     return _same(value, forget), static_key(own, forget, depth + 1)
-
-
-def is_foreign(part: Any) -> bool:
-    """Whether a class, function or module is of Python's library, NumPy, Numba or this one."""
-    name = str(getattr(part, "__module__", None) or part.__name__)
-    return name != "__main__" and name.partition(".")[0] in _FOREIGN
 
 
 def attributes(value: object) -> dict[str, object] | None:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import (
     CellType,
-    CodeType,
     FunctionType,
     MemberDescriptorType,
     MethodType,
@@ -25,9 +24,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.foreign import is_foreign
 from axiomjit.base.records import Record
-from axiomjit.driver.static_keys import attributes, is_foreign
+from axiomjit.driver.static_keys import attributes
 from axiomjit.graph.captured import Array, owner_of
+from axiomjit.tracing.rebinding import names_of
 
 MOST: Final = 2000
 """The most objects that are recorded for one function."""
@@ -161,7 +162,7 @@ class Surroundings:
 
     def _function(self, function: FunctionType) -> Iterable[tuple[Any, str]]:
         name = function.__name__
-        names = set(_names_of(function.__code__))
+        names = set(names_of(function.__code__))
         self._names |= names
         cells: list[tuple[Any, str]] = []
         for free, cell in zip(
@@ -248,14 +249,6 @@ def _function_of(member: Any) -> Any:
         if isinstance(getattr(member, name, None), FunctionType):
             return getattr(member, name)
     return member
-
-
-def _names_of(code: CodeType) -> Iterator[str]:
-    """Names of globals and attributes in a function and in those that it defines."""
-    yield from code.co_names
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _names_of(part)
 
 
 def _contents(cell: CellType) -> Any:

@@ -223,6 +223,12 @@ class Update(Op):
         return self.whole
 
 
+class Saved(Op):
+    """A stored copy; copies of one value that are written differently have different numbers."""
+
+    number: int = 0
+
+
 def size(length: Dim) -> LengthNode:
     """The node of a length."""
     return LengthNode(INT, length)

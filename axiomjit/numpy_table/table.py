@@ -22,7 +22,7 @@ from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import fits, loop_of, promotable
 from axiomjit.graph.seen import seen_call
-from axiomjit.numpy_table import joins, library, reductions, reshape, shapes, taking
+from axiomjit.numpy_table import creation, joins, library, reductions, reshape, shapes, taking
 from axiomjit.numpy_table.einsum import einsum_node
 from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.views.dense_layout import row_major_strides
@@ -200,6 +200,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.where: _where,
     np.copy: _copy,
     np.clip: _clip,
+    **creation.FUNCTIONS,
     **reductions.FUNCTIONS,
     **shapes.FUNCTIONS,
     **reshape.FUNCTIONS,

@@ -17,7 +17,16 @@ def node_of(value: Any) -> object:
 
 
 def traced_in(value: object) -> list[Any]:
-    """The traced arrays in nested lists and tuples."""
-    if isinstance(value, list | tuple | deque):
-        return [one for part in value for one in traced_in(part)]
-    return [value] if isinstance(value, TracedValue) else []
+    """The traced arrays in nested lists and tuples, which may contain themselves."""
+    found: list[Any] = []
+    waiting: list[Any] = [value]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if issubclass(type(one), list | tuple | deque):  # runs no code of the object's
+            if id(one) not in seen:
+                seen.add(id(one))
+                waiting += reversed(one)
+        elif issubclass(type(one), TracedValue):
+            found.append(one)
+    return found

@@ -334,6 +334,11 @@ def _ours(value: object) -> bool:
     return isinstance(value, known) or not hasattr(value, "__array_ufunc__")
 
 
+def new_array(node: Node) -> Tracer:
+    """Represent a new array, also one without dimensions."""
+    return Tracer(node, TracedStorage(base_of(node)))
+
+
 def _seen_in(operands: Sequence[object], made: Node) -> Tracer:
     """Represent a result: a view of an operand shares its storage, anything else is a new array."""
     base = base_of(made)

@@ -138,6 +138,8 @@ def _store(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
             "give a value that stretches to the shape of what is written to",
             user_location(),
         )
+    if value is part:  # the end of `x[1:] += y`, which has written already
+        return
     source = builder.stretch_map(value.shape, part.shape)
     stored = cast(value, part.dtype)
     storage.write(lambda old: note(update(old, target, stored, source, part.shape)))

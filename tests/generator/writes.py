@@ -20,6 +20,9 @@ SHAPES = ((7,), (6, 6), (5, 6), (6, 5), (2, 5, 6))
 CODES = ("f8", "f8", "f4", "i8", "i4")
 SLICES = (":", ":", "1:", ":-1", "1:-1", "::2", "::-1", "2:", ":-2", "3:0:-1")
 SECOND = ("a", "a[1:]", "a.T", "a[:-1]", "a[::-1]")
+COPIES = ("{} + 1", "{} * 2", "{}.copy()", "np.array({})", "np.asarray({})")
+MADE = ("np.zeros({}.shape)", "np.ones_like({})", "np.full({}.shape, 2, 'i8')")
+MADE += ("np.zeros(len({}))", "np.arange({}.shape[0])", "np.zeros_like({})")
 STEPS = 6
 KINDS = ("item", "item", "item", "augmented", "augmented", "out", "copyto", "view", "new", "fill")
 
@@ -143,7 +146,8 @@ def _statement(draws, space, number):
     array = space[name]
     if kind == "new":
         part = _part(draws, space, name)
-        return f"v{number} = {draws.pick((f'{part} + 1', f'{part} * 2', f'{part}.copy()'))}"
+        form = draws.pick(COPIES + MADE)
+        return f"v{number} = {form.format(part if form in COPIES else name)}"
     if not array.ndim:
         return f"{name} += 1"
     key = _key(draws, array)
@@ -181,7 +185,11 @@ def failure(program):
         if not _same(one, other):
             return f"argument {'ab'[k]} is\n{one}\nnot\n{other}"
     if isinstance(want, Exception) or isinstance(got, Exception):
-        fits = isinstance(want, Exception) and isinstance(got, type(want))
+        # Which of two faults is found first is not compared.
+        either = isinstance(want, ValueError | TypeError) and isinstance(
+            got, ValueError | TypeError
+        )
+        fits = either or (isinstance(want, Exception) and isinstance(got, type(want)))
         return None if fits else f"{got!r}, not {want!r}"
     found = _results(got, want)
     for k, (one, other) in enumerate(zip(got, want, strict=True)):

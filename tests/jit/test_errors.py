@@ -58,7 +58,7 @@ REFUSED = {
     "float": (lambda x: float(x.sum()), X, NeedsValuesError),
     "int": (lambda x: int(x[0, 0]), X, NeedsValuesError),
     "range": (lambda x: list(range(x)), np.int64(3), NeedsValuesError),
-    "asarray": (lambda x: np.asarray(x) + 1, X, NeedsValuesError),
+    "asarray": (lambda x: np.asfortranarray(x) + 1, X, NeedsValuesError),
     "item-write": (item_write, X, NeedsValuesError),
     "in-place": (in_place, X, NeedsValuesError),
     "out": (lambda x: np.add(x, 1, out=np.zeros(4)), X, NeedsValuesError),

@@ -1,0 +1,14 @@
+"""Whose code something is: the user's, or that of a library."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+_FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
+
+
+def is_foreign(part: Any) -> bool:
+    """Whether a class, function or module is of Python's library, NumPy, Numba or this one."""
+    name = str(getattr(part, "__module__", None) or part.__name__)
+    return name != "__main__" and name.partition(".")[0] in _FOREIGN

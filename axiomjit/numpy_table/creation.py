@@ -1,0 +1,201 @@
+"""The part of the NumPy table that makes arrays: of a number everywhere, of positions, of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.dtypes import DType, supported
+from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.known_strides import strides_of
+from axiomjit.graph.merging import pack
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.positions import positions_along
+from axiomjit.graph.primitives import COPY, PRIMITIVES
+from axiomjit.graph.promotion import cast
+from axiomjit.graph.seen import seen_type
+from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
+from axiomjit.numpy_table.options import Row, refuse
+from axiomjit.numpy_table.shapes import array_node
+from axiomjit.views.dense_layout import row_major_strides
+
+DEEPEST: Final = 64
+"""Dimensions of an array at most."""
+
+
+def _unsupported(function: str, value: object) -> UnsupportedError:
+    return UnsupportedError(
+        f"{function}({seen_type(value)})",
+        "arguments of which no array is made in compiled code",
+        f"call {function} outside the compiled function",
+        user_location(),
+    )
+
+
+def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
+    """The lengths of a new array: integers and lengths that are 0 or more."""
+    lengths = shape if isinstance(shape, tuple | list) else (shape,)
+    if not all(isinstance(n, int | np.integer | Dim) for n in lengths):
+        raise _unsupported(function, shape)
+    found = tuple(dim(int(n)) if isinstance(n, np.integer) else dim(n) for n in lengths)
+    if any(n < 0 for n in found):
+        raise ValueError("negative dimensions are not allowed")
+    return found
+
+
+def _filled(value: Node, shape: tuple[Dim, ...], order: object, function: str) -> Node:
+    """A new array in C order that has a number everywhere."""
+    if order not in ("C", "K"):
+        raise refuse(function, "order", order)
+    if value.shape:
+        raise _unsupported(function, value)
+    return builder.elementwise(COPY, builder.broadcast_to(value, shape))
+
+
+def _number(value: int, dtype: Any, function: str) -> Node:
+    wanted = _dtype(dtype, function)
+    return Scalar(wanted, wanted.type(value), False)
+
+
+def _dtype(dtype: Any, function: str) -> DType:
+    return supported(np.dtype(dtype), f"{function}(dtype={dtype})", user_location())
+
+
+def _full_row(function: str, number: int) -> Row:
+    def row(shape: Any, dtype: Any = None, order: object = "C") -> Node:
+        value = _number(number, float if dtype is None else dtype, function)
+        return _filled(value, _lengths(shape, function), order, function)
+
+    return row
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: object = "C") -> Node:
+    value = builder.as_node(fill_value, "full")
+    wanted = value.dtype if dtype is None else _dtype(dtype, "full")
+    return _filled(cast(value, wanted), _lengths(shape, "full"), order, "full")
+
+
+def _like(
+    a: object, value: Node | int, dtype: Any, order: object, shape: Any, function: str
+) -> Node:
+    node = array_node(a, function)
+    wanted = node.dtype if dtype is None else _dtype(dtype, function)
+    one = _number(value, wanted, function) if isinstance(value, int) else cast(value, wanted)
+    if shape is not None or order == "C":
+        lengths = node.shape if shape is None else _lengths(shape, function)
+        return _filled(one, lengths, order, function)
+    # In the memory order of the array, where that is known.
+    strides, plain = strides_of(node), list(range(len(node.shape)))
+    by_step = plain
+    if strides is not None and not any(step == 0 for step in strides):
+        backwards = [step if step > 0 else -step for step in strides]
+        by_step = sorted(plain, key=lambda d: (-int(backwards[d]), d))
+    whole = _filled(one, tuple(node.shape[d] for d in by_step), order, function)
+    return builder.transpose(whole, [by_step.index(d) for d in plain])
+
+
+def _like_row(function: str, number: int) -> Row:
+    def row(
+        a: object, dtype: Any = None, order: object = "K", subok: bool = True, shape: Any = None
+    ) -> Node:
+        return _like(a, number, dtype, order, shape, function)
+
+    return row
+
+
+def _full_like(
+    a: object,
+    fill_value: Any,
+    dtype: Any = None,
+    order: object = "K",
+    subok: bool = True,
+    shape: Any = None,
+) -> Node:
+    value = builder.as_node(fill_value, "full_like")
+    return _like(a, value, dtype, order, shape, "full_like")
+
+
+def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Node:
+    """np.arange of integers and lengths."""
+    if stop is None:
+        start, stop = 0, start
+    bounds = start, stop, step
+    if not all(isinstance(n, int | np.integer | Dim) for n in bounds):
+        raise _unsupported("arange", next(n for n in bounds if not isinstance(n, int)))
+    first, last, every = (dim(int(n)) if isinstance(n, np.integer) else dim(n) for n in bounds)
+    if every == 0:
+        raise ZeroDivisionError("division by zero")
+    count = -((first - last) // every)
+    positions = positions_along((count if count > 0 else dim(0),), (0,))
+    scaled = builder.elementwise(builder.MULTIPLY, positions, builder.as_node(every, "arange"))
+    made = builder.elementwise(PRIMITIVES["add"], scaled, builder.as_node(first, "arange"))
+    wanted = made.dtype if dtype is None else _dtype(dtype, "arange")
+    return builder.elementwise(COPY, cast(made, wanted))
+
+
+def _listed(value: Any, function: str, depth: int = 0) -> Node:
+    """The node of an array, a number, or nested lists of them."""
+    if isinstance(value, list | tuple) and depth < DEEPEST:
+        made: Node = JOINS[np.stack]([_listed(part, function, depth + 1) for part in value])
+        return made
+    return array_node(value, function)
+
+
+def _array(
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: object = "K"
+) -> Node:
+    node = _listed(object, "array")
+    wanted = node.dtype if dtype is None else _dtype(dtype, "array")
+    if order not in ("K", "C", "A", None):
+        raise refuse("array", "order", order)
+    strides = strides_of(node)
+    if order == "C" and strides != row_major_strides(node.shape):
+        if copy is False or strides is None:
+            raise refuse("array", "order", order)
+        return pack(cast(node, wanted))
+    changed = node is not object or wanted != node.dtype
+    if changed and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if not changed and not copy:
+        return node
+    return cast(node, wanted) if wanted != node.dtype else builder.elementwise(COPY, node)
+
+
+def _as_array(a: Any, dtype: Any = None, order: object = None, *, copy: Any = None) -> Node:
+    return _array(a, dtype, copy=copy, order=order)
+
+
+def _as_contiguous(a: Any, dtype: Any = None) -> Node:
+    node = array_node(a, "ascontiguousarray")
+    if not node.shape:
+        raise _unsupported("ascontiguousarray", node)
+    return _array(node, dtype, copy=None, order="C")
+
+
+MAKERS: Final[dict[Callable[..., object], Row]] = {
+    np.zeros: _full_row("zeros", 0),
+    np.ones: _full_row("ones", 1),
+    np.empty: _full_row("empty", 0),
+    np.full: _full,
+}
+"""Functions that make arrays of numbers alone; NumPy does not dispatch them."""
+COUNTERS: Final[dict[Callable[..., object], Row]] = {np.arange: _arange}
+"""The same where lengths are among the arguments; of numbers NumPy's arrays serve as well."""
+CONVERTERS: Final[dict[Callable[..., object], Row]] = {
+    np.array: _array,
+    np.asarray: _as_array,
+    np.asanyarray: _as_array,
+    np.ascontiguousarray: _as_contiguous,
+}
+"""Functions that make arrays of others or of lists; NumPy does not dispatch them."""
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.zeros_like: _like_row("zeros_like", 0),
+    np.ones_like: _like_row("ones_like", 1),
+    np.empty_like: _like_row("empty_like", 0),
+    np.full_like: _full_like,
+}

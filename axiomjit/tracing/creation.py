@@ -1,0 +1,60 @@
+"""NumPy's functions that make arrays, as a followed function calls them: the arrays are traced.
+
+So `o = np.zeros(x.shape); o[1:-1] = x[1:-1]` writes into a traced array. What the table does not
+make (object arrays, Fortran order), and calls while nothing is followed, go to NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+from axiomjit.base.errors import AxiomError
+from axiomjit.base.owners import current
+from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, MAKERS
+from axiomjit.numpy_table.options import Row
+from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.operands import node_of, traced_in
+from axiomjit.tracing.tracer import Tracer, new_array
+
+Maker = Callable[..., Any]
+
+
+def _always(args: tuple[object, ...]) -> bool:
+    return True
+
+
+def _has_length(args: tuple[object, ...]) -> bool:
+    return any(isinstance(value, Length) for value in args)
+
+
+def _has_traced(args: tuple[Any, ...]) -> bool:
+    return bool(traced_in(args[:1]))
+
+
+def _ours(function: Any, row: Row, concerns: Callable[[tuple[Any, ...]], bool]) -> Maker:
+    """What makes a traced array where the row can and calls concern it, else NumPy's function."""
+
+    @functools.wraps(function)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        if current() is None or not concerns(args):
+            return function(*args, **kwargs)
+        try:
+            node = row(*map(node_of, args), **{k: node_of(v) for k, v in kwargs.items()})
+        except (AxiomError, TypeError):  # NumPy says what is wrong with the arguments
+            return function(*args, **kwargs)
+        first: Any = args[0] if args else None
+        same = isinstance(first, Tracer) and first.is_array and first.node is node
+        return first if same else new_array(node)
+
+    return made
+
+
+CREATORS: Final[dict[Any, Maker]] = {
+    function: _ours(function, row, concerns)
+    for rows, concerns in ((MAKERS, _always), (COUNTERS, _has_length), (CONVERTERS, _has_traced))
+    for function, row in rows.items()
+}
+"""Our functions by NumPy's."""
+NAMES: Final = frozenset(function.__name__ for function in CREATORS)

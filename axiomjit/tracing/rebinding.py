@@ -1,0 +1,180 @@
+"""Copies of a user's functions in which some names have other values: ours, for NumPy's functions.
+
+Python says nothing when `np.zeros(n)` is called, so what is followed is a copy of the function: its
+global names and closures, and the functions of the user's that it calls, have our functions in the
+place of NumPy's. The code, and so the user's lines, stay the same. What the copy assigns to global
+names or to variables of enclosing functions is assigned to those of the original at the end.
+
+Methods of objects and functions in containers are called as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.foreign import is_foreign
+
+MOST: Final = 200
+"""The most functions that are copied; others are called as they are."""
+_EMPTY: Final = object()
+
+
+class Rebinding:
+    """Copies of functions; `replaced` has our functions by NumPy's."""
+
+    def __init__(self, replaced: Mapping[Any, Any]) -> None:
+        """Start without copies."""
+        self._replaced = replaced
+        self._copies: dict[int, tuple[FunctionType, FunctionType]] = {}
+        self._modules: dict[int, _Names] = {}
+        self._spaces: dict[int, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {}
+        self._cells: list[tuple[CellType, CellType, object]] = []
+
+    def value(self, value: Any) -> Any:
+        """What stands for a value: a copy of a function or module, ours for NumPy's, or itself."""
+        kind = type(value)
+        if kind is FunctionType and self._is_copied(value):
+            return self._copied(value)
+        if kind is MethodType and self._is_copied(value.__func__):
+            return MethodType(self.value(value.__func__), value.__self__)
+        if kind is functools.partial:
+            return functools.partial(self.value(value.func), *value.args, **value.keywords)
+        if kind is ModuleType:
+            shown = value is np or not is_foreign(value)
+            return self._modules.setdefault(id(value), _Names(value, self)) if shown else value
+        return self._replaced.get(value, value) if callable(value) and _is_numpys(value) else value
+
+    def original(self, value: object) -> object:
+        """The function of which a value is the copy; other values themselves."""
+        return next((old for old, new in self._copies.values() if new is value), value)
+
+    def settle(self) -> None:
+        """Assign to the original names what was assigned to those of the copies."""
+        for original, copy, before in self._spaces.values():
+            for name in copy.keys() | before.keys():
+                now = copy.get(name, _EMPTY)
+                if now is before.get(name, _EMPTY):
+                    continue
+                if now is _EMPTY:
+                    original.pop(name, None)
+                else:
+                    original[name] = self.original(now)
+        for cell, copied, content in self._cells:
+            if _contents(copied) is not content:
+                cell.cell_contents = self.original(_contents(copied))
+
+    def _is_copied(self, function: FunctionType) -> bool:
+        return not is_foreign(function) and (
+            id(function) in self._copies or len(self._copies) < MOST
+        )
+
+    def _copied(self, function: FunctionType) -> FunctionType:
+        if id(function) in self._copies:
+            return self._copies[id(function)][1]
+        original, space, before = self._space(function.__globals__)
+        closure = tuple(map(self._cell, function.__closure__ or ()))
+        copy = FunctionType(function.__code__, space, function.__name__, None, closure or None)
+        self._copies[id(function)] = function, copy  # before its names: it may call itself
+        copy.__dict__ = function.__dict__
+        copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+        copy.__defaults__ = function.__defaults__ and tuple(map(self.value, function.__defaults__))
+        given = function.__kwdefaults__ or {}
+        copy.__kwdefaults__ = {name: self.value(value) for name, value in given.items()}
+        for name in set(names_of(function.__code__)) & original.keys():
+            if space[name] is original[name]:
+                space[name] = before[name] = self.value(original[name])
+        for cell, new in zip(function.__closure__ or (), closure, strict=True):
+            if new is not cell:
+                new.cell_contents = self.value(cell.cell_contents)
+                self._cells.append((cell, new, new.cell_contents))
+        return copy
+
+    def _space(self, names: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        """The global names of a module, their copy, and the values that it had at first."""
+        if id(names) not in self._spaces:
+            copy = dict(names)
+            self._spaces[id(names)] = names, copy, copy.copy()
+        return self._spaces[id(names)]
+
+    def _cell(self, cell: CellType) -> CellType:
+        """The same variable, unless what is in it has a copy."""
+        content = _contents(cell)
+        own = isinstance(content, FunctionType | MethodType | functools.partial | ModuleType)
+        return CellType() if own or _is_numpys(content) else cell
+
+
+class _Names(ModuleType):
+    """A module as copies of functions see it."""
+
+    def __init__(self, module: ModuleType, rebinding: Rebinding) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__.update(_axiomjit=(module, rebinding.value))
+        for name in ("__file__", "__path__", "__package__", "__spec__"):
+            self.__dict__.pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        module, value = self.__dict__["_axiomjit"]
+        return value(getattr(module, name))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self.__dict__["_axiomjit"][0], name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_axiomjit"][0])
+
+
+def _is_numpys(value: object) -> bool:
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "numpy" and callable(value)
+
+
+def _contents(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing is assigned to it yet
+        return _EMPTY
+
+
+def names_of(code: CodeType) -> Iterator[str]:
+    """Names of globals and attributes in a function and in those that it defines."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from names_of(part)
+
+
+def mentions(function: object, names: frozenset[str]) -> bool:
+    """Whether a function of the user's, or one that it calls by name, mentions one of the names."""
+    waiting: list[object] = [function]
+    seen: dict[int, object] = {}
+    while waiting and len(seen) < MOST:
+        one: Any = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen[id(one)] = one
+        if isinstance(one, MethodType):
+            waiting.append(one.__func__)
+        elif type(one) is functools.partial:
+            waiting.append(one.func)
+        elif isinstance(one, FunctionType) and not is_foreign(one):
+            own = set(names_of(one.__code__)) | set(one.__code__.co_freevars)
+            if own & names:
+                return True
+            waiting += _called(one, own)
+    return False
+
+
+def _called(function: FunctionType, names: set[str]) -> Iterator[object]:
+    """What a function may call: by its global names, its closure, and names in modules."""
+    values = [function.__globals__[name] for name in names & function.__globals__.keys()]
+    values += [_contents(cell) for cell in function.__closure__ or ()]
+    for value in values:
+        if type(value) is ModuleType and not is_foreign(value):
+            yield from (vars(value)[name] for name in names & vars(value).keys())
+        else:
+            yield value
