@@ -3,6 +3,7 @@
 | setting | variable | default | meaning |
 |---|---|---|---|
 | check | AXIOMJIT_CHECK | 0 | verify the IR after every pass, poison fresh memory, check views |
+| background | AXIOMJIT_BACKGROUND | 0 | NumPy answers calls while a thread compiles their kernels |
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
@@ -57,10 +58,20 @@ class Config:
     __slots__ = (
         *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_pool_bytes"),
         "_seed",
-        *("bounds", "cache_dir", "cache_shared", "cache_tag", "check", "disable", "show"),
+        *(
+            "background",
+            "bounds",
+            "cache_dir",
+            "cache_shared",
+            "cache_tag",
+            "check",
+            "disable",
+            "show",
+        ),
         "was_disabled",
     )
 
+    background: bool
     bounds: bool
     cache_dir: str | None
     cache_shared: str
@@ -75,6 +86,7 @@ class Config:
     def __init__(self) -> None:
         """Read the environment."""
         self.check = self.bounds = os.environ.get("AXIOMJIT_CHECK", "0") not in ("", "0")
+        self.background = os.environ.get("AXIOMJIT_BACKGROUND", "0") not in ("", "0")
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.entry = os.environ.get("AXIOMJIT_ENTRY", "auto")
         self.was_disabled = self.disable

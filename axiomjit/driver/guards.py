@@ -87,6 +87,8 @@ def guard_call(
         return False
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
+    if not _has_kernels(function, ready.runnable):
+        return False
     form = _form(ready)
     as_given = all(walkable(v) for v in call.dynamic if isinstance(v, np.ndarray))
     native = None if form is None or not as_given else native_call(*_plan(ready.runnable))
@@ -120,6 +122,8 @@ def guard_graph(
     bound = ready.runnable
     if not isinstance(bound, BoundPlan) or not is_fresh(*_plan(bound)):
         return
+    if not _has_kernels(function, bound):
+        return
     native = None if in_tuple is None else native_call(*_plan(bound))
     held = dict(enumerate(ready.held, len(arguments)))
     guards = Guards(native)
@@ -149,6 +153,13 @@ def _run_graph(
     *arguments: object,
 ) -> object:
     return finish(bound.run((*arguments, *held)))
+
+
+def _has_kernels(function: GuardedCall[Any], bound: BoundPlan) -> bool:
+    """Whether the kernels of a plan are there; a call that was answered in NumPy is not counted."""
+    there = all(handle.loaded is not None for handle in bound.handles)
+    function.misses -= not there
+    return there
 
 
 def _plan(runnable: BoundPlan) -> Any:

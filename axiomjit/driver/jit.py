@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-import numpy as np
-
 from axiomjit.algebra.dims import Scope
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor
@@ -47,7 +45,7 @@ from axiomjit.driver.named_calls import (
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
-from axiomjit.driver.warm import no_named_arrays, stood_in
+from axiomjit.driver.warm import ahead_of_calls, no_named_arrays, stood_in
 from axiomjit.driver.written_arguments import Same, same_arrays, why_not_written
 from axiomjit.tracing.holders import traced_among
 
@@ -246,7 +244,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if self._in_numpy or (ready is not None and ready.holds()):
             return
         try:
-            with np.errstate(all="ignore"):  # what traps errors now need not do so in the call
+            with ahead_of_calls():
                 self._prepare(key, call, named=False, same=None)
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -16,10 +17,18 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import flatten_tree, unflatten_tree
+from axiomjit.base.waiting import waiting
 
 LARGEST: Final = 2**63 - 1
 LAYOUTS: Final = "give 'C' or 'F', or strides in bytes, for example x.strides"
 Strides = tuple[int, ...]
+
+
+@contextmanager
+def ahead_of_calls() -> Iterator[None]:
+    """Compile as a call does that waits for it; what traps errors now need not do so then."""
+    with np.errstate(all="ignore"), waiting():
+        yield
 
 
 class Spec(Record):

@@ -21,7 +21,9 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.locks import FORKS_WAIT, Lock, NotNowError, new_lock, why_not_compile
 from axiomjit.base.stage_times import stage
+from axiomjit.base.waiting import calls_wait
 from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.runtime.compiling.background import BackgroundCompiler, refuse_failed
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel, load_kernel
 from axiomjit.runtime.objects.entry import make_entry
@@ -67,6 +69,7 @@ class KernelCache:
         self._loaded: dict[int, weakref.ref[KernelHandle]] = {}
         self._turns: dict[Key, Lock] = {}
         self._lock = new_lock()
+        self.background = BackgroundCompiler(self._load)
 
     def get(self, kernel: Kernel) -> LoadedKernel:
         """The loaded kernel; threads that ask for one key at once wait for one compilation.
@@ -75,7 +78,7 @@ class KernelCache:
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: it is not loaded, and this thread cannot do it now.
+            NotNowError: it is not loaded, and this thread cannot do it now, or does not wait.
         """
         return self.handle(kernel).get()
 
@@ -111,13 +114,24 @@ class KernelCache:
     def _load(self, handle: KernelHandle) -> LoadedKernel:
         """Load a kernel that is not in memory."""
         self._require_now()
+        waits = calls_wait()
+        if not waits:
+            refuse_failed(handle)
+            if self.background.has(handle):
+                raise NotNowError("it is compiled in the background")
         key = handle.kernel.key, handle.checked
         with self._turns.setdefault(key, new_lock()):
             found = handle.loaded
             if found is not None:
                 _count_hit()
                 return found
-            found = handle.loaded = self._made(handle.kernel, handle.checked)
+            disk_key = self._disk_key(handle.kernel, handle.checked)
+            found = self._from_disk(disk_key, handle.checked)
+            if found is None and not waits:
+                self.background.ask(handle)
+                raise NotNowError("it is compiled in the background")
+            found = found or self._new(handle.kernel, handle.checked, disk_key)
+            handle.loaded = found
             self._turns.pop(key, None)
         self._make_room(handle)
         return found
@@ -142,25 +156,36 @@ class KernelCache:
                 loaded.pop(id(handle), None)
                 handle.drop()
 
-    def _made(self, kernel: Kernel, checked: bool) -> LoadedKernel:
-        """A kernel that is not in memory, loaded from disk or compiled."""
-        objects, key = self._objects, None
-        if objects is not None and objects.folders() and _compiles_here():
-            with stage("loading"):
-                key = disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
-                if key is not None:
-                    found = objects.find(key)
-                    if found is not None:
-                        _count_disk_hit()
-                        return LoadedKernel(found[1], found[0].compile_ms, checked)
-                    _count_disk_miss()
+    def _disk_key(self, kernel: Kernel, checked: bool) -> str | None:
+        """The key of a kernel on disk; None where none is looked for there."""
+        objects = self._objects
+        if objects is None or not objects.folders() or not _compiles_here():
+            return None
+        with stage("loading"):
+            return disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
+
+    def _from_disk(self, key: str | None, checked: bool) -> LoadedKernel | None:
+        """A kernel loaded from disk; None where it is not there."""
+        if key is None or self._objects is None:
+            return None
+        with stage("loading"):
+            found = self._objects.find(key)
+            if found is None:
+                return None
+            _count_disk_hit()
+            return LoadedKernel(found[1], found[0].compile_ms, checked)
+
+    def _new(self, kernel: Kernel, checked: bool, key: str | None) -> LoadedKernel:
+        """A kernel compiled, loaded and kept on disk."""
+        if key is not None:
+            _count_disk_miss()
         with stage("compiling"):
             made = self._compiled(kernel, checked)
             entry = make_entry(key or "", made.symbol, made.objects, made.compile_ms)
         with stage("loading"):
             loaded = load_kernel(entry, checked)
-        if objects is not None and key is not None:
-            objects.keep(entry)
+        if self._objects is not None and key is not None:
+            self._objects.keep(entry)
         return loaded
 
     def _compiled(self, kernel: Kernel, checked: bool) -> CompiledKernel:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import weakref
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 
+from axiomjit.base.locks import NotNowError
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 
@@ -30,19 +32,27 @@ class KernelHandle:
     What `get` gives stays loaded while somebody holds it: a call that runs it does so.
     """
 
-    __slots__ = ("__weakref__", "_hits", "_last", "_load", "_users", "checked", "kernel", "loaded")
+    __slots__ = (
+        *("__weakref__", "_hits", "_last", "_load", "_users"),
+        *("checked", "failure", "is_told", "kernel", "loaded"),
+    )
 
     kernel: Kernel
     checked: bool
     """Whether it is the form that checks each access."""
     loaded: LoadedKernel | None
     """Its machine code, as long as that is in memory."""
+    failure: Exception | None
+    """Why it could not be compiled in the background."""
+    is_told: bool
+    """Whether the user has been told of the failure."""
 
     def __init__(
         self, kernel: Kernel, checked: bool, load: Callable[[KernelHandle], LoadedKernel]
     ) -> None:
         """Begin without machine code; `load` provides it, and enters it here."""
         self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
+        self.failure, self.is_told = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
         self._last = self._hits = 0
 
@@ -79,3 +89,18 @@ class KernelHandle:
             if user is not None:
                 user.drop_tables(dropped)
         self._users.clear()
+
+
+def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
+    """The kernels of a plan, to run them.
+
+    Raises:
+        As `KernelHandle.get`; a thread that compiles has got all of them then.
+    """
+    try:
+        return [handle.get() for handle in handles]
+    except NotNowError:
+        for handle in handles:
+            with suppress(NotNowError):
+                handle.get()
+        raise

@@ -30,7 +30,7 @@ from axiomjit.passes.ir.plan_ir import (
     WriteBack,
 )
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle, load_all
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.launching.blas import is_limited, limited, share_parts
 from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
@@ -71,7 +71,7 @@ class BoundPlan:
             GraphValueError: a length or stride is beyond 64 bits.
         """
         self.plan, self.lengths, self._otherwise = plan, lengths, otherwise
-        self._handles: list[KernelHandle] = []
+        self.handles: list[KernelHandle] = []
         self._held = {b.name: b.array for b in plan.buffers if b.array is not None}
         self._places = [(b.name, b.position) for b in plan.buffers if b.position is not None]
         buffers = {buffer.name: buffer for buffer in plan.buffers}
@@ -83,7 +83,7 @@ class BoundPlan:
                     self._actions.append(_allocation(buffers[step.buffer], lengths))
                 case Launch():
                     handle = KERNELS.handle(step.kernel)
-                    self._handles.append(handle)
+                    self.handles.append(handle)
                     self._actions.append(_launch(step, handle, lengths))
                 case Call():
                     self._actions.append(_call(step, buffers, lengths))
@@ -102,7 +102,7 @@ class BoundPlan:
         Raises:
             As `KernelCache.get`.
         """
-        return [handle.get() for handle in self._handles]
+        return load_all(self.handles)
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
