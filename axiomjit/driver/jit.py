@@ -35,7 +35,6 @@ from axiomjit.driver.arguments import (
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.bound_methods import BoundMethod
 from axiomjit.driver.fallbacks import count_fallback, falls_back, leave_call
-from axiomjit.driver.following import follow
 from axiomjit.driver.named_calls import (
     NamedProgram,
     assemble_named,
@@ -287,6 +286,9 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         were = len(self._programs.get(signature.key, ()))
 
         def build() -> TracedProgram:
+            import_late("axiomjit.driver.following")
+            from axiomjit.driver.following import follow
+
             scope = Scope(signature.values)
             self._traced += 1
             known = tuple(self._programs.get(signature.key, ()))

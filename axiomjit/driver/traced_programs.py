@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.driver.arguments import Signature
-from axiomjit.driver.following import Followed
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import Ready
+
+if TYPE_CHECKING:
+    from axiomjit.driver.following import Followed
 
 
 class TracedProgram(LoweredProgram):
