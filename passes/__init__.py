@@ -8,8 +8,9 @@ undo each other; `find_convolutions` finds sums of products of windows; `save_ve
 is read after its storage is written again, in the order of writes that `order_writes` finds.
 
 A view program says where values are. `lower_to_views` gives storage to what must be stored, which
-`choose_storage` decides, and leaves the rest as r-tensors: computed where they are read.
-`cut_joins` writes joins of many parts piece by piece, so that each kernel is small.
+`choose_storage` decides, in the order of dimensions that `choose_layouts` finds, and leaves the
+rest as r-tensors: computed where they are read. `cut_joins` writes joins of many parts piece by
+piece, so that each kernel is small.
 
 A loop program says how. `lower_to_loops` writes one nest per stored value; `fuse_loops` joins nests
 over the same iteration space; `order_loops` puts unit stride innermost; `flip_loops` runs loops

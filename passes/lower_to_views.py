@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import IndexMap, strides_through
-from axiomjit.algebra.strides import magnitude, stride_size
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import (
     PART_VIEWS,
@@ -23,7 +22,8 @@ from axiomjit.graph.nodes import (
     post_order,
     root_of,
 )
-from axiomjit.graph.primitives import GATHER, IMAG_VIEW, MATERIALIZE, PACKS, READ_ONLY, VIEW
+from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, READ_ONLY, VIEW
+from axiomjit.passes.choose_layouts import choose_layouts
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.passes.ir.view_ir import (
@@ -44,46 +44,15 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     """Give storage to what must be stored, and turn every read into strides.
 
     Outputs, operands and results of library calls, folds that others broadcast, and values too
-    expensive to compute twice are stored; everything else is an r-tensor. A version of a storage
-    is written into the memory of the one before.
+    expensive to compute twice are stored, in the order of dimensions that `choose_layouts` finds;
+    everything else is an r-tensor. A version of a storage is written into the memory of the one
+    before.
 
     Needs: a legal graph in which only outputs are views, and versions are read before the next one.
     Gives: a legal view program with one result per output.
     Keeps: the value of every output; outputs that are views stay views.
     """
     return _Lowering(graph, context.layouts, choose_storage(graph)).program()
-
-
-Size = tuple[int, ...] | None
-"""What orders the strides of a value; None where there is no stride."""
-
-
-def _sizes_of(storage: Storage) -> tuple[Size, ...]:
-    """The sizes of strides, none where elements are repeated or alone."""
-    return tuple(
-        None if stride.constant == 0 or length.constant == 1 else stride_size(stride)
-        for stride, length in zip(storage.strides, storage.shape, strict=True)
-    )
-
-
-def _memory_order(rank: int, operands: Sequence[Sequence[Size]]) -> tuple[int, ...]:
-    """Dimensions, outermost first, in the memory order of operands (NumPy's K).
-
-    As in NumPy's iterator each dimension is put, from the last one on, outside those inside of
-    which it may not go; where operands disagree about two dimensions, they are in C order.
-    """
-    order: list[int] = []  # innermost first
-    for d in reversed(range(rank)):
-        place = len(order)
-        for at in reversed(range(len(order))):
-            known = [s for s in operands if s[d] is not None and s[order[at]] is not None]
-            if not known:
-                continue
-            if any(s[order[at]] <= s[d] for s in known):  # type: ignore[operator]
-                break
-            place = at
-        order.insert(place, d)
-    return tuple(reversed(order))
 
 
 class _Lowering:
@@ -99,8 +68,7 @@ class _Lowering:
         self.numbers: dict[Node, Number] = {}
         self.values: dict[Node, str] = {}
         self.definitions: list[Definition] = []
-        self.orders: dict[Node, tuple[int, ...]] = {}
-        self.sizes: dict[Node, tuple[Size, ...]] = {}
+        self.orders = choose_layouts(graph, layouts, stored)
         self.versions: dict[Node, int] = {}
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
 
@@ -137,7 +105,7 @@ class _Lowering:
         self.versions[op] = self.versions.get(old, 0) + 1
         operand = self._operand(value, op.maps[1], op)
         name = self.values[op] = f"r{len(self.values)}"
-        self.storages[op], self.sizes[op] = storage, self.sizes[old]
+        self.storages[op] = storage
         target = _view(self._whole(op), op.maps[0], op.extents)
         self.definitions.append(
             Definition(
@@ -151,21 +119,15 @@ class _Lowering:
             strides = self.layouts[node.position]
             name = f"a{len(self.storages)}"
             self.storages[node] = Storage(name, "argument", node.dtype, node.shape, strides, node)
-            self.sizes[node] = _sizes_of(self.storages[node])
         elif isinstance(node, Held):
             strides = strides_of_held(node)
             name = f"a{len(self.storages)}"
             self.storages[node] = Storage(name, "held", node.dtype, node.shape, strides, node)
-            self.sizes[node] = _sizes_of(self.storages[node])
         else:
             assert isinstance(node, Input | Scalar | LengthNode)
             self.numbers[node] = Number(f"c{len(self.numbers)}", node.dtype, node)
 
     def _define(self, op: Op) -> None:
-        order = self.orders[op] = self._order(op)
-        self.sizes[op] = tuple(
-            None if op.extents[d].constant == 1 else (-order.index(d),) for d in range(op.rank)
-        )
         storage = None
         if op in self.stored:
             kept = "materialized" if op.primitive is MATERIALIZE else "temporary"
@@ -194,20 +156,6 @@ class _Lowering:
         )
         if storage is not None:
             self.storages[op] = storage
-
-    def _order(self, op: Op) -> tuple[int, ...]:
-        """Dimensions, outermost first, in the memory order of all operands."""
-        if op.primitive in (*PACKS, GATHER):
-            return tuple(range(op.rank))
-        found = []
-        for child, index in zip(op.operands, op.maps, strict=True):
-            along: list[Size] = [None] * op.rank
-            for size, function in zip(self.sizes.get(child, ()), index, strict=False):
-                for k, factor in function.terms:
-                    if k < op.rank and size is not None and op.extents[k].constant != 1:
-                        along[k] = max(along[k] or (), (*size, magnitude(factor)))
-            found.append(along)
-        return _memory_order(op.rank, found)
 
     def _storage(self, op: Node, role: str) -> Storage:
         letter = "o" if role == "result" else "t"
