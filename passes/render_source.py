@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.number_kinds import SMALL
 from axiomjit.base.digests import sha256
 from axiomjit.base.dtypes import INT, DType, cast_name, code
@@ -37,8 +37,14 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
     statements,
 )
-from axiomjit.passes.ir.range_source import LimitSource, extreme, shared_walk
-from axiomjit.passes.ir.state_source import combine_source, start_source
+from axiomjit.passes.ir.range_source import RangeSource, shared_walk
+from axiomjit.passes.ir.state_source import (
+    combine_source,
+    flagged_step,
+    flagged_value,
+    is_flagged,
+    start_source,
+)
 from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
 
 LEVELS: Final = 32
@@ -83,18 +89,22 @@ class _Writer:
         self.numbers: dict[str, str] = {}
         self.lengths: dict[Dim, str] = {}
         self.dtypes: dict[str, DType] = {}
-        self.blocks: dict[str, str] = {}
-        self.extents: dict[str, Dim] = {}
+        self.over_blocks: dict[str, For] = {}
+        self.firsts: dict[str, str] = {}
+        self.ends: dict[str, str] = {}
         self.strips = self.rows = False
 
     @property
-    def limit(self) -> LimitSource:
-        """Writes limits; made anew, since one that is kept would be a cycle of references."""
-        return LimitSource(partial(self.named, "i"), self.length)
+    def ranges(self) -> RangeSource:
+        """Writes ranges; made anew, since one that is kept would be a cycle of references."""
+        named = partial(self.named, "i"), self.value, self.length
+        return RangeSource(*named, self.over_blocks, self.firsts, self.ends)
 
     def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
         """The whole function, header last since only the body knows its words."""
         self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
+        loops = [s for s in statements(nest) if isinstance(s, For) and s.block is not None]
+        self.over_blocks = {loop.iterator: loop for loop in loops}
         lines = list(self.tiles(nest.tiles))
         lines += self.body(nest.body, 1, grid=True)
         traits = Traits(_functions(nest), self.strips, self.rows)
@@ -169,7 +179,7 @@ class _Writer:
     def place(self, storage: Storage, index: Index) -> str:
         """A buffer and the index of an element, as an expression of iterators and lengths."""
         if storage in self.scratch:
-            return f"{self.scratch[storage]}, {self.step(index.terms[-1][0])}"
+            return f"{self.scratch[storage]}, {self.ranges.step(index.terms[-1][0])}"
         parts = []
         for name, stride in index.terms:
             step = self.value(name) if name in index.gathered else self.named("i", name)
@@ -187,7 +197,7 @@ class _Writer:
         bounds: dict[tuple[str, str] | None, tuple[str, ...]] = {}
         for stmt in body:
             if isinstance(stmt, If):
-                tests = self.limit.tests(stmt.limits)
+                tests = self.ranges.tests(stmt.limits)
                 yield from (f"{indent}{'    ' * k}if {test}:" for k, test in enumerate(tests))
                 yield from self.body(stmt.body, depth + len(tests), grid=False)
                 continue
@@ -197,45 +207,15 @@ class _Writer:
             walk = shared_walk(stmt)
             if walk is not None and walks[walk] > 1 and walk not in bounds:
                 start, stop = self.fresh("k"), self.fresh("e")
-                yield f"{indent}{start} = {self.start(stmt)}"
-                yield f"{indent}{stop} = {self.limits(stmt, start)[-1]}"
+                yield f"{indent}{start} = {self.ranges.start(stmt)}"
+                yield f"{indent}{stop} = {self.ranges.limits(stmt, start)[-1]}"
                 bounds[walk] = start, stop
                 self.strips |= depth == 2 and stmt is body[0]
-            limits = bounds.get(walk) or self.limits(stmt, grid=grid and stmt.kind == "map")
-            if stmt.block is not None:
-                self.blocks[stmt.iterator] = limits[0] if walk in bounds else self.start(stmt)
-                self.extents[stmt.iterator] = stmt.extent
+            limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
+            limits = self.ranges.entered(stmt, limits, grid=grid)
             yield f"{indent}for {self.named('i', stmt.iterator)} in range({', '.join(limits)}):"
             self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
             yield from self.body(stmt.body, depth + 1, grid=False)
-
-    def start(self, loop: For) -> str:
-        """The first step of a loop over a block."""
-        assert loop.block is not None
-        return f"{self.named('i', loop.block.outer)} * {self.length(loop.block.size)}"
-
-    def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
-        """What a loop ranges over; `start` names the first step of its block."""
-        if loop.at is not None:
-            return self.value(loop.at), f"{self.value(loop.at)} + 1"
-        first, last = (dim(0), loop.extent) if loop.span is None else loop.span
-        starts = [] if first.constant == 0 else [self.length(first)]
-        stops = [] if grid and last is loop.extent else [self.stop(first, last)]
-        if loop.limits:
-            starts = starts or ["0"]
-            starts, stops = starts + self.limit.starts(loop), stops + self.limit.stops(loop)
-        if grid:
-            starts, stops = ["lo", *starts], ["hi", *stops]
-        elif loop.block is not None:
-            start = start or self.start(loop)
-            starts, stops = [start, *starts], [f"{start} + {self.length(loop.block.size)}", *stops]
-        return *([extreme("max", starts)] if starts else []), extreme("min", stops)
-
-    def stop(self, first: Dim, last: Dim) -> str:
-        """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
-        steps = (last - first).constant
-        short = steps is not None and steps <= SMALL and first.constant is None
-        return f"{self.length(first)} + {steps}" if short else self.length(last)
 
     def statement(self, stmt: Stmt) -> Iterator[str]:
         """The lines of one statement that is no loop."""
@@ -248,6 +228,8 @@ class _Writer:
             case Load():
                 place, name = self.place(stmt.buffer, stmt.index), stmt.name
                 text = place if stmt.buffer is POSITIONS else f"load({place})"
+                if stmt.ahead is not None:
+                    text = f"load_ahead({place}, {self.length(stmt.ahead)})"
                 yield f"{self.define(name, stmt.buffer.dtype)} = {text}"
             case Store():
                 place = self.place(stmt.buffer, stmt.index)
@@ -276,12 +258,10 @@ class _Writer:
         name = self.value(old)
         return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
 
-    def step(self, iterator: str) -> str:
-        """Which step of its block a loop is at."""
-        return f"{self.named('i', iterator)} - {self.blocks[iterator]}"
-
     def values_of(self, state: State) -> list[str]:
         """The names of a state's values, or of the tiles that have a cell of it per lane."""
+        if is_flagged(state):
+            return [self.named(letter, state.name) for letter in "sgz"]
         first = self.named("s", state.name)
         more = (self.named("s", f"{state.name}.{k}") for k in range(1, len(state.parts)))
         return [first, *more]
@@ -294,14 +274,14 @@ class _Writer:
 
     def here(self, state: State, name: str) -> str:
         """The value, or the cell of the current lane where the state has lanes."""
-        return name if state.lanes is None else f"load({name}, {self.step(state.lanes)})"
+        return name if state.lanes is None else f"load({name}, {self.ranges.step(state.lanes)})"
 
     def alloc(self, stmt: Alloc) -> Iterator[str]:
         """Open a state, or the tree of its blocks."""
         state, begun = stmt.state, self.begun(stmt.state)
         dtypes = [cast_name(code(dtype)) for dtype in state.parts]
         names = self.values_of(state)
-        start = start_source(state.accumulator, state.parts)
+        start = start_source(state)
         if begun is not None:
             names, dtypes, start = [*names, begun], [*dtypes, "b1"], [*start, "b1(False)"]
         if stmt.scope == "tree":
@@ -315,7 +295,7 @@ class _Writer:
             for name, dtype in zip(names, dtypes, strict=True):
                 yield f"{name} = tile({state.cells}, {dtype})"
         if stmt.scope != "tree":
-            yield f"for j0 in range({state.cells}):"
+            yield f"for j0 in range({self.ranges.width(state)}):"
             yield from (f"    store({n}, j0, {v})" for n, v in zip(names, start, strict=True))
 
     def fold(self, stmt: Fold) -> Iterator[str]:
@@ -323,6 +303,9 @@ class _Writer:
         state, fold, begun = stmt.state, stmt.state.accumulator, self.begun(stmt.state)
         names = self.values_of(state)
         values = [self.as_type(v, d) for v, d in zip(stmt.values, state.parts, strict=True)]
+        if is_flagged(state):
+            yield f"{', '.join(names)} = {', '.join(flagged_step(state, names, values[0]))}"
+            return
         if isinstance(fold, UfuncFold) and state.lanes is None and not fold.running:
             yield f"{names[0]} = {fold.lane.format(names[0], values[0])}"
             return
@@ -333,7 +316,7 @@ class _Writer:
         if state.lanes is None:
             yield f"{', '.join(names)} = {', '.join(combined)}"
         else:
-            step = self.step(state.lanes)
+            step = self.ranges.step(state.lanes)
             yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
 
     def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
@@ -363,15 +346,11 @@ class _Writer:
             lines, combined = self.combined(state, values)
             yield from lines
             value = combined[part]
+        elif is_flagged(state):
+            value = flagged_value(self.values_of(state))
         else:
             value = self.here(state, self.values_of(state)[part])
         yield f"{self.define(stmt.name, stmt.dtype)} = {value}"
-
-    def width(self, state: State) -> str:
-        """How many lanes the tile has here."""
-        assert state.lanes is not None
-        extent = self.length(self.extents[state.lanes])
-        return f"min({state.cells}, {extent} - {self.blocks[state.lanes]})"
 
     def push(self, stmt: Push) -> str:
         """Add a block to the tree."""
@@ -382,7 +361,7 @@ class _Writer:
         kind = state.accumulator.tree
         if state.lanes is None:
             return f"{count} = push{kind}({tree}, {count}, {name})"
-        return f"{count} = push_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"
+        return f"{count} = push_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
 
     def drain(self, state: State) -> str:
         """Combine the finished subtrees into the state."""
@@ -391,7 +370,7 @@ class _Writer:
         count, kind = self.named("q", state.name), state.accumulator.tree
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"
-        return f"drain_lanes{kind}({tree}, {count}, {name}, {self.width(state)})"
+        return f"drain_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
 
 
 def _functions(nest: Nest) -> int:

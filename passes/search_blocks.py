@@ -18,6 +18,7 @@ from axiomjit.passes.ir.loop_ir import (
     Block,
     Fold,
     For,
+    If,
     Index,
     Let,
     Load,
@@ -36,8 +37,12 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.view_ir import POSITIONS
 
-BLOCK: Final = 1024
-"""Elements of a block: so many that the step from block to block costs little."""
+BLOCK: Final = 256
+"""Elements of a block: so many that the step from block to block costs little, so few that the
+search is short beside a row."""
+AHEAD: Final = 2048
+"""Bytes between what is loaded and the memory that is asked for: while a block is searched, no
+loads that come later go on by themselves."""
 NARROW: Final = np.dtype(np.int32)
 """The dtype of places in a block."""
 SHORT: Final = 64
@@ -74,25 +79,23 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
 
 def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     """The loop, or what finds the places that it folds."""
-    if loop.kind != "fold" or any(isinstance(s, For) for s in loop.body):
+    if loop.kind != "fold" or loop.limits or any(isinstance(s, For | If) for s in loop.body):
         return (loop,)
     searches = _searches(loop, numbers)
-    if not searches or loop.extent < SHORT:
+    if not searches or not _is_cut(loop) or loop.extent < SHORT:
         return (loop,)
-    block = _block(loop)
-    plain = loop.replace(body=_without_places(loop.body, searches))
-    if block is None:
-        return _in_one(plain, searches)
+    body = rewrite_body(_without_places(loop.body, searches), lambda s: (_asking(s, loop),))
+    plain = loop.replace(body=body)
     blocks, inside = f"{loop.iterator}r", loop.block
     within = None if inside is None else Block(inside.outer, dim(inside.size) // BLOCK)
     outer = For(blocks, (loop.extent + (BLOCK - 1)) // BLOCK, "fold", (), within)
     inner = plain.replace(block=Block(blocks, BLOCK))
     number = Index(dim(0), ((blocks, dim(1)),))
-    body: list[Stmt] = [*(Alloc(s.block) for s in searches), inner]
+    steps: list[Stmt] = [*(Alloc(s.block) for s in searches), inner]
     for each in searches:
-        body += [Take(f"{each.name}v", each.block), Load(f"{each.name}n", POSITIONS, number)]
-        body.append(Fold(each.blocks, (f"{each.name}v", f"{each.name}n")))
-    result: list[Stmt] = [*(Alloc(s.blocks) for s in searches), outer.replace(body=tuple(body))]
+        steps += [Take(f"{each.name}v", each.block), Load(f"{each.name}n", POSITIONS, number)]
+        steps.append(Fold(each.blocks, (f"{each.name}v", f"{each.name}n")))
+    result: list[Stmt] = [*(Alloc(s.blocks) for s in searches), outer.replace(body=tuple(steps))]
     for each in searches:
         best, won = f"{each.name}v", f"{each.name}n"
         found = each.search(inner, best)
@@ -101,21 +104,22 @@ def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     return tuple(result)
 
 
-def _in_one(plain: For, searches: list[_Search]) -> tuple[Stmt, ...]:
-    """A loop over a block, and the search of it."""
-    result: list[Stmt] = [*(Alloc(s.block) for s in searches), plain]
-    for each in searches:
-        best = f"{each.name}v"
-        result += [Take(best, each.block), *each.search(plain, best)]
-    return tuple(result)
+def _asking(stmt: Stmt, loop: For) -> Stmt:
+    """A load of one element after the other asks for what is loaded after the block is searched."""
+    if not isinstance(stmt, Load) or stmt.buffer is POSITIONS:
+        return stmt
+    if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
+        return stmt
+    asking: Stmt = stmt.replace(ahead=dim(AHEAD // stmt.buffer.dtype.itemsize))
+    return asking
 
 
-def _block(loop: For) -> int | None:
-    """The size of the blocks into which a loop is cut; None where it runs over one as it is."""
+def _is_cut(loop: For) -> bool:
+    """Whether a loop over a block is one over several of ours, and may be cut."""
     if loop.block is None:
-        return BLOCK
+        return True
     size = dim(loop.block.size).constant
-    return BLOCK if size is not None and size > BLOCK and size % BLOCK == 0 else None
+    return size is not None and size > BLOCK and size % BLOCK == 0
 
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:

@@ -184,6 +184,8 @@ def _is_function(let: Let) -> bool:
 def _strip(loop: For, bytes_per_step: int) -> int | None:
     """How many steps a strip has, or None where none fits; lanes need all of their block."""
     block = None if loop.block is None else dim(loop.block.size).constant
+    if loop.block is not None and loop.block.together > 1:
+        return None
     if block is not None and block <= WHOLE and block * bytes_per_step <= SCRATCH:
         return block
     if any(isinstance(s, Fold | Take) and s.state.lanes is not None for s in loop.body):

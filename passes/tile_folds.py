@@ -10,6 +10,7 @@ from axiomjit.passes.ir.loop_ir import (
     Block,
     Fold,
     For,
+    Let,
     Load,
     LoopProgram,
     Nest,
@@ -24,7 +25,11 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
 
 LANES: Final = 512
-"""Cells of a tile: long enough for vector code, short enough to stay in the first-level cache."""
+"""Lanes that one thread takes at least: long enough for vector code."""
+TOGETHER: Final = 4
+"""How many times as many a thread takes at once, if it has them: it walks whole rows of memory."""
+NEAR: Final = 16_384
+"""Bytes of all tiles of a loop: they stay in the first-level cache."""
 
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
@@ -32,7 +37,9 @@ def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
     element. Instead a block of `LANES` results is folded at once: the map loop is cut into
-    blocks, the states become a tile with a cell per lane, and the lanes run innermost.
+    blocks, the states become a tile with a cell per lane, and the lanes run innermost. Where little
+    is computed, a thread takes up to `TOGETHER` blocks as one, since memory is read fastest along
+    whole rows.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
@@ -61,10 +68,11 @@ def _tiled(stmt: Stmt) -> Stmt:
     allocs = tuple(s for s in before if isinstance(s, Alloc))
     shared = tuple(s for s in before if not isinstance(s, Alloc))
     repeated = tuple(s for s in shared if not isinstance(s, Store))
-    block = Block(tiles, LANES)
+    together = _together(allocs, folds[0])
+    block = Block(tiles, LANES, together)
 
     def lanes(body: tuple[Stmt, ...]) -> For:
-        return For(lane, stmt.extent, "map", _in_lanes(body, lane), block)
+        return For(lane, stmt.extent, "map", _in_lanes(body, lane, together), block)
 
     def enter(inner: Stmt) -> tuple[Stmt, ...]:
         if isinstance(inner, For) and not any(isinstance(s, For) for s in inner.body):
@@ -73,16 +81,28 @@ def _tiled(stmt: Stmt) -> Stmt:
 
     fold = rewrite_body((folds[0],), enter)
     rest = (*shared, *after)
-    body = (*_in_lanes(allocs, lane), *fold, *((lanes(rest),) if rest else ()))
-    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body)
+    body = (*_in_lanes(allocs, lane, together), *fold, *((lanes(rest),) if rest else ()))
+    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body, together=together)
 
 
-def _in_lanes(body: tuple[Stmt, ...], lane: str) -> tuple[Stmt, ...]:
+def _together(allocs: tuple[Alloc, ...], fold: For) -> int:
+    """How many blocks of lanes are taken at once: one where a loop may be cut, or tiles are large.
+
+    A loop is cut into strips of one block (see `strip_mine`).
+    """
+    lets = [s for s in walk((fold,)) if isinstance(s, Let)]
+    if any(let.primitive.elementary or let.primitive.scalar for let in lets):
+        return 1
+    cell = sum(part.itemsize for alloc in allocs for part in alloc.state.parts)
+    return max(1, min(TOGETHER, NEAR // (LANES * cell)))
+
+
+def _in_lanes(body: tuple[Stmt, ...], lane: str, together: int) -> tuple[Stmt, ...]:
     """The statements with states that have a cell per lane."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Alloc | Fold | Take):
-            state: State = stmt.state.replace(lanes=lane, cells=LANES)
+            state: State = stmt.state.replace(lanes=lane, cells=LANES * together)
             return (stmt.replace(state=state),)
         return (stmt,)
 

@@ -153,7 +153,7 @@ def small_forms():
     strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORTH": math.inf}
     with (
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
-        patch("axiomjit.passes.tile_folds.LANES", 4),
+        patch.multiple("axiomjit.passes.tile_folds", LANES=4, TOGETHER=2),
         patch.multiple("axiomjit.passes.search_blocks", BLOCK=4, SHORT=2),
         patch("axiomjit.passes.choose_storage.PARTS", 2),
         patch.multiple("axiomjit.passes.cut_joins", PARTS=2, PIECE=2),

@@ -71,10 +71,14 @@ class Index(Record):
 
 
 class Block(Record):
-    """A loop runs over one block of its extent: [outer * size, (outer + 1) * size)."""
+    """A loop runs over one block of its extent: [outer * size, (outer + 1) * size).
+
+    Where the outer loop takes several steps `together`, over the blocks of all of them.
+    """
 
     outer: str
     size: int | Dim
+    together: int = 1
 
 
 class Limit(Record):
@@ -90,6 +94,7 @@ class For(Record):
 
     With a `span` it takes only the steps from the first to before the second; with `at`, the name
     of a whole number, only the step of this number; with `limits` only those at which they hold.
+    It takes up to so many steps `together`, as one: those that are left in the caller's range.
     """
 
     iterator: str
@@ -100,6 +105,7 @@ class For(Record):
     span: tuple[Dim, Dim] | None = None
     at: str | None = None
     limits: tuple[Limit, ...] = ()
+    together: int = 1
 
 
 class If(Record):
@@ -119,11 +125,12 @@ class Let(Record):
 
 
 class Load(Record):
-    """A scalar read from memory."""
+    """A scalar read from memory; with `ahead` memory so many elements further on is asked for."""
 
     name: str
     buffer: Storage
     index: Index
+    ahead: Dim | None = None
 
 
 class Store(Record):

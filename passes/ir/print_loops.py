@@ -59,6 +59,8 @@ def _for_text(loop: For) -> str:
         text += " from {} to {}".format(*loop.span)
     if loop.block is not None:
         text += f" in block {loop.block.outer} of {loop.block.size}"
+    if loop.together > 1:
+        text += f" by {loop.together}"
     if loop.at is not None:
         text += f" at {loop.at}"
     return text + (f" where {_limits_text(loop.limits)}:" if loop.limits else ":")
@@ -99,7 +101,8 @@ def _stmt_text(stmt: Stmt) -> str:
         case Let():
             return f"{stmt.name} = {let_text(stmt)}: {code(stmt.dtype)}"
         case Load():
-            return f"{stmt.name} = load {stmt.buffer.name}{index_text(stmt.index)}"
+            ahead = "" if stmt.ahead is None else f" ahead {stmt.ahead}"
+            return f"{stmt.name} = load {stmt.buffer.name}{index_text(stmt.index)}{ahead}"
         case Store():
             return f"store {stmt.buffer.name}{index_text(stmt.index)} = {stmt.value}"
         case Alloc(state=state):

@@ -5,17 +5,88 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.passes.ir.loop_ir import For, Limit
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.number_kinds import SMALL
+from axiomjit.passes.ir.loop_ir import Block, For, Limit, State
 
 Term = tuple[str, Dim]
 
 
-class LimitSource(NamedTuple):
-    """Writes limits with the names that a source has for `iterator` and `length`."""
+class RangeSource(NamedTuple):
+    """Writes ranges and limits with the names that a source has for `iterator` and the like.
+
+    `over_blocks` are the loops over blocks by their iterators, `firsts` what the first step of
+    each one's block is, and `ends` where loops end that take steps together.
+    """
 
     iterator: Callable[[str], str]
-    length: Callable[[Dim], str]
+    value: Callable[[str], str]
+    length: Callable[[int | Dim], str]
+    over_blocks: dict[str, For]
+    firsts: dict[str, str]
+    ends: dict[str, str]
+
+    def start(self, loop: For) -> str:
+        """The first step of a loop over a block."""
+        assert loop.block is not None
+        return f"{self.iterator(loop.block.outer)} * {self.length(loop.block.size)}"
+
+    def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
+        """What a loop ranges over; `start` names the first step of its block."""
+        if loop.at is not None:
+            return self.value(loop.at), f"{self.value(loop.at)} + 1"
+        first, last = (dim(0), loop.extent) if loop.span is None else loop.span
+        starts = [] if first.constant == 0 else [self.length(first)]
+        stops = [] if grid and last is loop.extent else [self._stop(first, last)]
+        if loop.limits:
+            starts = starts or ["0"]
+            starts, stops = starts + self.starts(loop), stops + self.stops(loop)
+        if grid:
+            starts, stops = ["lo", *starts], ["hi", *stops]
+        elif loop.block is not None:
+            start = start or self.start(loop)
+            starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
+        return *([extreme("max", starts)] if starts else []), extreme("min", stops)
+
+    def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
+        """The range of a loop with these limits, about which its statements may ask."""
+        if loop.block is not None:
+            named = limits[0].isidentifier()
+            self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
+            self.over_blocks[loop.iterator] = loop
+        if loop.together == 1:
+            return limits
+        if grid:
+            self.ends[loop.iterator] = limits[1]
+        return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.together))
+
+    def step(self, iterator: str) -> str:
+        """Which step of its block a loop is at."""
+        return f"{self.iterator(iterator)} - {self.firsts[iterator]}"
+
+    def width(self, state: State) -> str:
+        """How many lanes the tile of a state has here."""
+        assert state.lanes is not None
+        loop = self.over_blocks[state.lanes]
+        assert loop.block is not None
+        start = self.start(loop)
+        _, *others = self._block_stops(loop.block, start)
+        stops = [f"{stop} - {start}" for stop in (*others, self.length(loop.extent))]
+        return f"min({state.cells}, {', '.join(stops)})"
+
+    def _block_stops(self, block: Block, start: str) -> list[str]:
+        """Where a block ends, and where the last one of the caller's range does."""
+        if block.together == 1:
+            return [f"{start} + {self.length(block.size)}"]
+        assert isinstance(block.size, int)
+        last = [f"{self.ends[block.outer]} * {block.size}"] if block.outer in self.ends else []
+        return [f"{start} + {block.size * block.together}", *last]
+
+    def _stop(self, first: Dim, last: Dim) -> str:
+        """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
+        steps = (last - first).constant
+        short = steps is not None and steps <= SMALL and first.constant is None
+        return f"{self.length(first)} + {steps}" if short else self.length(last)
 
     def starts(self, loop: For) -> list[str]:
         """First steps of a loop, one per limit; the largest holds."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
-    Block,
     Bound,
     Drain,
     Fold,
@@ -55,7 +54,7 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         match stmt:
             case For(iterator=name, block=block):
-                new = None if block is None else Block(get(block.outer), block.size)
+                new = None if block is None else block.replace(outer=get(block.outer))
                 at = None if stmt.at is None else get(stmt.at)
                 kept = limits(stmt.limits)
                 return (stmt.replace(iterator=get(name), block=new, at=at, limits=kept),)

@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from axiomjit.base.dtypes import DType, cast_name, code, part_dtype
 from axiomjit.graph.nodes import Node, Op, Scalar
-from axiomjit.graph.primitives import UfuncFold
+from axiomjit.graph.primitives import MAX, MIN, UfuncFold
 from axiomjit.graph.state_folds import StateFold, computed
+from axiomjit.passes.ir.loop_ir import State
+
+EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
+"""How an extreme of floats goes on: by which function of numbers, and how the bits of all elements
+are joined, from which start, to tell the sign of a zero."""
+
+
+def is_flagged(state: State) -> bool:
+    """Whether NaN and the signs of zeros are kept beside the state, and joined when it is taken.
+
+    Then each step is a few independent instructions; `maximum`, which is exact in each step, is a
+    chain of six. Cells of tiles wait for nothing, and are exact.
+    """
+    fold = state.accumulator
+    plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
+    return plain and fold.name in EXTREMES and state.dtype.kind == "f"
+
+
+def flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
+    """An extreme and its flags with one more element."""
+    name, nan, signs = names
+    function, join, _ = EXTREMES[state.accumulator.name]
+    return [
+        f"{function}({name}, {value})",
+        f"{nan} | isnan({value})",
+        f"{signs} {join} bits({value})",
+    ]
+
+
+def flagged_value(names: Sequence[str]) -> str:
+    """An extreme with its flags, as the value of the state: a zero has the sign that is told."""
+    return f"extreme({', '.join(names)})"
 
 
 def literal(value: Any, dtype: DType) -> str:
@@ -19,11 +51,20 @@ def literal(value: Any, dtype: DType) -> str:
     return f"{cast_name(code(dtype))}({value!r})"
 
 
-def start_source(fold: UfuncFold | StateFold, parts: Sequence[DType]) -> list[str]:
-    """The values that a state is opened with; without identity they are never combined."""
-    if isinstance(fold, UfuncFold):
-        return [literal(fold.initial(dtype), dtype) for dtype in parts]
-    return [literal(value.item(), dtype) for value, dtype in zip(fold.start, parts, strict=True)]
+def start_source(state: State) -> list[str]:
+    """The values that a state is opened with; without identity they are never combined.
+
+    A flagged extreme has met no NaN, and the bits of no element.
+    """
+    fold = state.accumulator
+    if isinstance(fold, StateFold):
+        pairs = zip(fold.start, state.parts, strict=True)
+        return [literal(value.item(), dtype) for value, dtype in pairs]
+    first = literal(fold.initial(state.dtype), state.dtype)
+    if not is_flagged(state):
+        return [first]
+    bits = cast_name(f"i{state.dtype.itemsize}")
+    return [first, "b1(False)", f"{bits}({EXTREMES[fold.name][2]})"]
 
 
 def combine_source(

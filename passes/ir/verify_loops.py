@@ -134,6 +134,10 @@ def _place_faults(stmt: Stmt, loops: dict[str, For], states: set[str]) -> Iterat
                 yield f"{stmt.iterator} has the limit of another loop"
         case For(block=block) if block is not None and block.outer not in loops:
             yield f"block of {stmt.iterator} in the absent loop {block.outer}"
+        case For(block=block) if block is not None and (
+            block.together != loops[block.outer].together
+        ):
+            yield f"blocks of {stmt.iterator} are not those of {block.outer}"
         case Fold() | Take():
             lanes = stmt.state.lanes
             if stmt.state.name not in states:

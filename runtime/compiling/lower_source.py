@@ -15,16 +15,14 @@ from typing import Any, Final, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.emission.emitters import Rules
+from axiomjit.runtime.emission.emitters import Rules, hidden
 from axiomjit.runtime.emission.intrinsic import Intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, WORD
 from axiomjit.runtime.emission.operators import BINARY, COMPARISONS, UNARY
-from axiomjit.runtime.vector_math.definitions import add_attributes
 
 _POINTER: Final = ir.IntType(8).as_pointer()
 _STATUS: Final = ir.IntType(32)
 _DONE: Final = _STATUS(0)
-_KEPT: Final = ir.FunctionType(WORD, [WORD])
 _EXTREMES: Final = {"min": "<=", "max": ">="}
 _LITERALS: Final = {bool: types.boolean, int: types.int64, float: types.float64}
 
@@ -116,7 +114,7 @@ class _Writer:
     def loop(self, stmt: ast.For, name: str, scope: Scope) -> None:
         """Write a loop; its condition stands before it and at its end, as LLVM wants it."""
         builder = self.builder
-        start, stop = self.bounds(stmt, scope)
+        start, stop, step = self.bounds(stmt, scope)
         if self.nested and not isinstance(start, ir.Constant):
             start, stop = self.unrelated(start), self.unrelated(stop)
         carried = _carried(stmt.body, scope)
@@ -131,7 +129,7 @@ class _Writer:
         self.nested += 1
         self.block(stmt.body, inside)
         self.nested -= 1
-        following = builder.add(index, WORD(1), flags=("nsw",))
+        following = builder.add(index, WORD(step), flags=("nsw",))
         end, last = self.parts(carried, inside), builder.block
         again = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
         if self.rare:
@@ -148,9 +146,7 @@ class _Writer:
         The ends of a loop over a block are formulas of the loops around it. LLVM would write all
         addresses and counts as such formulas: that takes longer, and the code is no better.
         """
-        kept = self.builder.asm(_KEPT, "", "=r,0", [number], side_effect=False)
-        add_attributes(kept, "nounwind", "memory(none)")
-        return kept
+        return hidden(self.builder, number)
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
         """What names stand for, complex numbers as two: LLVM does not take a phi apart."""
@@ -182,14 +178,20 @@ class _Writer:
                 whole = next(left)
             scope[name] = Value(scope[name].type, whole)
 
-    def bounds(self, stmt: ast.For, scope: Scope) -> tuple[Any, Any]:
-        """The first step of a loop and the end of its last one."""
+    def bounds(self, stmt: ast.For, scope: Scope) -> tuple[Any, Any, int]:
+        """The first step of a loop, the end of its last one, and how far the next step is."""
         match stmt.iter:
             case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]):
-                return WORD(0), self.whole(stop, scope)
+                return WORD(0), self.whole(stop, scope), 1
             case ast.Call(func=ast.Name(id="range"), args=[start, stop], keywords=[]):
-                return self.whole(start, scope), self.whole(stop, scope)
-        raise _refused(stmt.iter, "is no range of one or two numbers")
+                return self.whole(start, scope), self.whole(stop, scope), 1
+            case ast.Call(
+                func=ast.Name(id="range"),
+                args=[start, stop, ast.Constant(value=int(step))],
+                keywords=[],
+            ) if step > 0:
+                return self.whole(start, scope), self.whole(stop, scope), step
+        raise _refused(stmt.iter, "is no range of one or two numbers, or with a positive step")
 
     def whole(self, node: ast.expr, scope: Scope) -> Any:
         """A whole number of 64 bits."""

@@ -6,7 +6,7 @@ of them reads as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -16,13 +16,13 @@ Rules = dict[str, Emitter]
 """The emission for operands of the kinds whose letters the key lists."""
 
 
-def call_declared(name: str) -> Emitter:
+def call_declared(name: str, flags: Sequence[str] = ()) -> Emitter:
     """Emission of a call of the LLVM intrinsic `name` on the operands' type."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         function_type = ir.FunctionType(args[0].type, [arg.type for arg in args])
         function = builder.module.declare_intrinsic(name, [args[0].type], function_type)
-        return builder.call(function, args)
+        return builder.call(function, args, fastmath=flags)
 
     return emit
 
@@ -30,6 +30,15 @@ def call_declared(name: str) -> Emitter:
 def method(name: str) -> Emitter:
     """Emission of one instruction of the IR builder."""
     return lambda b, args: getattr(b, name)(*args)
+
+
+def hidden(builder: Any, number: Any) -> Any:
+    """The same whole number, of which LLVM does not know where it comes from."""
+    kind = ir.FunctionType(number.type, [number.type])
+    kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
+    for attribute in ("nounwind", "memory(none)"):
+        set.add(kept.attributes, attribute)  # llvmlite does not know all of them
+    return kept
 
 
 class Bit:

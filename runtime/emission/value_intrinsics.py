@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba.core import types
 
 from axiomjit.runtime.emission.complex_rules import COMPLEX, complex_value, select_complex
-from axiomjit.runtime.emission.emitters import Emitter, Real, Rules, call_declared, method
+from axiomjit.runtime.emission.emitters import Emitter, Real, Rules, call_declared, hidden, method
 from axiomjit.runtime.emission.intrinsic import intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, NUMBA_TYPES, PARTS, Typed
 
@@ -29,6 +29,10 @@ def overload(operands: Sequence[Any], rules: Rules, result: ResultCode) -> Typed
         return None
     result_type = NUMBA_TYPES[result(code)]
     return result_type(*operands), lambda context, builder, signature, args: rule(builder, args)
+
+
+def _bits_of(code: str) -> str:
+    return f"i{code[1:]}"
 
 
 def _same_dtype(code: str) -> str:
@@ -129,9 +133,14 @@ def _magnitude_against_infinity(comparison: str) -> Emitter:
     return emit
 
 
-def _sign_bit(builder: Any, args: list[Any]) -> Any:
+def _bits(builder: Any, args: list[Any]) -> Any:
     bits = ir.IntType(64 if isinstance(args[0].type, ir.DoubleType) else 32)
-    return builder.icmp_signed("<", builder.bitcast(args[0], bits), bits(0))
+    return builder.bitcast(args[0], bits)
+
+
+def _sign_bit(builder: Any, args: list[Any]) -> Any:
+    bits = _bits(builder, args)
+    return builder.icmp_signed("<", bits, bits.type(0))
 
 
 def _shift(instruction: str) -> Emitter:
@@ -188,6 +197,7 @@ MINIMUM: Rules = {
     "u": _choose("<=", signed=False),
     "b": method("and_"),
 }
+_OF_NUMBERS = ("nnan", "nsz")
 ABSOLUTE: Rules = {"f": call_declared("llvm.fabs"), "i": _magnitude, "ub": _same}
 ISNAN: Rules = {
     "f": lambda b, args: b.fcmp_unordered("uno", args[0], args[0]),
@@ -212,6 +222,25 @@ def select(c: Any, a: Any, b: Any) -> Typed:
         return None
     chosen = select_complex if CODES[a] in PARTS else ir.IRBuilder.select
     return a(c, a, a), lambda context, builder, signature, args: chosen(builder, *args)
+
+
+@intrinsic
+def extreme(s: Any, g: Any, z: Any) -> Typed:
+    """`extreme(s, g, z)`: NaN where g, else s with the sign of the number whose bits are z."""
+    code = CODES.get(s, "")
+    if code not in ("f4", "f8") or g != types.boolean or z != NUMBA_TYPES[_bits_of(code)]:
+        return None
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number, nan, bits = args
+        # LLVM shall not decide ahead, where nothing was met: it would not make vector loops then.
+        bits, met = hidden(builder, bits), hidden(builder, builder.zext(nan, ir.IntType(32)))
+        signed = [number, builder.bitcast(bits, number.type)]
+        exact = call_declared("llvm.copysign")(builder, signed)
+        missing = builder.icmp_unsigned("!=", met, met.type(0))
+        return builder.select(missing, ir.Constant(number.type, float("nan")), exact)
+
+    return s(s, g, z), emit
 
 
 @intrinsic
@@ -246,6 +275,7 @@ NAMES: dict[str, Any] = {
     "select": select,
     "complex_of": complex_of,
     "clip": clip,
+    "extreme": extreme,
     # What LLVM may reorder: the accumulator add of a sum, and of a product.
     "add_reassoc": make_binary("add_reassoc", _reordered("fadd", "add")),
     "mul_reassoc": make_binary(
@@ -254,6 +284,10 @@ NAMES: dict[str, Any] = {
     # NaN if either is NaN; +0 above -0.
     "maximum": make_binary("maximum", MAXIMUM),
     "minimum": make_binary("minimum", MINIMUM),
+    # Anything if either is NaN, either zero of two.
+    "larger": make_binary("larger", {"f": call_declared("llvm.maximum", _OF_NUMBERS)}),
+    "smaller": make_binary("smaller", {"f": call_declared("llvm.minimum", _OF_NUMBERS)}),
+    "bits": make_unary("bits", {"f": _bits}, _bits_of),
     # NaN if both are NaN.
     "fmax": make_binary("fmax", MAXIMUM | {"f": _number_beside_nan(MAXIMUM["f"])}),
     "fmin": make_binary("fmin", MINIMUM | {"f": _number_beside_nan(MINIMUM["f"])}),

@@ -149,6 +149,26 @@ load = _make_load(prefetching=False)
 
 
 @intrinsic
+def load_ahead(a: Any, i: Any, n: Any) -> Typed:
+    """`load(a, i)`; a vector of floats asks for memory n elements further on, too."""
+    if not isinstance(a, BufferType) or i != types.int64 or n != types.int64:
+        return None
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        buffer, index, ahead = args
+        asks = a.dtype in (types.float32, types.float64) and not isinstance(a, CheckedBufferType)
+
+        def read(pointer: Any) -> Any:
+            value = _mark(builder, builder.load(builder.gep(pointer, [index])), a)
+            return passed(builder, value, pointer, index, ahead) if asks else value
+
+        value = within(builder, a, buffer, one(index), read)
+        return builder.icmp_unsigned("!=", value, BYTE(0)) if CODES[a.dtype] == "b1" else value
+
+    return a.dtype(a, types.int64, types.int64), emit
+
+
+@intrinsic
 def store(a: Any, i: Any, v: Any) -> Typed:
     """`store(a, i, v)`: write the element `i` items away; `v` must have the buffer's dtype."""
     if not isinstance(a, BufferType) or not isinstance(i, types.Integer) or v != a.dtype:
@@ -215,7 +235,7 @@ def checked_tile(n: Any, dtype: Any) -> Typed:
     return result(n), emit
 
 
-_INTRINSICS = (buffer, scalar, length, load, store, tile)
+_INTRINSICS = (buffer, scalar, length, load, load_ahead, store, tile)
 NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
 PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load(prefetching=True)}
 """The same for loops with elementary functions (see `prefetching`)."""

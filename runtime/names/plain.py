@@ -81,6 +81,11 @@ def load(a: PlainBuffer, i: int) -> Any:
     return a.window[a.at(i)]
 
 
+def load_ahead(a: PlainBuffer, i: int, n: int) -> Any:
+    """The element `i` items away from the first."""
+    return load(a, i)
+
+
 def store(a: PlainBuffer, i: int, v: Any) -> None:
     """Write the element `i` items away from the first; `v` must have the buffer's dtype."""
     if np.asarray(v).dtype != a.window.dtype:
@@ -233,6 +238,26 @@ def minimum(a: Any, b: Any) -> Any:
     return a if a <= b or a != a else b
 
 
+def larger(s: Any, v: Any) -> Any:
+    """The greater of two numbers, either zero of two; anything if either is NaN."""
+    return v if v > s else s
+
+
+def smaller(s: Any, v: Any) -> Any:
+    """The smaller of two numbers, either zero of two; anything if either is NaN."""
+    return v if v < s else s
+
+
+def extreme(s: Any, g: Any, z: Any) -> Any:
+    """NaN where g, else s with the sign of the number whose bits are z."""
+    return type(s)(math.nan) if g else np.copysign(s, z.view(s.dtype))
+
+
+def bits(v: Any) -> Any:
+    """The bits of a float as a whole number, negative where the sign bit is set."""
+    return v.view(f"i{v.itemsize}")
+
+
 def fmax(a: Any, b: Any) -> Any:
     """The greater; the other one where one is NaN."""
     if isinstance(a, np.complexfloating):
@@ -276,6 +301,7 @@ def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
         **{cast.__name__: cast for cast in CASTS.values()},
         **{kind: _reader(parameters, kind) for kind in ("buffer", "scalar", "length")},
         "load": load,
+        "load_ahead": load_ahead,
         "store": store,
         "tile": tile,
         "push": push,
@@ -295,6 +321,10 @@ def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
         "imag": np.imag,
         "maximum": maximum,
         "minimum": minimum,
+        "larger": larger,
+        "smaller": smaller,
+        "bits": bits,
+        "extreme": extreme,
         "fmax": fmax,
         "fmin": fmin,
         **{function.__name__: function for function in NUMPYS},

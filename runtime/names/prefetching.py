@@ -22,23 +22,27 @@ FOR_READING, INTO_EVERY_CACHE, OF_DATA = FLAG(0), FLAG(3), FLAG(1)
 POINTER = ir.IntType(8).as_pointer()
 
 
-def passed(builder: Any, value: Any, buffer: Any, index: Any) -> Any:
+def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
     """The float32 or float64 that was loaded from a place of a buffer.
 
-    A load of a contiguous vector prefetches the cache line AHEAD_BYTES further on.
+    A load of a contiguous vector prefetches the cache line so many elements, or else AHEAD_BYTES,
+    further on.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
+    ahead = WORD(AHEAD_BYTES // size) if ahead is None else ahead
     name = f"{PREFIX}passed_f{size}"
     function = module.globals.get(name) or _with_forms(module, name, value.type, size)
     # Of integers, since LLVM would compute a vector of pointers to use the first of them.
-    address = builder.add(builder.ptrtoint(buffer, WORD), builder.mul(index, WORD(size)))
+    further = builder.mul(builder.add(index, ahead), WORD(size))
+    address = builder.add(builder.ptrtoint(buffer, WORD), further)
     return builder.call(function, [value, address])
 
 
 def _with_forms(module: Any, name: str, kind: Any, size: int) -> Any:
     """The scalar function, and its vector forms by the kind of their addresses."""
     forms = {}
-    for lanes in library.lanes_of(module, kind):
+    full = library.lanes_of(module, kind)
+    for lanes in (full[0] // 2, *full):  # half of a vector, for loops that take no wider ones
         vector = ir.VectorType(kind, lanes)
         for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
             parameters = f"vl{size}" if address == WORD else "vv"
@@ -64,8 +68,7 @@ def _define(module: Any, name: str, kind: Any, address: Any) -> tuple[Any, Any]:
 
 
 def _ask(builder: Any, address: Any) -> None:
-    ahead = builder.inttoptr(builder.add(address, WORD(AHEAD_BYTES)), POINTER)
-    given = [ahead, FOR_READING, INTO_EVERY_CACHE, OF_DATA]
+    given = [builder.inttoptr(address, POINTER), FOR_READING, INTO_EVERY_CACHE, OF_DATA]
     name, module = "llvm.prefetch.p0", builder.module
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
     builder.call(module.globals.get(name) or ir.Function(module, kind, name), given)

@@ -5,6 +5,7 @@ import pytest
 
 import axiomjit
 from tests.jit.test_numpy_agreement import arrange, assert_alike, check, pairs
+from tests.runtime.kernels import same_bits
 
 RNG = np.random.default_rng(11)
 X = RNG.integers(-3, 4, (6, 7)).astype("f8") / 2
@@ -82,6 +83,32 @@ def test_too_few_degrees_of_freedom():
 def test_nan_is_true_and_zeros_are_false():
     x = np.array([[np.nan, 0.0, -0.0], [np.inf, 0.0, 1.0]])
     check(lambda x: (x.any(axis=0), x.all(axis=0), x.any(axis=1), np.all(x, axis=1)), x)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_extremes_have_the_sign_of_their_zeros_and_no_nan_is_lost(dtype):
+    rng = np.random.default_rng(2)
+    function = axiomjit.jit(lambda x: (x.max(axis=1), x.min(axis=1), x.max(axis=0), x.max()))
+    for choice in ([0.0, -0.0], [0.0, -0.0, -0.0, -3.0], [0.0, -0.0, 3.0], [-0.0], [0.5, -0.5]):
+        for length in (1, 3, 8, 70):
+            x = rng.choice(choice, (40, length)).astype(dtype)
+            x[rng.random(40) < 0.2, rng.integers(0, length)] = rng.choice([np.nan, -np.nan])
+            highest, lowest, down, whole = function(x)
+            for found, rows in (
+                (highest, x),
+                (-lowest, -x),
+                (down, x.T),
+                (whole, x.reshape(1, -1)),
+            ):
+                wanted = np.array([exact_max(row) for row in rows], dtype)
+                assert same_bits(np.atleast_1d(found), wanted)
+
+
+def exact_max(row):
+    """NaN if there is one, else the largest number, +0 above -0."""
+    if np.isnan(row).any():
+        return np.nan
+    return max(row.tolist(), key=lambda v: (v, not np.signbit(v)))
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1, 1), ()])

@@ -1,11 +1,15 @@
 """Folds across memory keep a tile of states."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from axiomjit.passes.ir.loop_ir import Fold, For, statements
+from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.tile_folds import tile_folds
-from tests.graphs import CONTEXT, before_and_after, follow, lower_until
+from axiomjit.runtime.names.plain import run_plain
+from tests.graphs import CONTEXT, before_and_after, follow, lower_until, lowered, small_forms
 from tests.passes.examples import example, numbers
 
 
@@ -18,6 +22,39 @@ def test_tile_folds_golden(golden, name):
 def test_tile_folds_leaves_alone(name):
     program = lower_until("tile_folds", example(name))
     assert tile_folds(program, CONTEXT) is program
+
+
+def cells(function, *arguments):
+    """The lanes that are taken at once, and those of one block."""
+    after = tile_folds(lower_until("tile_folds", follow(function, *arguments)), CONTEXT)
+    loops = [s for step in after.steps for s in statements(step) if isinstance(s, For)]
+    (block,) = {loop.block for loop in loops if loop.block is not None}
+    (outer,) = (loop for loop in loops if loop.iterator == block.outer)
+    assert block.together == outer.together
+    return outer.together * block.size, block.size
+
+
+def test_whole_rows_are_walked_where_little_is_computed():
+    x = numbers(60, 50)
+    assert cells(lambda x: x.sum(axis=0), x) == (2048, 512)
+    assert cells(lambda x: (x.max(axis=0), x.min(axis=0)), x) == (1024, 512)
+    assert cells(lambda x: np.exp(x).sum(axis=0), x) == (512, 512)
+
+
+@pytest.mark.parametrize("units", [(0, 5), (0, 1, 5), (0, 3, 4, 5), (0, 1, 2, 3, 4, 5)])
+def test_lanes_of_others_are_left_alone(units):
+    """Each range of blocks of lanes writes its own columns, however many there are at once."""
+    x = numbers(4, 19)
+    case = follow(lambda x: x.sum(axis=0), x)
+    with small_forms():
+        (launch,) = (s for s in lowered(case).plan.steps if isinstance(s, Launch))
+    kernel = launch.kernel
+    out = np.full(19, np.nan)
+    assert [p.kind for p in kernel.parameters] == ["buffer", "buffer", "length"]
+    for lo, hi in itertools.pairwise(units):
+        run_plain(kernel.source, kernel.parameters, [x, out, 19], lo, hi)
+        np.testing.assert_array_equal(out[: 4 * hi], x.sum(axis=0)[: 4 * hi])
+        assert np.isnan(out[4 * hi :]).all()
 
 
 @pytest.mark.parametrize(

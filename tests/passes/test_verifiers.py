@@ -321,7 +321,7 @@ def inside(*body, kind="map", block=None):
     return loops(For("i0", dim(6), kind, body, block))
 
 
-FOUR = Block("i0s", 4)
+FOUR, IN_ONE = Block("i0s", 4), Block("i1", 3)
 TILE = Storage("x0", "tile", FLOAT, (dim(4),), ONE)
 CELL = cell("i0", FOUR)
 FILL, EMPTY = (LOAD, Store(TILE, CELL, "v0")), (Load("v1", TILE, CELL), Store(O, AT, "v1"))
@@ -351,6 +351,10 @@ PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
         (inside(LOAD, LOAD, STORE), "v0 is defined twice"),
         (inside(LOAD, Store(O, Index(dim(0), (("i7", dim(1)),)), "v0")), "i7 outside its loop"),
         (inside(LOAD, STORE, block=Block("i9", 4)), "block of i0 in the absent loop i9"),
+        (
+            loops(MAPPED.replace(iterator="i1", together=2, body=(MAPPED.replace(block=IN_ONE),))),
+            "blocks of i0 are not those of i1",
+        ),
         (loops(*TOTAL[1:]), "state s0 is not open"),
         (inside(LOAD, Take("v1", S), STORE), "state s0 is not open"),
         (inside(LOAD, Push(S), STORE), "state s0 is not open"),

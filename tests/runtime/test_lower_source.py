@@ -70,6 +70,13 @@ BODIES = {
             s = s + load(a, j)
         store(o, i, s)
 """,
+    "several steps at once": """
+    for i in range(lo, hi, 3):
+        for j in range(i, min(i + 3, hi)):
+            store(o, j, load(a, i))
+    for i in range(0, lo, 2):
+        store(o, i, f8(5.0))
+""",
     "smallest and largest of three": """
     for i in range(lo, hi):
         store(o, i, load(a, max(0, min(i + 2, n - 1, 9))))
@@ -122,7 +129,8 @@ def test_complex_numbers_are_carried_and_packed(code):
     [
         ("    while lo < hi:\n        pass\n", "is no statement of kernels"),
         ("    for i in a:\n        pass\n", "is no range of one or two numbers"),
-        ("    for i in range(0, 9, 2):\n        pass\n", "is no range of one or two numbers"),
+        ("    for i in range(0, 9, n):\n        pass\n", "is no range of one or two numbers"),
+        ("    for i in range(9, 0, -2):\n        pass\n", "is no range of one or two numbers"),
         ("    for i in range(1.5):\n        pass\n", "is float64, not a whole number of 64 bits"),
         ("    if lo:\n        pass\n", "is int64, not a truth"),
         ("    v = lo if hi else n\n", "is no expression of kernels"),

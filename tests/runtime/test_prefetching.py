@@ -81,6 +81,25 @@ def test_plain_arithmetic_asks_for_nothing():
     assert "prefetch" not in agree(kernel_of("i", "x * y"), "f8").llvm
 
 
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_a_load_may_say_how_far_ahead_it_asks(code):
+    source = kernel_of("i", "x * y").replace("load(a0, i)", "load_ahead(a0, i, 77)")
+    kernel = agree(source, code)
+    loop = loop_of(kernel)
+    assert loop.count("@llvm.prefetch") == len(re.findall(r"load <\d+ x ", loop)) // 2 > 0
+    assert "axiomjit_step_" not in kernel.llvm
+
+
+def test_integers_are_loaded_without_asking():
+    source = kernel_of("i", "x * y").replace("load(a0, i)", "load_ahead(a0, i, 77)")
+    parameters = buffers("i8", "i8", "i8")
+    kernel = compiled(source, parameters)
+    x, y, machine = np.arange(33), np.arange(33) - 5, np.zeros(33, "i8")
+    assert run_compiled(kernel, parameters, [x, y, machine], 0, 33) == 0
+    assert "prefetch" not in kernel.llvm
+    np.testing.assert_array_equal(machine, x * y)
+
+
 def test_a_number_for_all_asks_for_nothing():
     loop = loop_of(agree(kernel_of("0", "log(x) * exp(y)"), "f8"))
     assert loop.count("@llvm.prefetch") == 1
@@ -88,4 +107,5 @@ def test_a_number_for_all_asks_for_nothing():
 
 def test_checked_kernels_ask_for_nothing():
     source = kernel_of("i", "log(x) * exp(y)")
-    assert "prefetch" not in compiled(source, buffers("f8", "f8", "f8"), checked=True).llvm
+    for text in (source, source.replace("load(a0, i)", "load_ahead(a0, i, 9)")):
+        assert "prefetch" not in compiled(text, buffers("f8", "f8", "f8"), checked=True).llvm
