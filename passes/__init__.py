@@ -1,7 +1,8 @@
 """The passes: from graph to kernels, one file and one verb each, in this order.
 
 A graph says what is computed. `compose_views` makes every read through a transpose, slice or
-broadcast a read of what is viewed; `order_contractions` chooses the order in which several operands
+broadcast a read of what is viewed; `fold_masks` folds over a mask what it chooses;
+`order_contractions` chooses the order in which several operands
 are contracted; `drop_padding` reads past padding that a fold leaves out,
 `drop_packs` past copies into C order that nobody needs, `simplify_algebra` past operations that
 undo each other; `find_convolutions` finds sums of products of windows; `save_versions` copies what

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, bound, dim, larger, product
+from axiomjit.algebra.chosen import Advice
+from axiomjit.algebra.dims import Dim, bound, dim, product
+from axiomjit.algebra.extremes import larger
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -55,7 +57,7 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: each result within the bound of the sum's rounding; max and min bit for bit.
     """
     numbers = count()
-    with bound(context.scope):
+    with bound(Advice(context.scope)):
         return map_nests(program, lambda nest: _cut(nest, numbers))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import Dim, bound, product
 from axiomjit.algebra.index_maps import IndexMap, iterators_of
 from axiomjit.base.dtypes import code
@@ -28,7 +29,7 @@ def find_convolutions(graph: Graph, context: Context) -> Graph:
     Gives: a legal graph.
     Keeps: the value of every output within the bound of a sum's rounding.
     """
-    with bound(context.scope):
+    with bound(Advice(context.scope)):
         return rewrite(graph, _find)
 
 

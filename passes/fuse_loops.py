@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from axiomjit.algebra.dims import Dim, bound
+from axiomjit.algebra.chosen import Advice, chosen_in
+from axiomjit.algebra.dims import Dim, Symbol, bound
 from axiomjit.passes.choose_storage import STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -65,16 +66,17 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """
     steps: list[Nest | LibraryCall] = []
     known: list[_Facts] = []
-    with bound(context.scope):
+    counts = {count.choice.symbol: count.view.storage for count in program.counts}
+    with bound(Advice(context.scope)):
         for step in program.steps:
-            facts = _facts(step)
+            facts = _facts(step, counts)
             place = _host(steps, known, step, facts) if isinstance(step, Nest) else None
             if place is None:
                 steps.append(_tidy(step))
                 known.append(facts)
             else:
                 steps[place[0]] = place[1]
-                known[place[0]] = _facts(place[1])
+                known[place[0]] = _facts(place[1], counts)
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
 
 
@@ -109,19 +111,29 @@ class _Facts(NamedTuple):
         return set(map(id, self.extents)) == set(map(id, other.extents))
 
 
-def _facts(step: Nest | LibraryCall) -> _Facts:
+def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts:
+    """What a step uses; one with a chosen length uses the count of it."""
     if isinstance(step, LibraryCall):
         reads = frozenset(view.storage for view in step.operands)
         return _Facts(reads, frozenset({step.target}), 0, ())
     every = list(statements(step))
     loops = [s for s in step.body if isinstance(s, For)]
+    known = frozenset(counts[s] for s in _chosen(every)) if counts else frozenset()
     return _Facts(
-        frozenset(s.buffer for s in every if isinstance(s, Load)),
+        known | {s.buffer for s in every if isinstance(s, Load)},
         frozenset(s.buffer for s in every if isinstance(s, Store)),
         len(every),
         tuple(extents_of(step.body)) if len(loops) == 1 else (),
         any(isinstance(s, If) for s in every),
     )
+
+
+def _chosen(every: list[Stmt]) -> frozenset[Symbol]:
+    """The chosen lengths that statements name."""
+    extents = [s.extent for s in every if isinstance(s, For)]
+    indices = [s.index for s in every if isinstance(s, Load | Store)]
+    named = [d for i in indices for d in (i.offset, *(stride for _, stride in i.terms))]
+    return chosen_in(*extents, *named)
 
 
 def _host(
@@ -356,8 +368,9 @@ def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
 def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
     """Remove stores into temporaries that nobody loads, and the temporaries."""
     needed = {view.storage for view in program.results}
+    needed |= {count.view.storage for count in program.counts}
     for step in program.steps:
-        needed |= _facts(step).reads
+        needed |= _facts(step, {}).reads
     dead = {s for s in program.storages if s.role == "temporary" and s not in needed}
     if not dead:
         return before if program.steps == before.steps else program

@@ -57,7 +57,10 @@ def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
         for d in program.definitions
         if d.storage is not None
     )
-    return LoopProgram(program.storages, program.numbers, steps, program.results, program.updated)
+    return LoopProgram(
+        *(program.storages, program.numbers, steps, program.results, program.updated),
+        counts=program.counts,
+    )
 
 
 class _Emitter:

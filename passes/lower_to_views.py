@@ -27,6 +27,7 @@ from axiomjit.passes.choose_layouts import choose_layouts
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.passes.ir.view_ir import (
+    Count,
     Definition,
     Library,
     Number,
@@ -83,11 +84,14 @@ class _Lowering:
             else:
                 self._leaf(node)
         results = tuple(self._shown(node) for node in self.graph.results)
+        pairs = zip(self.graph.chosen, self.graph.counts, strict=True)
+        counts = tuple(Count(choice, self._shown(node)) for choice, node in pairs)
         return ViewProgram(
             tuple(dict.fromkeys(self.storages.values())),
             tuple(self.numbers.values()),
             tuple(self.definitions),
             results,
+            counts,
         )
 
     def _nodes(self) -> Iterator[Node]:
@@ -95,8 +99,8 @@ class _Lowering:
         if any(isinstance(node, Update) for node in self.stored):
             order = order_writes(self.graph, self.stored)
             assert not order.late, "versions with later readers are saved before"
-            return post_order((*order.ops, *self.graph.outputs))
-        return post_order(self.graph.outputs)
+            return post_order((*self.graph.counts, *order.ops, *self.graph.outputs))
+        return post_order((*self.graph.counts, *self.graph.outputs))
 
     def _update(self, op: Update) -> None:
         """Write the next version of a storage over the one before."""

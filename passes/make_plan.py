@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.chosen import Choice, chosen_in
+from axiomjit.algebra.dims import Dim, Symbol, dim, product
 from axiomjit.base.dtypes import code
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.loop_ir import Cost, For, LibraryCall, LoopProgram, Nest
+from axiomjit.passes.ir.loop_ir import (
+    Cost,
+    For,
+    LibraryCall,
+    LoopProgram,
+    Nest,
+    Store,
+    statements,
+)
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
     Call,
+    Choose,
     Launch,
     NumberSource,
     Plan,
@@ -51,9 +61,13 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
         storages += step.partials if isinstance(step, Nest) else ()
     allocated = [s for s in storages if s.role not in ("argument", "held")]
     first, last = _uses(program, rendered)
+    written = _written(program)
     scratch = [s for s in allocated if s.role in SCRATCH]
     heirs = _heirs([s for s in scratch if s.role != "partial"], first, last)
-    steps: list[Step] = [Allocate(s.name) for s in allocated if s.name not in heirs]
+    choices = _choices(program, context)
+    late = {s: chosen_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
+    steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
+    known: set[Symbol] = set()
     for k, step in enumerate(program.steps):
         begun = [s.name for s in scratch if first[s.name] == k]
         steps += [Reuse(name, heirs[name]) for name in begun if name in heirs]
@@ -61,6 +75,11 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
             steps.append(_call(step))
         else:
             steps.append(_launch(step, rendered[k], program.costs[k]))
+        for choose in (c for c in choices if written[c.count.buffer] == k):
+            known.add(choose.choice.symbol)
+            steps.append(choose)
+            now = [s for s, symbols in late.items() if choose.choice.symbol in symbols <= known]
+            steps += [Allocate(s.name) for s in now]
         ended = [s for s in scratch if last[s.name] == k and s.name not in heirs.values()]
         steps += [Release(s.name) for s in ended]
     for storage in program.storages:
@@ -68,6 +87,31 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
             steps.append(WriteBack(storage.name, storage.origin.position))
     results = tuple(map(_window, program.results))
     return Plan(tuple(map(_buffer, storages)), tuple(steps), results, _total(program))
+
+
+def _choices(program: LoopProgram, context: Context) -> list[Choose]:
+    """The lengths that only the running program knows, each with what was looked at of it."""
+    order = [count.choice.symbol for count in program.counts]
+    found = []
+    for count in program.counts:
+        symbol, guards = count.choice.symbol, count.choice.guards
+        for guard in context.scope.guards:  # of the passes
+            named = chosen_in(guard.left, guard.right)
+            if named and max(named, key=order.index) == symbol:
+                guards += (guard,)
+        found.append(Choose(Choice(symbol, guards), _window(count.view)))
+    return found
+
+
+def _written(program: LoopProgram) -> dict[str, int]:
+    """The last step that writes each storage."""
+    last: dict[str, int] = {}
+    for k, step in enumerate(program.steps):
+        if isinstance(step, LibraryCall):
+            last[step.target.name] = k
+        else:
+            last.update({s.buffer.name: k for s in statements(step) if isinstance(s, Store)})
+    return last
 
 
 def _total(program: LoopProgram) -> Cost:

@@ -18,6 +18,7 @@ from axiomjit.passes.drop_packs import drop_packs
 from axiomjit.passes.drop_padding import drop_padding
 from axiomjit.passes.find_convolutions import find_convolutions
 from axiomjit.passes.flip_loops import flip_loops
+from axiomjit.passes.fold_masks import fold_masks
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
@@ -46,6 +47,7 @@ Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
+    fold_masks,
     order_contractions,
     drop_padding,
     drop_packs,

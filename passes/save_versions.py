@@ -118,4 +118,5 @@ def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
 
     saved = rebuild(graph, rule)
     results = [copies.get(old, new) for old, new in zip(graph.results, saved.results, strict=True)]
-    return Graph(graph.inputs, (*results, *saved.outputs[len(results) :]), graph.writes)
+    kept: Graph = graph.replace(outputs=(*results, *saved.outputs[len(results) :]))
+    return kept

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import Dim, bound, dim
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph.place_folds import PlaceFold
@@ -73,7 +74,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
         body = rewrite_body(nest.body, rule)
         return nest if body == nest.body else nest.replace(body=body)
 
-    with bound(context.scope):
+    with bound(Advice(context.scope)):
         return map_nests(program, searched)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import count
 from typing import Final
 
+from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
 from axiomjit.base.target import ChosenTarget
@@ -90,7 +91,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
         body = rewrite_body(nest.body, rule)
         return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
 
-    with bound(context.scope):
+    with bound(Advice(context.scope)):
         return map_nests(program, mined)
 
 

@@ -33,6 +33,7 @@ from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
+    Choose,
     Launch,
     NumberSource,
     Plan,
@@ -42,7 +43,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
-from axiomjit.runtime.launching.execute import BoundWindow
+from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
 from axiomjit.tracing.trace import trace
@@ -271,7 +272,7 @@ def run_plan_plain(
 
     Arguments are written only `in_place`; else copies of them are.
     """
-    buffers = {buffer.name: buffer for buffer in plan.buffers}
+    buffers, lengths = {buffer.name: buffer for buffer in plan.buffers}, dict(lengths)
     arrays = {b.name: b.array for b in plan.buffers if b.role == "held"}
     arrays |= {b.name: arguments[b.position] for b in plan.buffers if b.role == "argument"}
     for step in plan.steps:
@@ -294,6 +295,9 @@ def run_plan_plain(
                     for window in step.operands
                 ]
                 step.operation.run(operands, step.labels, seen(step.target), bounds)
+            case Choose():
+                lengths[step.choice.symbol] = int(seen(step.count))
+                step.choice.check(lengths)
             case Release():
                 del arrays[step.buffer]
             case Reuse():

@@ -241,23 +241,6 @@ def named_length(name: str, kind: Kind = LENGTH) -> Dim:
     return polynomial({(Symbol(name, kind),): 1})
 
 
-def smaller(left: int | Dim, right: int | Dim) -> Dim:
-    """min(left, right) without looking at values."""
-    return _extreme("min", dim(left), dim(right))
-
-
-def larger(left: int | Dim, right: int | Dim) -> Dim:
-    """max(left, right) without looking at values."""
-    return _extreme("max", dim(left), dim(right))
-
-
-def _extreme(which: str, left: Dim, right: Dim) -> Dim:
-    apart = (left - right).constant
-    if apart is not None:
-        return left if (apart <= 0) is (which == "min") else right
-    return polynomial({(Extreme(which, left, right),): 1})
-
-
 def product(lengths: tuple[Dim, ...]) -> Dim:
     """The product of lengths; 1 for none."""
     return functools.reduce(operator.mul, lengths, dim(1))
@@ -313,6 +296,12 @@ class Scope:
         """Take the values; the guards are empty."""
         self.values = dict(values)
         self.guards: dict[Guard, None] = {}
+        self.chosen: dict[object, Symbol] = {}
+        """The lengths that only the running program knows, by what chooses (see `choose`)."""
+
+    def record(self, guard: Guard) -> None:
+        """Keep a comparison that was made."""
+        self.guards[guard] = None
 
     def value(self, length: Dim) -> int:
         """The value in this call, without a guard."""
@@ -369,7 +358,7 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
             return False
         raise
     if not _known(left, right, sign):
-        scope.guards[Guard(left, right, sign, outcome)] = None
+        scope.record(Guard(left, right, sign, outcome))
     return outcome
 
 

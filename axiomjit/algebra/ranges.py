@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import Dim, Extreme, Quotient, Symbol, dim, larger, polynomial, smaller
+from axiomjit.algebra.dims import Dim, Extreme, Quotient, Symbol, dim, polynomial
+from axiomjit.algebra.extremes import larger, smaller
 
 SliceBound = int | Dim | None
 

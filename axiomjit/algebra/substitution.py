@@ -10,10 +10,9 @@ from axiomjit.algebra.dims import (
     Quotient,
     Symbol,
     dim,
-    larger,
     polynomial,
-    smaller,
 )
+from axiomjit.algebra.extremes import larger, smaller
 
 
 def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:

@@ -16,7 +16,7 @@ def assemble(
 ) -> object:
     """Run, and put the return value together: results without dimensions are NumPy scalars."""
     results = ready.runnable.run(arguments)
-    if ready.structure is LEAF and ready.leaves[0][0] is not None:
+    if ready.structure is LEAF and ready.leaves[0] == (0, None):
         return results[0][()] if results[0].ndim == 0 else results[0]
     return unflatten_tree(ready.structure, _leaves(ready, results, statics))
 
@@ -30,4 +30,4 @@ def _leaves(
             yield value.now(statics, made) if isinstance(value, Recipe) else value
         else:
             result = results[number]
-            yield result[()] if result.ndim == 0 else result
+            yield int(result) if value is int else result[()] if result.ndim == 0 else result

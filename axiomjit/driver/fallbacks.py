@@ -24,8 +24,11 @@ def falls_back(name: str, error: TraceError, strict: bool) -> bool:
     return True
 
 
-def leave_call(name: str, seen: str, strict: bool, say: bool) -> None:
+def leave_call(name: str, seen: str, strict: bool, say: bool) -> bool:
     """Count one call that NumPy runs, since of what it writes; `say` warns.
+
+    Returns:
+        True: it was said, now or before.
 
     Raises:
         NeedsValuesError: under `strict`.
@@ -41,8 +44,9 @@ def leave_call(name: str, seen: str, strict: bool, say: bool) -> None:
     _count_fallback()
     if say:
         warn(f"such calls of {name} run in NumPy, not compiled: {error}", FallbackWarning)
+    return True
 
 
 def count_fallback() -> None:
-    """Count one call that NumPy runs, which raises there."""
+    """Count one call that NumPy runs, which raises there, or has other lengths than assumed."""
     _count_fallback()

@@ -158,11 +158,11 @@ def _follow_once(
         made = trace(run, signature.given, scope, signature.layouts, following)
     returned = Returned(captured, call.static, surroundings.known)
     leaves = [(n, rebinding.original(v)) for n, v in made.leaves]
-    loose = [(n, returned.loosen(v) if n is None else None) for n, v in leaves]
+    loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
     graph, structure = made.graph, made.structure
     del made, leaves  # and with it the last reference to what the function made
     graph = captured.settle(graph)
-    settled = tuple((n, returned.settle(v) if n is None else None) for n, v in loose)
+    settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
     return Followed(Trace(graph, structure, settled), Watch(captured.used, captured.shown))
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.algebra.dims import Scope
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor
@@ -35,12 +36,7 @@ from axiomjit.driver.arguments import (
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.bound_methods import BoundMethod
 from axiomjit.driver.fallbacks import count_fallback, falls_back, leave_call
-from axiomjit.driver.named_calls import (
-    NamedProgram,
-    assemble_named,
-    exact_named_key,
-    named_key,
-)
+from axiomjit.driver.named_calls import NamedProgram, assemble_named, exact_named_key, named_key
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
@@ -120,7 +116,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
         ready = self._exact.get(quick)
-        if ready is None or ready.writes or not (ready.plain and ready.holds()):
+        if ready is None or ready.asks or not (ready.plain and ready.holds()):
             return self._call(quick, args, kwargs)
         self._hits += 1
         result = assemble(ready, args)
@@ -151,14 +147,14 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if ready is not None and ready.holds():
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
-            if not named and not ready.writes and self.wants_guard():
+            if not named and not ready.asks and self.wants_guard():
                 self._guard(ready, call, args, kwargs)
         elif not named and why_not_compile() is not None:
             return self._function(*args, **kwargs)
         else:
             try:
                 ready, arguments = self._prepare(key, call, named, same)
-            except InterruptedWritesError:
+            except (InterruptedWritesError, OtherLengthError):
                 count_fallback()
                 return self._function(*args, **kwargs)
             except (NeedsValuesError, UnsupportedError) as error:
@@ -172,9 +168,12 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return self._call(quick, args, kwargs)
         reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
         if reason is None:
-            return assemble(ready, arguments, call.static)
-        leave_call(self._name, reason, self._strict, say=not self._said)
-        self._said = True
+            try:
+                return assemble(ready, arguments, call.static)
+            except OtherLengthError:
+                count_fallback()
+        else:
+            self._said = leave_call(self._name, reason, self._strict, say=not self._said)
         return self._function(*args, **kwargs)
 
     def _prepare(
@@ -214,7 +213,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return self._named_program(call).lower(call)
         signature = self._classified(call, plain_arguments(call.dynamic, call.names))
         program = self._program(call, signature)
-        return Lowered(program.stages, signature.values, call.names)
+        return Lowered(program.stages, program.lengths(signature.values), call.names)
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""

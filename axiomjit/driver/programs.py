@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound
 from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
@@ -67,7 +68,8 @@ class LoweredProgram:
             stage("lowering"),
         ):  # a call may be made while another function is followed
             self.stages: Stages = run_pipeline(graph, context, watcher())
-        self.guards: tuple[Guard, ...] = tuple(scope.guards)
+        known = (g for g in scope.guards if not chosen_in(g.left, g.right))
+        self.guards: tuple[Guard, ...] = tuple(known)
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """Whether everything that was looked at looks the same for these lengths."""

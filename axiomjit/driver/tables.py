@@ -42,7 +42,9 @@ class Ready(Record):
 
     `plain` says that arguments can be used as they are; `held` are the arrays that the program
     takes after them; `watch` is None where it reads no array from outside. A leaf is the number
-    of a result, or a value or what makes one. `writes` are the arguments that the program changes.
+    of a result, or a value or what makes one; a result may become an int. `writes` are the
+    arguments that the program changes. One that `chooses` may find, while it runs, that it does
+    not fit.
     """
 
     runnable: Runnable
@@ -52,6 +54,12 @@ class Ready(Record):
     structure: Structure = LEAF
     leaves: tuple[tuple[int | None, object], ...] = ((0, None),)
     writes: tuple[int, ...] = ()
+    chooses: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether each call has to be looked at."""
+        return bool(self.writes) or self.chooses
 
     def holds(self) -> bool:
         """Whether the arrays that the program reads from outside are those of before."""

@@ -26,6 +26,10 @@ class TracedProgram(LoweredProgram):
         """Whether an array from outside, which it reads where it lies, lies otherwise now."""
         return not self.watch.holds()
 
+    def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
+        """The lengths of a call, with those that stood for what only the running program knows."""
+        return {**self.stages.context.scope.values, **given}
+
     def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
         """What runs for these lengths; `plain` says that arguments can be used as they are."""
         leaves = tuple(
@@ -33,5 +37,6 @@ class TracedProgram(LoweredProgram):
             for number, value in self.trace.leaves
         )
         structure = self.trace.structure
-        watch, writes = self.watch or None, self.trace.graph.writes
-        return Ready(self.bind(lengths), plain, (), watch, structure, leaves, writes)
+        watch, graph = self.watch or None, self.trace.graph
+        facts = structure, leaves, graph.writes, bool(graph.chosen)
+        return Ready(self.bind(lengths), plain, (), watch, *facts)

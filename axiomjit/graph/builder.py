@@ -120,20 +120,22 @@ def broadcast_shapes(
     result: list[Dim] = []
     for position in range(-rank, 0):
         length = dim(1)
-        for shape in shapes:
-            if -position > len(shape) or shape[position] == 1:
+        found = [shape[position] for shape in shapes if -position <= len(shape)]
+        met = list(dict.fromkeys(each for each in found if each.constant != 1))
+        for each in met if len(met) > 1 else ():
+            if each == 1:
                 continue
             if length == 1:
-                length = shape[position]
-            elif length != shape[position]:
-                meet = f"lengths {at_hand(length)} and {at_hand(shape[position])} meet"
+                length = each
+            elif length != each:
+                meet = f"lengths {at_hand(length)} and {at_hand(each)} meet"
                 raise GraphValueError(
                     seen_call(function, *operands),
                     f"{meet} at dimension {position} of {', '.join(map(seen_shape, shapes))}",
                     "reshape or slice so that the lengths are equal, or 1 where one stretches",
                     user_location(),
                 )
-        result.append(length)
+        result.append(met[0] if len(met) == 1 else length)
     return tuple(result)
 
 
@@ -141,7 +143,9 @@ def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
     """The map by which NumPy's broadcasting reads an operand of `shape` at points of `extents`."""
     shift = len(extents) - len(shape)
     return tuple(
-        affine({}) if length == 1 and extents[d + shift] != 1 else iterator(d + shift)
+        iterator(d + shift)
+        if length is extents[d + shift] or length != 1 or extents[d + shift] == 1
+        else affine({})
         for d, length in enumerate(shape)
     )
 

@@ -50,10 +50,23 @@ def evaluate_graph(
 
     Results never share memory with each other; only an output that is a view of an argument
     shares memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
+
+    Raises:
+        OtherLengthError: what was looked at of a chosen length looks otherwise.
     """
     values: dict[Node, Array] = {}
-    for node in post_order(graph.outputs):
-        values[node] = _evaluate_node(node, values, arguments, lengths)
+    known = dict(lengths)
+
+    def evaluate_all(outputs: tuple[Node, ...]) -> None:
+        for node in post_order(outputs, lambda n: () if n in values else n.children):
+            if node not in values:
+                values[node] = _evaluate_node(node, values, arguments, known)
+
+    for choice, count in zip(graph.chosen, graph.counts, strict=True):
+        evaluate_all((count,))
+        known[choice.symbol] = int(values[count])
+        choice.check(known)
+    evaluate_all(graph.outputs)
     return tuple(values[node] for node in graph.outputs)
 
 
@@ -71,7 +84,7 @@ def run_in_numpy(
     values = list(evaluate_graph(graph, arguments, lengths))
     written = [(given or arguments)[position] for position in graph.writes]
     held = [array for array in written if isinstance(array, Array)]
-    last = dict(zip(graph.outputs[len(graph.results) :], held, strict=True))
+    last = dict(zip(graph.finals, held, strict=True))
     results = []
     for node, value in zip(graph.results, values, strict=False):
         base, views = views_on(node)
@@ -82,7 +95,7 @@ def run_in_numpy(
         elif any(np.may_share_memory(value, array) for array in held):
             value = value.copy()
         results.append(value)
-    for array, value in zip(held, values[len(results) :], strict=True):
+    for array, value in zip(held, values[len(values) - len(graph.writes) :], strict=True):
         array[...] = value
     return results
 

@@ -177,6 +177,13 @@ def check_positions(axis: int) -> LibraryOperation:
     return LibraryOperation(f"positions_{axis}", 1, evaluate, "", INTEGERS, gives=INT)
 
 
+def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """A row of positions of true elements for each dimension of a mask."""
+    if out.size:
+        for row, positions in zip(out, np.nonzero(operands[0][..., 0, 0]), strict=True):
+            row[...] = positions
+
+
 def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
     """The array with its dimensions in the order of labels, and length 1 for other labels."""
     ordered = array.transpose(sorted(range(len(own)), key=lambda d: own[d]))
@@ -225,5 +232,7 @@ ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
 """Random numbers, drawn anew at each evaluation; the operand only makes draws different nodes."""
+NONZERO: Final = _row("nonzero", _nonzero, weight=2, gives=INT, chooser=(1, INT))
+"""Positions of true elements; the second operand is their number."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """The first operand, printed with the text whose bytes the second one has."""

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from axiomjit.algebra.chosen import Choice
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
@@ -238,7 +239,8 @@ class Graph(Record):
     """A program: its inputs, in the order of arguments, and its outputs.
 
     `writes` are positions of inputs that the program changes; the last outputs, one for each in
-    order, are their final values. They are written, not returned.
+    order, are their final values. They are written, not returned. `chosen` are lengths that are
+    outputs too: their counts stand between the results and the final values.
     """
 
     __slots__ = ("__weakref__",)
@@ -246,11 +248,23 @@ class Graph(Record):
     inputs: tuple[Input, ...]
     outputs: tuple[Node, ...]
     writes: tuple[int, ...] = ()
+    chosen: tuple[Choice, ...] = ()
 
     @property
     def results(self) -> tuple[Node, ...]:
         """The outputs that are returned."""
-        return self.outputs[: len(self.outputs) - len(self.writes)]
+        return self.outputs[: len(self.outputs) - len(self.writes) - len(self.chosen)]
+
+    @property
+    def counts(self) -> tuple[Node, ...]:
+        """The values of chosen lengths."""
+        first = len(self.results)
+        return self.outputs[first : first + len(self.chosen)]
+
+    @property
+    def finals(self) -> tuple[Node, ...]:
+        """The final values of what is written."""
+        return self.outputs[len(self.outputs) - len(self.writes) :]
 
 
 def post_order(
@@ -286,7 +300,7 @@ def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Gra
         new[node] = rule(node, new)
         inherit(new[node], node)
     outputs = tuple(new[node] for node in graph.outputs)
-    return graph if outputs == graph.outputs else Graph(graph.inputs, outputs, graph.writes)
+    return graph if outputs == graph.outputs else graph.replace(outputs=outputs)
 
 
 def with_operands(node: Node, operands: Sequence[Node]) -> Node:

@@ -61,7 +61,12 @@ def print_graph(graph: Graph) -> str:
         numbers[node] = len(numbers)
         lines.append(f"  %{numbers[node]} = {node_text(node, numbers)}: {type_text(node)}")
     lines.append("  return " + ", ".join(f"%{numbers[node]}" for node in graph.results))
-    last = graph.outputs[len(graph.results) :]
+    last = graph.finals
+    for choice, node in zip(graph.chosen, graph.counts, strict=True):
+        asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in choice.guards]
+        lines.append(
+            f"  let {choice.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
+        )
     for node, position in zip(last, graph.writes, strict=False):
         lines.append(f"  write %{numbers[node]} to input {position}")
     return "\n".join(lines) + "\n"

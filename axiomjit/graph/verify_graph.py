@@ -46,7 +46,7 @@ def _write_faults(graph: Graph) -> Iterator[str]:
     positions = {node.position for node in graph.inputs}
     if any(map(is_partial, graph.outputs)):
         yield "an output is undefined at some places"
-    last = graph.outputs[len(graph.results) :]
+    last = graph.finals
     if len(last) < len(graph.writes) or len(set(graph.writes)) < len(graph.writes):
         yield f"inputs {graph.writes} are written by {len(last)} outputs"
         return

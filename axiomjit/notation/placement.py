@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from axiomjit.algebra.dims import Dim, dim, larger
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.extremes import larger
 from axiomjit.algebra.index_maps import Affine, affine, iterator
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, affine, compose, fixed, iterator
+from axiomjit.base.dtypes import BOOL
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.choices import positions_chosen
 from axiomjit.graph.gathers import Position, gather, placed
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
@@ -27,18 +29,20 @@ _KINDS: Final = (
 def index_node(node: Node, key: object) -> Node:
     """`node[key]`: a view for integers, slices, Ellipsis and newaxis, else a gather.
 
+    An array of bools stands for the positions of its true elements, an array for each dimension.
+
     One element taken out is a copy. Integer arrays are broadcast together, as in NumPy; the
     dimensions of what they give stand where they stand, or first if something stands between them.
 
     Raises:
-        UnsupportedError: indexing with an array of bools.
+        UnsupportedError: indexing with one bool that is not known.
         IndexError: an index out of range, more indices than dimensions, or no index.
         PositionError: at the call, a position is out of range.
     """
     items = _items(key)
     full = _spelled_out(items, len(node.shape))
     if any(map(_is_array, full)):
-        return _gathered(node, full)
+        return _gathered(node, _without_masks(node, full))
     seen = _viewed(node, full)
     # An element taken out is not a view in NumPy, unless the index has an ellipsis.
     taken_out = not seen.shape and not any(item is Ellipsis for item in items)
@@ -62,6 +66,51 @@ def index_view(node: Node, key: object) -> Node:
             user_location(),
         )
     return _viewed(node, full)
+
+
+class _Chosen(NamedTuple):
+    """Positions that a mask chooses, which are within their dimension."""
+
+    positions: Node
+
+
+def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
+    """The items with what they choose in place of masks.
+
+    Raises:
+        IndexError: a mask has another length than a dimension.
+        UnsupportedError: one has no dimensions.
+    """
+    found: list[Any] = []
+    axis = 0
+    for item in full:
+        if not (isinstance(item, Node) and item.dtype == BOOL):
+            found.append(item)
+        elif not item.shape:
+            raise UnsupportedError(
+                f"indexing with {seen_type(item)}",
+                "one bool, which decides whether there is an element",
+                "use where(...), or index outside the compiled function",
+                user_location(),
+            )
+        else:
+            for d, (length, own) in enumerate(zip(node.shape[axis:], item.shape, strict=False)):
+                if length != own:
+                    raise IndexError(
+                        "boolean index did not match indexed array along axis "
+                        f"{axis + d}; size of axis is {at_hand(length)} but size of "
+                        f"corresponding boolean axis is {at_hand(own)}"
+                    )
+            found += map(_Chosen, positions_chosen(item))
+        axis += _rank(item)
+    return found
+
+
+def _rank(item: object) -> int:
+    """How many dimensions an item indexes."""
+    if isinstance(item, Node) and item.dtype == BOOL:
+        return len(item.shape)
+    return int(not (item is None or item is Ellipsis or isinstance(item, bool)))
 
 
 def _items(key: object) -> list[Any]:
@@ -105,14 +154,7 @@ def _item(item: Any) -> Any:
     if not isinstance(item, Node | np.ndarray | list):
         raise IndexError(_KINDS)
     found = builder.as_node(item, "indexing")
-    if found.dtype.kind == "b":
-        raise UnsupportedError(
-            f"indexing with {seen_type(found)}",
-            "an index that is an array of bools: how many elements it takes is not known",
-            "use where(...) for a choice by mask, or index outside the compiled function",
-            user_location(),
-        )
-    if found.dtype.kind not in "iu":
+    if found.dtype.kind not in "biu":
         number = "arrays used as indices must be of integer (or boolean) type"
         raise IndexError(number if found.shape else _KINDS)
     return found
@@ -125,7 +167,7 @@ def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
     """
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    named = sum(not (item is None or item is Ellipsis or isinstance(item, bool)) for item in items)
+    named = sum(map(_rank, items))
     if named > rank:
         raise IndexError(
             f"too many indices for array: array is {rank}-dimensional, but {named} were indexed"
@@ -144,7 +186,7 @@ def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
     for item in full:
         if item is not Ellipsis:
             found.append((axis, item))
-            axis += not (item is None or isinstance(item, bool))
+            axis += _rank(item)
     return found
 
 
@@ -183,16 +225,23 @@ def _gathered(node: Node, full: Sequence[Any]) -> Node:
             d = next(free)
             start, step, shape[d] = positions_of(item, node.shape[axis])
             index.append(affine({d: dim(step)}, start))
-        elif isinstance(item, Node):
+        elif isinstance(item, Node | _Chosen):
             index.append(iterator(rank + len(positions)))
+            length, own = node.shape[axis], _array_of(item)
             here = [iterator(begin + d) for d in range(len(met))]
-            stretched = compose(builder.stretch_map(item.shape, met), here)
-            positions.append((placed(item, node.shape[axis], axis, item.shape and met), stretched))
-            lengths.append(node.shape[axis])
+            read = compose(builder.stretch_map(own.shape, met), here)
+            if isinstance(item, Node):
+                own = placed(item, length, axis, item.shape and met)
+            positions.append((own, read))
+            lengths.append(length)
         elif not isinstance(item, bool):
             index.append(fixed(_position(item, node.shape[axis], axis)))
     extents = tuple(shape[d] for d in range(rank))
     return gather(node, tuple(index), positions, extents, lengths)
+
+
+def _array_of(item: Node | _Chosen) -> Node:
+    return item.positions if isinstance(item, _Chosen) else item
 
 
 def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
@@ -201,7 +250,7 @@ def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
     Raises:
         IndexError: they do not broadcast.
     """
-    shapes = [item.shape for item in full if isinstance(item, Node)]
+    shapes = [_array_of(item).shape for item in full if isinstance(item, Node | _Chosen)]
     shapes += [(dim(int(item)),) for item in full if isinstance(item, bool)]
     try:
         return builder.broadcast_shapes(shapes, "indexing")

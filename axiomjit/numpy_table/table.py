@@ -22,7 +22,16 @@ from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import fits, loop_of, promotable
 from axiomjit.graph.seen import seen_call
-from axiomjit.numpy_table import creation, joins, library, reductions, reshape, shapes, taking
+from axiomjit.numpy_table import (
+    choosing,
+    creation,
+    joins,
+    library,
+    reductions,
+    reshape,
+    shapes,
+    taking,
+)
 from axiomjit.numpy_table.einsum import einsum_node
 from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.views.dense_layout import row_major_strides
@@ -145,14 +154,11 @@ def _matmul(a: object, b: object) -> Node:
     return builder.dot(left, right)
 
 
-def _where(condition: object, x: object = None, y: object = None) -> Node:
-    if x is None or y is None:
-        raise UnsupportedError(
-            "where(condition)",
-            "a result whose length depends on the values",
-            "give all three arguments: where(condition, x, y)",
-            user_location(),
-        )
+def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node | tuple[Node, ...]:
+    if x is UNGIVEN and y is UNGIVEN:
+        return choosing.nonzero(condition)
+    if x is UNGIVEN or y is UNGIVEN:
+        raise ValueError("either both or neither of x and y should be given")
     nodes = [builder.as_node(value, "where") for value in (condition, x, y)]
     if nodes[0].dtype.kind != "b":
         zero = builder.as_node(0, "where")
@@ -207,6 +213,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     **joins.FUNCTIONS,
     **library.FUNCTIONS,
     **taking.FUNCTIONS,
+    **choosing.FUNCTIONS,
 }
 METHODS: Final[dict[str, Row]] = {
     **reductions.METHODS,
@@ -219,4 +226,5 @@ METHODS: Final[dict[str, Row]] = {
     **reshape.METHODS,
     **library.METHODS,
     **taking.METHODS,
+    **choosing.METHODS,
 }

@@ -8,10 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.base.owners import current, is_usable, stranger
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.tracing.refusals import refuse_value
 
 
 class Length:
@@ -60,6 +63,12 @@ class Length:
         return self
 
     def __index__(self) -> int:
+        if chosen_in(self.dim):
+            refuse_value(
+                "a number of elements that a mask chooses as a Python number",
+                "length",
+                "keep it a length: x.size and x.shape may be computed with",
+            )
         return int(self.dim)
 
     __int__ = __trunc__ = __floor__ = __ceil__ = __index__
@@ -187,6 +196,8 @@ def _by_value(name: str) -> Callable[..., object]:
     function: Callable[..., object] = divmod if base == "__divmod__" else getattr(operator, base)
 
     def method(self: Length, *others: Any) -> object:
+        if any(issubclass(type(other), TracedValue) for other in others) and chosen_in(self.dim):
+            return NotImplemented  # a traced array takes it as a number that it does not know
         operands = [int(self), *map(_at_hand, others)]
         return function(*(reversed(operands) if mirrored else operands))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from typing import NoReturn
 
+from axiomjit.algebra.chosen import chosen_in
 from axiomjit.base.errors import TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import Structure, flatten_tree
 from axiomjit.graph import builder
-from axiomjit.graph.nodes import Node, base_of, is_view
+from axiomjit.graph.nodes import Node, base_of, is_view, size
 from axiomjit.graph.primitives import COPY
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import Length, unwrap
@@ -21,7 +22,8 @@ Leaves = tuple[tuple[int | None, object], ...]
 def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]:
     """The nodes to compute, the containers around them, and for each leaf its node or value.
 
-    A leaf is the number of a node, or a value (a Dim where it depends on lengths).
+    A leaf is the number of a node, or a value (a Dim where it depends on lengths); a length that
+    only the running program knows is a node whose value becomes an `int`.
 
     Raises:
         TraceError: a traced array is of another call, or inside an object that is not opened.
@@ -34,6 +36,9 @@ def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]
         if isinstance(value, Tracer):
             node = _array_of_its_own(value, owners)
             leaves.append((outputs.setdefault(node, len(outputs)), None))
+        elif isinstance(value, Length) and chosen_in(value.dim):
+            node = builder.elementwise(COPY, size(value.dim))
+            leaves.append((outputs.setdefault(node, len(outputs)), int))
         else:
             _check_holds_none(value)
             leaves.append((None, unwrap(value)))

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.algebra.dims import Dim, Scope, bound
-from axiomjit.base.errors import InterruptedWritesError, TraceError
+from axiomjit.base.errors import InterruptedWritesError, NeedsValuesError, TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, entered
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure
+from axiomjit.graph.choices import with_choices
 from axiomjit.graph.known_strides import Strides, laid_out
 from axiomjit.graph.nodes import Graph, Input, Node
 from axiomjit.tracing.lengths import Length
@@ -65,15 +67,29 @@ def trace(
                 now.refusal = None  # its traceback refers to what refers to it
                 if _written(arrays) and not isinstance(error, TraceError):
                     raise _interrupted(now.name, error) from error
+                if scope.chosen and not isinstance(error, TraceError):
+                    raise OtherLengthError(str(error)) from error
                 raise
             raise now.take_refusal() from None
         if now.refusal is not None:
             raise now.take_refusal()
         outputs, structure, leaves = take_results(returned)
         written = _written(arrays)
-    positions = tuple(node.position for node in written)
-    graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
+        positions = tuple(node.position for node in written)
+        graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
+        graph = with_choices(graph, scope)
+    if graph.writes and graph.chosen:
+        raise _written_by_choice(now.name)
     return Trace(graph, structure, leaves)
+
+
+def _written_by_choice(name: str) -> NeedsValuesError:
+    return NeedsValuesError(
+        f"{name}, which writes into its arguments",
+        "elements that a mask chooses, of which only the running program knows how many",
+        "return new arrays, or choose outside the compiled function",
+        user_location(),
+    )
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:

@@ -288,7 +288,7 @@ class TracedArray(TracedScalar):
     def __len__(self) -> int:
         if not self.node.shape:
             raise TypeError("len() of unsized object")
-        return int(self.node.shape[0])
+        return int(length(self.node.shape[0]))
 
     def __iter__(self) -> Iterator[Tracer]:
         if not self.node.shape:

@@ -27,7 +27,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.state_folds import StateFold
-from axiomjit.passes.ir.view_ir import Number, Storage, View
+from axiomjit.passes.ir.view_ir import Count, Number, Storage, View
 
 
 class Name(str):
@@ -288,6 +288,7 @@ class LoopProgram(Record):
     results: tuple[View, ...]
     updated: frozenset[str] = frozenset()
     costs: tuple[Cost, ...] = ()
+    counts: tuple[Count, ...] = ()
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:

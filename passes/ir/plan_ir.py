@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from axiomjit.algebra.chosen import Choice
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Conditions
 from axiomjit.base.records import Record
@@ -118,7 +119,14 @@ class WriteBack(Record):
     position: int
 
 
-Step = Allocate | Launch | Call | Release | Reuse | WriteBack
+class Choose(Record):
+    """A length is known now: the number in a window. Guards that name it are asked."""
+
+    choice: Choice
+    count: Window
+
+
+Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose
 
 
 class Plan(Record):

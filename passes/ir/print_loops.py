@@ -148,5 +148,6 @@ def print_loops(program: LoopProgram) -> str:
     lines += [f"  number {number_text(number)}" for number in program.numbers]
     for step in program.steps:
         lines += list(_step_text(step))
+    lines += [f"  let {c.choice.symbol.name} = {view_text(c.view)}" for c in program.counts]
     lines += [f"  return {view_text(view)}" for view in program.results]
     return "\n".join(lines) + "\n"

@@ -6,6 +6,7 @@ from axiomjit.algebra.index_maps import show_conditions
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
+    Choose,
     Plan,
     Release,
     Reuse,
@@ -30,6 +31,8 @@ def _step_text(step: Step) -> str:
     match step:
         case WriteBack():
             return f"  write back {step.buffer} to argument {step.position}"
+        case Choose():
+            return f"  let {step.choice.symbol.name} = {_window_text(step.count)}"
         case Reuse():
             return f"  {step.buffer} takes the memory of {step.source}"
         case Allocate() | Release():

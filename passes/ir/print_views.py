@@ -86,5 +86,6 @@ def print_views(program: ViewProgram) -> str:
     lines += [f"  {_storage_text(storage)}" for storage in program.storages]
     lines += [f"  number {number_text(number)}" for number in program.numbers]
     lines += [f"  {_definition_text(definition)}" for definition in program.definitions]
+    lines += [f"  let {c.choice.symbol.name} = {view_text(c.view)}" for c in program.counts]
     lines += [f"  return {view_text(view)} [{_list(view.shape)}]" for view in program.results]
     return "\n".join(lines) + "\n"

@@ -64,7 +64,7 @@ def _faults(program: LoopProgram) -> Iterator[str]:
         filled |= writes
     if program.costs and len(program.costs) != len(program.steps):
         yield f"{len(program.costs)} costs of {len(program.steps)} steps"
-    for view in program.results:
+    for view in (*program.results, *(count.view for count in program.counts)):
         if view.storage.name not in filled:
             yield f"result {view.storage.name} is never written"
 

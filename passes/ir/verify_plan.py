@@ -9,6 +9,7 @@ from axiomjit.base.errors import VerifyError
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
+    Choose,
     Launch,
     Plan,
     Release,
@@ -67,6 +68,9 @@ def _faults(plan: Plan) -> Iterator[str]:
                 yield from _window_faults((*step.operands, step.target), present, user)
                 if len(step.labels) != len(step.operands):
                     yield f"{user} has labels for {len(step.labels)} operands"
+            case Choose():
+                launched = False  # what has this length could not be allocated before
+                yield from _window_faults((step.count,), present, "a length")
             case WriteBack(buffer=name, position=position):
                 if positions.get(name) != position:
                     yield f"{name} is written back to argument {position}, which it is not"

@@ -50,7 +50,7 @@ def _faults(program: ViewProgram) -> Iterator[str]:
             yield from _write_faults(definition, versions)
             yield from _piece_faults(definition, read, versions, pieces)
             versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
-    for view in program.results:
+    for view in (*program.results, *(count.view for count in program.counts)):
         left = pieces.get(view.storage.name, NOTHING)
         if _is_some(left):
             yield f"result {view.storage.name} has {left} elements that are never written"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from axiomjit.algebra.chosen import Choice
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
@@ -180,13 +181,24 @@ class Definition(Record):
     conditions: Conditions = ()
 
 
+class Count(Record):
+    """Where the value of a chosen length is found."""
+
+    choice: Choice
+    view: View
+
+
 class ViewProgram(Record):
-    """Definitions in order; a result is a view with one stride per dimension."""
+    """Definitions in order; a result is a view with one stride per dimension.
+
+    `counts` are computed before what has their lengths.
+    """
 
     storages: tuple[Storage, ...]
     numbers: tuple[Number, ...]
     definitions: tuple[Definition, ...]
     results: tuple[View, ...]
+    counts: tuple[Count, ...] = ()
 
     @property
     def updated(self) -> frozenset[str]:

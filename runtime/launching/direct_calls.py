@@ -9,7 +9,8 @@ import numpy as np
 
 from axiomjit.passes.ir.plan_ir import Allocate, Call
 from axiomjit.runtime.launching import execute
-from axiomjit.runtime.launching.execute import BoundPlan, BoundWindow
+from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.pool import memory
 
 SMALL: Final = 4096

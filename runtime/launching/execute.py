@@ -12,34 +12,33 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.boxes import at_lengths
-from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
-from axiomjit.base.config import config
+from axiomjit.algebra.dims import Dim, Symbol, evaluate
 from axiomjit.base.counters import counter
-from axiomjit.base.errors import AxiomError, BoundsError, GraphValueError
+from axiomjit.base.errors import AxiomError, GraphValueError
 from axiomjit.base.locks import NotNowError
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
     Call,
+    Choose,
     Launch,
     NumberSource,
     Plan,
     Release,
     Reuse,
-    Window,
     WriteBack,
 )
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle, load_all
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.launching.blas import is_limited, limited, share_parts
+from axiomjit.runtime.launching.rests import Rest
 from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
+from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, lengths_at
 from axiomjit.runtime.launching.workers import Pace
 from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.runtime.pool import memory
 
-Array = np.ndarray
-Arrays = dict[str, Array]
 Action = Callable[[Arrays, Sequence[object]], None]
 Otherwise = Callable[[Sequence[object], Sequence[object] | None], Sequence[Array]]
 
@@ -77,7 +76,9 @@ class BoundPlan:
         buffers = {buffer.name: buffer for buffer in plan.buffers}
         self._actions: list[Action] = []
         self._written: list[WriteBack] = []
-        for step in plan.steps:
+        self._results: list[tuple[str, BoundWindow | None]] = []
+        self._rest: Rest[BoundPlan] | None = None
+        for k, step in enumerate(plan.steps):
             match step:
                 case Allocate():
                     self._actions.append(_allocation(buffers[step.buffer], lengths))
@@ -93,6 +94,14 @@ class BoundPlan:
                     self._actions.append(_reuse(step.source, buffers[step.buffer], lengths))
                 case WriteBack():
                     self._written.append(step)
+                case Choose():
+                    later = plan.steps[k + 1 :]
+                    launches = (s for s in later if isinstance(s, Launch))
+                    self.handles += [KERNELS.handle(s.kernel) for s in launches]
+                    rest = partial(BoundPlan, plan.replace(steps=later))
+                    self._count = BoundWindow(step.count, buffers, lengths)
+                    self._rest = Rest(step.choice, lengths, rest)
+                    return
         seen = [BoundWindow(window, buffers, lengths) for window in plan.results]
         self._results = [(s.window.buffer, None if s.allocated else s) for s in seen]
 
@@ -110,6 +119,9 @@ class BoundPlan:
         """The results for these arguments (arrays of the bound lengths, or numbers).
 
         `given` are the arguments before they were converted: what the plan writes is copied back.
+
+        Raises:
+            OtherLengthError: what was looked at of a chosen length looks otherwise.
         """
         try:
             kernels = self.load()
@@ -120,23 +132,29 @@ class BoundPlan:
         arrays: Any = self._held.copy()
         for name, position in self._places:
             arrays[name] = arguments[position]
+        results = self.go_on(arrays, arguments, given)
+        del kernels
+        return results
+
+    def go_on(
+        self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None
+    ) -> list[Array]:
+        """As `run`, with the memory that there is already; all kernels are loaded."""
         for action in self._actions:
             action(arrays, arguments)
+        if self._rest is not None:
+            count = int(self._count.of(arrays)[()])
+            return self._rest.bound_to(count).go_on(arrays, arguments, given)
         for step in self._written:
             owner = (given or arguments)[step.position]
             if isinstance(owner, Array) and owner is not arrays[step.buffer]:
                 owner[...] = arrays[step.buffer]
-        del kernels
         return [arrays[name] if seen is None else seen.of(arrays) for name, seen in self._results]
-
-
-def _ints(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
-    return tuple(evaluate(d, lengths) for d in dims)
 
 
 def _allocation(buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
     """Allocate a dense array whose dimensions have the order of the buffer's strides."""
-    shape, strides = _ints(buffer.shape, lengths), _ints(buffer.strides, lengths)
+    shape, strides = lengths_at(buffer.shape, lengths), lengths_at(buffer.strides, lengths)
     size_bytes = buffer.dtype.itemsize
     for length in shape:
         size_bytes *= length
@@ -159,7 +177,7 @@ def _memory_order(strides: Sequence[int]) -> list[int]:
 
 def dense_strides(buffer: Buffer, lengths: Mapping[Symbol, int]) -> tuple[int, ...] | None:
     """The strides (bytes) of what `Allocate` makes; None where they are those of NumPy."""
-    shape, strides = _ints(buffer.shape, lengths), _ints(buffer.strides, lengths)
+    shape, strides = lengths_at(buffer.shape, lengths), lengths_at(buffer.strides, lengths)
     order = _memory_order(strides)
     if order == list(range(len(shape))):
         return None
@@ -190,7 +208,7 @@ def _layout(
 
 def _reuse(source: str, buffer: Buffer, lengths: Mapping[Symbol, int]) -> Action:
     """Give the memory of a temporary that is not needed any more to another one."""
-    laid_out, back = _layout(_ints(buffer.shape, lengths), _ints(buffer.strides, lengths))
+    laid_out, back = _layout(lengths_at(buffer.shape, lengths), lengths_at(buffer.strides, lengths))
     name, dtype = buffer.name, buffer.dtype
 
     def reuse(arrays: Arrays, arguments: Sequence[object]) -> None:
@@ -295,88 +313,6 @@ def _launch(step: Launch, kernel: KernelHandle, lengths: Mapping[Symbol, int]) -
 def _check(status: int) -> None:
     if status:
         raise RuntimeError(f"kernel returned status {status}")
-
-
-class BoundWindow:
-    """A window of a plan for certain lengths; strides and offset are in bytes."""
-
-    __slots__ = ("allocated", "offset", "shape", "strides", "window")
-
-    def __init__(
-        self, window: Window, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]
-    ) -> None:
-        """Evaluate the window's lengths."""
-        itemsize = window.dtype.itemsize
-        owner = buffers[window.buffer]
-        self.window = window
-        self.allocated = (
-            owner.role in ("result", "temporary")
-            and (window.shape, window.strides) == (owner.shape, owner.strides)
-            and (window.offset, window.dtype) == (dim(0), owner.dtype)
-            and window.writable
-        )
-        """Whether the window is all of what the plan allocates."""
-        self.offset = evaluate(window.offset, lengths) * itemsize
-        self.shape = _ints(window.shape, lengths)
-        self.strides = tuple(s * itemsize for s in _ints(window.strides, lengths))
-
-    def of(self, arrays: Arrays, beyond: bool = False) -> Array:
-        """The array that the window shows; the whole buffer is returned as it is.
-
-        It may reach `beyond` the buffer where the reader leaves that out.
-        """
-        array = arrays[self.window.buffer]
-        if self.allocated:
-            return array
-        whole = self.offset == 0 and array.shape == self.shape and self.window.writable
-        whole = whole and array.dtype == self.window.dtype
-        if whole and (array.strides == self.strides or array.size == 0):
-            return array
-        if config.check and not beyond:
-            self.verify(array)
-        writable = self.window.writable
-        kind = self.window.dtype.str
-        return np.asarray(_Interface(array, self.offset, self.shape, self.strides, kind, writable))
-
-    def verify(self, array: Array) -> None:
-        """Refuse a window that is not inside the memory of its buffer.
-
-        Raises:
-            BoundsError: it reaches beyond.
-        """
-        low, high = memory.span(self.shape, self.strides, self.window.dtype.itemsize)
-        first, end = memory.span(array.shape, array.strides, array.itemsize)
-        if low != high and not first <= self.offset + low <= self.offset + high <= end:
-            raise BoundsError(
-                f"a view of the bytes [{self.offset + low}, {self.offset + high}) "
-                f"of buffer {self.window.buffer}",
-                f"the bytes [{first}, {end}) in a buffer of shape {array.shape}",
-                "a defect of axiomjit, please report it with your function and its arguments",
-            )
-
-
-class _Interface:
-    """Shows part of an array through NumPy's array interface and keeps the array alive."""
-
-    def __init__(
-        self,
-        base: Array,
-        offset: int,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        kind: str,
-        writable: bool,
-    ) -> None:
-        interface = dict(base.__array_interface__)
-        address, read_only = interface["data"]
-        empty = 0 in shape
-        repeats = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
-        protected = read_only or (repeats and not empty) or not writable
-        shifted = (address + (0 if empty else offset), protected)
-        interface.update(data=shifted, shape=shape, strides=strides, typestr=kind)
-        del interface["descr"]
-        self.__array_interface__ = interface
-        self.base = base
 
 
 def _call(step: Call, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]) -> Action:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.generator import operations, shapes, wholes
+from tests.generator import operations, reads, shapes, wholes
 from tests.generator.draws import Draws
 from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
@@ -15,6 +15,7 @@ KINDS = (
     *[operations.reduction] * 4,
     *[shapes.shaper] * 5,
     *[operations.joined] * 2,
+    *[reads.read] * 3,
     *[wholes.whole, wholes.folded, wholes.folded],
     *(operations.cast, operations.masked, operations.contraction),
 )
@@ -142,7 +143,9 @@ def asks_one_operand(step, values):
 
     Those do not ask other operands whether they stand for arrays; functions do, but for `take`.
     """
-    method = step.form.startswith("{0}.") or ".reduce(" in step.form or step.name == "take"
+    method = (
+        step.form.startswith(("{0}.", "{0}[")) or ".reduce(" in step.form or step.name == "take"
+    )
     return method and len(step.uses()) > 1 and any(isinstance(v, int) for v in values)
 
 

@@ -15,11 +15,10 @@ from axiomjit.algebra.dims import (
     bound,
     dim,
     evaluate,
-    larger,
     named_length,
     product,
-    smaller,
 )
+from axiomjit.algebra.extremes import larger, smaller
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
 from axiomjit.algebra.substitution import substitute
 from axiomjit.base.errors import TraceError

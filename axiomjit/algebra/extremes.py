@@ -1,0 +1,22 @@
+"""The smaller and the larger of two lengths, without looking at their values."""
+
+from __future__ import annotations
+
+from axiomjit.algebra.dims import Dim, Extreme, dim, polynomial
+
+
+def smaller(left: int | Dim, right: int | Dim) -> Dim:
+    """min(left, right) without looking at values."""
+    return _extreme("min", dim(left), dim(right))
+
+
+def larger(left: int | Dim, right: int | Dim) -> Dim:
+    """max(left, right) without looking at values."""
+    return _extreme("max", dim(left), dim(right))
+
+
+def _extreme(which: str, left: Dim, right: Dim) -> Dim:
+    apart = (left - right).constant
+    if apart is not None:
+        return left if (apart <= 0) is (which == "min") else right
+    return polynomial({(Extreme(which, left, right),): 1})

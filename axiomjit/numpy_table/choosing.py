@@ -1,0 +1,80 @@
+"""The part of the NumPy table that finds the true elements of masks, and takes what they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from axiomjit.algebra.dims import product
+from axiomjit.graph.choices import as_mask, positions_chosen
+from axiomjit.graph.gathers import take, taken
+from axiomjit.graph.merging import reshaped
+from axiomjit.graph.nodes import Node
+from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
+from axiomjit.numpy_table.library import OneAxis, flat_along
+from axiomjit.numpy_table.options import Row, only_defaults
+from axiomjit.numpy_table.shapes import array_node
+
+
+def nonzero(a: object) -> tuple[Node, ...]:
+    """np.nonzero: for each dimension the positions of elements that are not zero.
+
+    Raises:
+        ValueError: the array has no dimensions.
+    """
+    node = array_node(a, "nonzero")
+    if not node.shape:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
+            "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
+            "`arr[cond]`."
+        )
+    return positions_chosen(as_mask(node))
+
+
+def _flat(node: Node) -> Node:
+    return reshaped(node, (product(node.shape),))
+
+
+def _flatnonzero(a: object) -> Node:
+    (found,) = nonzero(_flat(array_node(a, "flatnonzero")))
+    return found
+
+
+def _argwhere(a: object) -> Node:
+    node = array_node(a, "argwhere")
+    stacked: Node = JOINS[np.stack](nonzero(node), axis=1)
+    return stacked
+
+
+def _compress(condition: object, a: object, axis: OneAxis = None, out: object = None) -> Node:
+    only_defaults("compress", out=out)
+    mask = as_mask(array_node(condition, "compress"))
+    if len(mask.shape) != 1:
+        raise ValueError("condition must be a 1-d array")
+    node, along = flat_along(array_node(a, "compress"), axis)
+    (positions,) = positions_chosen(mask)
+    if mask.shape[0] <= node.shape[along]:
+        return taken(node, positions, along)
+    return take(node, positions, along)
+
+
+def _extract(condition: object, arr: object) -> Node:
+    mask = as_mask(_flat(array_node(condition, "extract")))
+    node = _flat(array_node(arr, "extract"))
+    return _compress(mask, node)
+
+
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.nonzero: nonzero,
+    np.flatnonzero: _flatnonzero,
+    np.argwhere: _argwhere,
+    np.compress: _compress,
+    np.extract: _extract,
+}
+METHODS: Final[dict[str, Row]] = {
+    "nonzero": nonzero,
+    "compress": lambda a, condition, axis=None, out=None: _compress(condition, a, axis, out),
+}

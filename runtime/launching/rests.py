@@ -1,0 +1,43 @@
+"""What a plan does after it has counted how many elements a mask chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
+
+from axiomjit.algebra.chosen import Choice
+from axiomjit.algebra.dims import Symbol
+
+COUNTS: Final = 64
+"""Counts for which the rest of a plan is kept."""
+AnyPlan = TypeVar("AnyPlan")
+
+
+class Rest(Generic[AnyPlan]):
+    """The rest of a plan, bound to each count when that is met."""
+
+    def __init__(
+        self,
+        choice: Choice,
+        lengths: Mapping[Symbol, int],
+        bind: Callable[[Mapping[Symbol, int]], AnyPlan],
+    ) -> None:
+        """Keep the length that will be known, those that are, and what binds the rest to all."""
+        self._choice, self._lengths, self._bind = choice, lengths, bind
+        self._plans: dict[int, AnyPlan] = {}
+
+    def bound_to(self, count: int) -> AnyPlan:
+        """The rest for a count.
+
+        Raises:
+            OtherLengthError: what was looked at of the length looks otherwise.
+        """
+        found = self._plans.get(count)
+        if found is None:
+            lengths = {**self._lengths, self._choice.symbol: count}
+            self._choice.check(lengths)
+            found = self._bind(lengths)
+            if len(self._plans) >= COUNTS:
+                self._plans.clear()
+            self._plans[count] = found
+        return found

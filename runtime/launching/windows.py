@@ -1,0 +1,103 @@
+"""Windows of plans for certain lengths: views of the arrays that hold a plan's buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
+from axiomjit.base.config import config
+from axiomjit.base.errors import BoundsError
+from axiomjit.passes.ir.plan_ir import Buffer, Window
+from axiomjit.runtime.pool import memory
+
+Array = np.ndarray
+Arrays = dict[str, Array]
+
+
+def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
+    """The values of lengths."""
+    return tuple(evaluate(d, lengths) for d in dims)
+
+
+class BoundWindow:
+    """A window of a plan for certain lengths; strides and offset are in bytes."""
+
+    __slots__ = ("allocated", "offset", "shape", "strides", "window")
+
+    def __init__(
+        self, window: Window, buffers: Mapping[str, Buffer], lengths: Mapping[Symbol, int]
+    ) -> None:
+        """Evaluate the window's lengths."""
+        itemsize = window.dtype.itemsize
+        owner = buffers[window.buffer]
+        self.window = window
+        self.allocated = (
+            owner.role in ("result", "temporary")
+            and (window.shape, window.strides) == (owner.shape, owner.strides)
+            and (window.offset, window.dtype) == (dim(0), owner.dtype)
+            and window.writable
+        )
+        """Whether the window is all of what the plan allocates."""
+        self.offset = evaluate(window.offset, lengths) * itemsize
+        self.shape = lengths_at(window.shape, lengths)
+        self.strides = tuple(s * itemsize for s in lengths_at(window.strides, lengths))
+
+    def of(self, arrays: Arrays, beyond: bool = False) -> Array:
+        """The array that the window shows; the whole buffer is returned as it is.
+
+        It may reach `beyond` the buffer where the reader leaves that out.
+        """
+        array = arrays[self.window.buffer]
+        if self.allocated:
+            return array
+        whole = self.offset == 0 and array.shape == self.shape and self.window.writable
+        whole = whole and array.dtype == self.window.dtype
+        if whole and (array.strides == self.strides or array.size == 0):
+            return array
+        if config.check and not beyond:
+            self.verify(array)
+        writable = self.window.writable
+        kind = self.window.dtype.str
+        return np.asarray(_Interface(array, self.offset, self.shape, self.strides, kind, writable))
+
+    def verify(self, array: Array) -> None:
+        """Refuse a window that is not inside the memory of its buffer.
+
+        Raises:
+            BoundsError: it reaches beyond.
+        """
+        low, high = memory.span(self.shape, self.strides, self.window.dtype.itemsize)
+        first, end = memory.span(array.shape, array.strides, array.itemsize)
+        if low != high and not first <= self.offset + low <= self.offset + high <= end:
+            raise BoundsError(
+                f"a view of the bytes [{self.offset + low}, {self.offset + high}) "
+                f"of buffer {self.window.buffer}",
+                f"the bytes [{first}, {end}) in a buffer of shape {array.shape}",
+                "a defect of axiomjit, please report it with your function and its arguments",
+            )
+
+
+class _Interface:
+    """Shows part of an array through NumPy's array interface and keeps the array alive."""
+
+    def __init__(
+        self,
+        base: Array,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        kind: str,
+        writable: bool,
+    ) -> None:
+        interface = dict(base.__array_interface__)
+        address, read_only = interface["data"]
+        empty = 0 in shape
+        repeats = any(step == 0 and n > 1 for step, n in zip(strides, shape, strict=True))
+        protected = read_only or (repeats and not empty) or not writable
+        shifted = (address + (0 if empty else offset), protected)
+        interface.update(data=shifted, shape=shape, strides=strides, typestr=kind)
+        del interface["descr"]
+        self.__array_interface__ = interface
+        self.base = base

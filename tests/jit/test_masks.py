@@ -1,0 +1,127 @@
+"""Elements that a mask chooses: folded in one loop, or taken with a length known while running."""
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.base.errors import FallbackWarning, NeedsValuesError
+from tests.jit.test_gathers import X
+
+RNG = np.random.default_rng(3)
+LONG = RNG.normal(size=5000)
+ROWS = LONG.reshape(100, 50)
+
+
+def assert_same(function, *arguments):
+    """The compiled function gives what NumPy gives, types included; returned compiled."""
+    compiled = aj.jit(function, strict=True)
+    want, found = function(*arguments), compiled(*arguments)
+    pairs = [(want, found)] if not isinstance(want, tuple) else zip(want, found, strict=True)
+    for one, other in pairs:
+        assert type(one) is type(other)
+        np.testing.assert_allclose(other, one, rtol=1e-12)
+        assert np.shape(one) == np.shape(other)
+    return compiled
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[x > 0].sum(),
+        lambda x: x[x > 0].mean() + x[x < 0].max(),
+        lambda x: ((x > 0).sum(), x[x > 0].size, x[x > 1].size * 2 + x[:3]),
+        lambda x: x[x > 0].std() * x[(x > 2) & (x < 2.1)].prod(),
+        lambda x: np.exp(x[x > 0]) * 2,
+        lambda x: np.sort(x[x > 0])[::-1],
+        lambda x: np.concatenate([x[x > 0], x[x <= 0]]),
+        lambda x: np.cumsum(x[x > 0])[x[x > 0] > 1],
+        lambda x: x[x > 0].reshape(-1, 1) * np.arange(3.0),
+        lambda x: x[np.nonzero(x > 1)] + 1,
+        lambda x: x[x > 9],
+        lambda x: np.flatnonzero(x > 1),
+        lambda x: (x[np.where(x > 1)], np.where(x > 1)[0].size),
+        lambda x: np.compress(x > 0, x) - np.extract(x > 0, x),
+        lambda x: x[x > 0].argmax(),
+    ],
+)
+def test_what_a_mask_chooses(function):
+    compiled = assert_same(function, LONG)
+    for x in (LONG * 2, -LONG, LONG[:900]):
+        want, found = function(x), compiled(x)
+        pairs = [(want, found)] if not isinstance(want, tuple) else zip(want, found, strict=True)
+        for one, other in pairs:
+            np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[x > 0].sum(),
+        lambda x: x[x[:, 0] > 0].sum(axis=0),
+        lambda x: x[:, x[0] > 0] * 2,
+        lambda x: x[x[:, 0] > 0, 1:3],
+        lambda x: x[x > 1, None],
+        lambda x: np.argwhere(x > 1),
+        lambda x: np.nonzero(x),
+        lambda x: np.compress(x[0] > 0, x, axis=1),
+        lambda x: x[x[:, 0] > 0].mean(axis=1),
+    ],
+)
+def test_masks_of_several_dimensions(function):
+    assert_same(function, ROWS)
+    assert_same(function, np.asfortranarray(ROWS)[::-1])
+
+
+def test_another_number_of_chosen_elements_costs_no_compile():
+    chosen = aj.jit(lambda x, limit: x[x > limit] * 2)
+    chosen(LONG, 0.0)
+    before = aj.stats()["compiles"]
+    for limit in (0.5, -9.0, 9.0, 2.0):
+        np.testing.assert_array_equal(chosen(LONG, limit), LONG[limit < LONG] * 2)
+    assert aj.stats()["compiles"] == before
+    assert chosen.cache_info().reasons == ("first call",)
+
+
+def test_an_extreme_of_nothing_is_numpys_error():
+    greatest = aj.jit(lambda x: x[x > 0].max())
+    assert greatest(LONG) == LONG.max()
+    with pytest.raises(ValueError, match="zero-size array to reduction operation maximum"):
+        greatest(-abs(LONG))
+    assert greatest(LONG) == LONG.max()
+
+
+def test_where_a_length_is_other_than_assumed_numpy_runs_the_call():
+    three = aj.jit(lambda x: x[x > 0][:3] * 2)
+    before = aj.stats()["fallbacks"]
+    np.testing.assert_array_equal(three(LONG), LONG[LONG > 0][:3] * 2)
+    assert aj.stats()["fallbacks"] == before
+    few = np.array([1.0, -1.0, -2.0, 2.0, -3.0, -4.0])
+    np.testing.assert_array_equal(three(few), np.array([2.0, 4.0]))
+    assert aj.stats()["fallbacks"] == before + 1
+
+
+def test_two_masks_meet_as_in_numpy():
+    both = aj.jit(lambda x, y: x[x > 0] + x[y > 0])
+    np.testing.assert_array_equal(both(X[1], X[2]), X[1] * 2)
+
+
+def test_masks_that_do_not_fit_are_numpys_error():
+    with pytest.raises(IndexError, match="boolean index did not match indexed array along axis 1"):
+        aj.jit(lambda x, m: x[m])(ROWS, np.ones((100, 49), bool))
+    with pytest.raises(ValueError, match="Calling nonzero on 0d arrays is not allowed"):
+        aj.jit(lambda x: np.nonzero(x.sum()))(ROWS)
+
+
+def test_the_number_of_chosen_elements_as_a_python_number_runs_in_numpy():
+    def counted(x):
+        return [0] * len(x[x > 1.5])
+
+    with pytest.raises(NeedsValuesError, match="a number of elements that a mask chooses"):
+        aj.jit(counted, strict=True)(LONG)
+    with pytest.warns(FallbackWarning, match="runs in NumPy"):
+        assert aj.jit(counted)(LONG) == counted(LONG)
+
+
+def test_without_compiling_the_evaluator_chooses(monkeypatch):
+    monkeypatch.setattr(aj.config, "disable", True)
+    assert_same(lambda x: (x[x > 0] * 2, x[x > 0].max()), LONG)
