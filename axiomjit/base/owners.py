@@ -22,7 +22,7 @@ class Following:
     hold the following that made them, and only it may use them.
     """
 
-    __slots__ = ("count", "ended", "name", "refusal", "scalars", "thread")
+    __slots__ = ("count", "ended", "last", "name", "refusal", "scalars", "thread")
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
         """Start.
@@ -35,6 +35,8 @@ class Following:
         self.scalars = scalars
         self.refusal: AxiomError | None = None
         self.ended = False
+        self.last: object = None
+        """The last node with an effect; it is computed even if nobody uses it."""
         self.count = 0
         self.thread = threading.get_ident()
 

@@ -20,9 +20,8 @@ from axiomjit.driver.printed import kept_back
 from axiomjit.driver.random_states import none_drawn
 from axiomjit.driver.surroundings import Surroundings
 from axiomjit.graph.captured import Captured, Watch, capturing, written_outside
-from axiomjit.tracing.creation import CREATORS, NAMES
+from axiomjit.tracing.creation import concerns, new_rebinding
 from axiomjit.tracing.lengths import Length
-from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.trace import Trace, trace
 from axiomjit.tracing.tracer import Tracer
 
@@ -49,7 +48,7 @@ def follow(
     Raises:
         NeedsValuesError: also where the function changes a list or dict that it was given.
     """
-    if not mentions(function, NAMES):
+    if not concerns(function):
         return _follow(function, call, signature, scope, False)
     reason = None
     try:
@@ -136,18 +135,21 @@ def _follow_once(
     rebinds: bool,
 ) -> Followed:
     captured = Captured(surroundings.arrays)
-    rebinding = Rebinding(CREATORS if rebinds else {})
-    callee = rebinding.value(function) if rebinds else function
+    rebinding = new_rebinding() if rebinds else None
 
     def run(tracers: Sequence[Tracer | Length]) -> object:
-        leaves = map(rebinding.value, call.leaves(tracers))
-        whole: Any = unflatten_tree(call.structure, leaves)
+        leaves = call.leaves(tracers)
+        callee = function if rebinding is None else rebinding.value(function)
+        if rebinding is not None:
+            leaves = list(map(rebinding.value, leaves))
+        whole: Any = unflatten_tree(call.structure, iter(leaves))
         arguments = (*whole[0], *whole[1].values())
         given = tuple(map(flatten_tree, arguments))
         try:
             returned = callee(*whole[0], **whole[1])
         finally:
-            rebinding.settle()
+            if rebinding is not None:
+                rebinding.settle()
         _check_containers(function, given, tuple(map(flatten_tree, arguments)))
         refuse_traps()
         return returned
@@ -157,7 +159,7 @@ def _follow_once(
     with capturing(captured), none_drawn(name, function, [value for _, value in call.static]):
         made = trace(run, signature.given, scope, signature.layouts, following)
     returned = Returned(captured, call.static, surroundings.known)
-    leaves = [(n, rebinding.original(v)) for n, v in made.leaves]
+    leaves = [(n, v if rebinding is None else rebinding.original(v)) for n, v in made.leaves]
     loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
     graph, structure = made.graph, made.structure
     del made, leaves  # and with it the last reference to what the function made

@@ -10,12 +10,16 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.owners import current
 from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, MAKERS
 from axiomjit.numpy_table.options import Row
+from axiomjit.tracing.draws import METHODS, TracedGenerator, is_generator
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.operands import node_of, traced_in
+from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.tracer import Tracer, new_array
 
 Maker = Callable[..., Any]
@@ -33,12 +37,12 @@ def _has_traced(args: tuple[Any, ...]) -> bool:
     return bool(traced_in(args[:1]))
 
 
-def _ours(function: Any, row: Row, concerns: Callable[[tuple[Any, ...]], bool]) -> Maker:
-    """What makes a traced array where the row can and calls concern it, else NumPy's function."""
+def _ours(function: Any, row: Row, wanted: Callable[[tuple[Any, ...]], bool]) -> Maker:
+    """What makes a traced array where the row can and a call is wanted, else NumPy's function."""
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
-        if current() is None or not concerns(args):
+        if current() is None or not wanted(args):
             return function(*args, **kwargs)
         try:
             node = row(*map(node_of, args), **{k: node_of(v) for k, v in kwargs.items()})
@@ -52,9 +56,37 @@ def _ours(function: Any, row: Row, concerns: Callable[[tuple[Any, ...]], bool]) 
 
 
 CREATORS: Final[dict[Any, Maker]] = {
-    function: _ours(function, row, concerns)
-    for rows, concerns in ((MAKERS, _always), (COUNTERS, _has_length), (CONVERTERS, _has_traced))
+    function: _ours(function, row, wanted)
+    for rows, wanted in ((MAKERS, _always), (COUNTERS, _has_length), (CONVERTERS, _has_traced))
     for function, row in rows.items()
 }
 """Our functions by NumPy's."""
-NAMES: Final = frozenset(function.__name__ for function in CREATORS)
+_NAMES: Final = frozenset(function.__name__ for function in CREATORS) | METHODS | {"default_rng"}
+
+
+def concerns(function: object) -> bool:
+    """Whether a function, or one that it calls, makes arrays or may draw random numbers."""
+    return mentions(function, _NAMES, is_generator)
+
+
+def new_rebinding() -> Rebinding:
+    """What copies functions so that they have our functions and generators."""
+    return Rebinding(_replaced, is_generator, TracedGenerator)
+
+
+def _replaced(function: Any) -> Any:
+    if function.__module__.startswith("numpy.random"):
+        named = {"seed": _seed, "default_rng": _default_rng}
+        return named.get(function.__name__, function)
+    return CREATORS.get(function, function)
+
+
+def _seed(*args: Any, **kwargs: Any) -> Any:
+    """Do `np.random.seed`."""
+    return TracedGenerator(np.random.mtrand._rand).seed(*args, **kwargs)
+
+
+def _default_rng(seed: Any = None) -> Any:
+    """A generator without a seed draws other numbers in each call."""
+    generator = np.random.default_rng(seed)
+    return generator if seed is not None or current() is None else TracedGenerator(generator)

@@ -11,11 +11,9 @@ Methods of objects and functions in containers are called as they are.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
-
-import numpy as np
 
 from axiomjit.base.foreign import is_foreign
 
@@ -25,11 +23,24 @@ _EMPTY: Final = object()
 
 
 class Rebinding:
-    """Copies of functions; `replaced` has our functions by NumPy's."""
+    """Copies of functions, in which other values stand for some."""
 
-    def __init__(self, replaced: Mapping[Any, Any]) -> None:
-        """Start without copies."""
+    def __init__(
+        self,
+        replaced: Callable[[Any], Any],
+        is_represented: Callable[[object], bool] = lambda value: False,
+        represent: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
+        """Start without copies.
+
+        Args:
+            replaced: Our function for one of NumPy's; the same one where there is none.
+            is_represented: Whether something else stands for an object and its methods.
+            represent: What that is.
+        """
         self._replaced = replaced
+        self._is_represented, self._represent = is_represented, represent
+        self._standing: dict[int, tuple[Any, Any]] = {}
         self._copies: dict[int, tuple[FunctionType, FunctionType]] = {}
         self._modules: dict[int, _Names] = {}
         self._spaces: dict[int, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {}
@@ -38,6 +49,11 @@ class Rebinding:
     def value(self, value: Any) -> Any:
         """What stands for a value: a copy of a function or module, ours for NumPy's, or itself."""
         kind = type(value)
+        if self._is_represented(value):
+            made = self._standing.get(id(value)) or (value, self._represent(value))
+            return self._standing.setdefault(id(value), made)[1]
+        if kind is MethodType and self._is_represented(value.__self__):
+            return getattr(self.value(value.__self__), value.__name__)
         if kind is FunctionType and self._is_copied(value):
             return self._copied(value)
         if kind is MethodType and self._is_copied(value.__func__):
@@ -45,13 +61,14 @@ class Rebinding:
         if kind is functools.partial:
             return functools.partial(self.value(value.func), *value.args, **value.keywords)
         if kind is ModuleType:
-            shown = value is np or not is_foreign(value)
+            shown = value.__name__ in ("numpy", "numpy.random") or not is_foreign(value)
             return self._modules.setdefault(id(value), _Names(value, self)) if shown else value
-        return self._replaced.get(value, value) if callable(value) and _is_numpys(value) else value
+        return self._replaced(value) if _is_numpys(value) else value
 
     def original(self, value: object) -> object:
-        """The function of which a value is the copy; other values themselves."""
-        return next((old for old, new in self._copies.values() if new is value), value)
+        """The function of which a value is the copy, what it stands for; others themselves."""
+        pairs = (*self._copies.values(), *self._standing.values())
+        return next((old for old, new in pairs if new is value), value)
 
     def settle(self) -> None:
         """Assign to the original names what was assigned to those of the copies."""
@@ -104,7 +121,8 @@ class Rebinding:
     def _cell(self, cell: CellType) -> CellType:
         """The same variable, unless what is in it has a copy."""
         content = _contents(cell)
-        own = isinstance(content, FunctionType | MethodType | functools.partial | ModuleType)
+        kinds = (FunctionType, MethodType, functools.partial, ModuleType)
+        own = issubclass(type(content), kinds) or self._is_represented(content)
         return CellType() if own or _is_numpys(content) else cell
 
 
@@ -148,8 +166,13 @@ def names_of(code: CodeType) -> Iterator[str]:
             yield from names_of(part)
 
 
-def mentions(function: object, names: frozenset[str]) -> bool:
-    """Whether a function of the user's, or one that it calls by name, mentions one of the names."""
+def mentions(
+    function: object, names: frozenset[str], is_represented: Callable[[object], bool]
+) -> bool:
+    """Whether a function of the user's, or one that it calls by name, mentions one of the names.
+
+    Or it has a method of an object for which another one stands.
+    """
     waiting: list[object] = [function]
     seen: dict[int, object] = {}
     while waiting and len(seen) < MOST:
@@ -158,6 +181,8 @@ def mentions(function: object, names: frozenset[str]) -> bool:
             continue
         seen[id(one)] = one
         if isinstance(one, MethodType):
+            if is_represented(one.__self__):
+                return True
             waiting.append(one.__func__)
         elif type(one) is functools.partial:
             waiting.append(one.func)
@@ -173,6 +198,7 @@ def _called(function: FunctionType, names: set[str]) -> Iterator[object]:
     """What a function may call: by its global names, its closure, and names in modules."""
     values = [function.__globals__[name] for name in names & function.__globals__.keys()]
     values += [_contents(cell) for cell in function.__closure__ or ()]
+    values += function.__defaults__ or ()
     for value in values:
         if type(value) is ModuleType and not is_foreign(value):
             yield from (vars(value)[name] for name in names & vars(value).keys())

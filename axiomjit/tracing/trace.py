@@ -15,7 +15,7 @@ from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure
 from axiomjit.graph.choices import with_choices
 from axiomjit.graph.known_strides import Strides, laid_out
-from axiomjit.graph.nodes import Graph, Input, Node
+from axiomjit.graph.nodes import Graph, Input, Node, post_order
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.returned import Leaves, take_results
 from axiomjit.tracing.tracer import Tracer
@@ -75,6 +75,9 @@ def trace(
             raise now.take_refusal()
         outputs, structure, leaves = take_results(returned)
         written = _written(arrays)
+        last = now.last
+        if isinstance(last, Node) and last not in post_order((*outputs, *written.values())):
+            outputs = (*outputs, last)
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
         graph = with_choices(graph, scope)
