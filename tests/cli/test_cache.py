@@ -34,14 +34,14 @@ def printed(capsys, *words):
 def test_ls_names_the_last_used_first(folder, capsys):
     code, lines, _ = printed(capsys, "ls")
     assert code == 0
-    total = sum(path.stat().st_size for path in folder.iterdir())
+    total = sum(path.stat().st_size for path in folder.glob("*.kernel"))
     assert lines[0] == f"{folder}: 3 kernels of {total:,} bytes"
     row = r"  [0-9a-f]{12}  +[\d,]+ bytes  +(\d\.\d) hours ago  +1\.0 ms to compile"
     assert [re.fullmatch(row, line)[1] for line in lines[1:]] == ["1.0", "2.0", "3.0"]
 
 
 def test_ls_and_verify_say_what_is_damaged(folder, capsys):
-    total = sum(path.stat().st_size for path in folder.iterdir())
+    total = sum(path.stat().st_size for path in folder.glob("*.kernel"))
     whole = [f"{folder}: 3 kernels of {total:,} bytes looked through", "0 damaged"]
     assert printed(capsys, "verify")[:2] == (0, whole)
     path = sorted(folder.iterdir())[0]
@@ -54,7 +54,7 @@ def test_ls_and_verify_say_what_is_damaged(folder, capsys):
 
 
 def test_clear_drops_kernels_and_nothing_else(folder, capsys):
-    total = sum(path.stat().st_size for path in folder.iterdir())
+    total = sum(path.stat().st_size for path in folder.glob("*.kernel"))
     (folder / "notes.txt").write_text("mine")
     code, lines, _ = printed(capsys, "clear")
     assert (code, lines) == (0, [f"{folder}: 3 kernels of {total:,} bytes dropped"])
