@@ -44,7 +44,7 @@ def test_ls_and_verify_say_what_is_damaged(folder, capsys):
     total = sum(path.stat().st_size for path in folder.glob("*.kernel"))
     whole = [f"{folder}: 3 kernels of {total:,} bytes looked through", "0 damaged"]
     assert printed(capsys, "verify")[:2] == (0, whole)
-    path = sorted(folder.iterdir())[0]
+    path = sorted(folder.glob("*.kernel"))[0]
     path.write_bytes(path.read_bytes()[:-1])
     code, lines, _ = printed(capsys, "verify")
     assert code == 1
@@ -65,7 +65,7 @@ def test_clear_leaves_the_shared_folder(folder, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(config, "cache_shared", str(folder))
     monkeypatch.setattr(config, "cache_dir", str(tmp_path / "own"))
     assert printed(capsys, "clear")[1] == [f"{tmp_path / 'own'}: 0 kernels of 0 bytes dropped"]
-    assert len(list(folder.iterdir())) == 3
+    assert len(list(folder.glob("*.kernel"))) == 3
 
 
 @pytest.mark.parametrize("verb", ["ls", "verify", "clear"])

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import itertools
 import threading
 import time
 
@@ -12,9 +13,13 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.target import target
+from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
 from axiomjit.runtime.entry.native_calls import refusal
+from tests import memory_runs
 from tests.object_runs import Planted, planted_kernel
+from tests.runtime.kernels import SQUARES, SQUARES_PARAMETERS
 
 X = np.linspace(0.0, 1.0, 50)
 
@@ -181,6 +186,15 @@ def test_threads_run_kernels_that_others_drop(most):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.skipif(not memory_runs.STATM.exists(), reason="memory is read from /proc")
+def test_memory_does_not_grow_with_kernels():
+    """Loaded ones take 8 KiB each; compiling one left 77 KiB of LLVM's passes behind."""
+    assert memory_runs.run_kernels(150, 400, most=100) < 2 * 2**20
+    sources = (SQUARES.replace("t * t", f"t * f8({k}.0)") for k in itertools.count())
+    compiled = lambda _: compile_source(next(sources), SQUARES_PARAMETERS, target())  # noqa: E731
+    assert memory_runs.grown_bytes(compiled, 5, 20) < 2**19
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "many", None])
