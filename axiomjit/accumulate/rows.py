@@ -88,9 +88,10 @@ def _first_best(better: np.ufunc) -> Callable[[Any, Any], Any]:
 
 def _merge_exponentials(a: Any, b: Any) -> Any:
     """Largest elements, and sums of exponentials of what elements are below them."""
-    top = np.maximum(a[0], b[0])
-    left, right = (s * np.where(m == top, 1.0, np.exp(m - top)) for m, s in (a, b))
-    return top, left + right
+    (m, s), (n, t) = a, b
+    top, low = np.maximum(m, n), np.minimum(m, n)
+    share = np.where(low == top, 1.0, np.exp(low - top))  # of equal infinities as well
+    return top, np.where(m == top, s + t * share, s * share + t)
 
 
 def _merge_moments(a: Any, b: Any) -> Any:

@@ -13,7 +13,6 @@ from typing import Any, Final, cast
 import numpy as np
 
 from axiomjit.base.dtypes import FLOAT, supported
-from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, powers
 from axiomjit.graph.known_strides import strides_of
@@ -21,7 +20,6 @@ from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import fits, loop_of, promotable
-from axiomjit.graph.seen import seen_call
 from axiomjit.numpy_table import (
     choosing,
     creation,
@@ -34,6 +32,7 @@ from axiomjit.numpy_table import (
 )
 from axiomjit.numpy_table.einsum import einsum_node
 from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
+from axiomjit.numpy_table.products import matmul_node
 from axiomjit.views.dense_layout import row_major_strides
 
 Rows = Callable[..., Node | tuple[Node, ...]]
@@ -142,18 +141,6 @@ def _dot(a: object, b: object, out: object = None) -> Node:
     return builder.dot(builder.as_node(a, "dot"), builder.as_node(b, "dot"))
 
 
-def _matmul(a: object, b: object) -> Node:
-    left, right = builder.as_node(a, "matmul"), builder.as_node(b, "matmul")
-    if not 1 <= len(left.shape) <= 2 or not 1 <= len(right.shape) <= 2:
-        raise UnsupportedError(
-            seen_call("matmul", left, right),
-            "operands of other than one or two dimensions",
-            "use matrices or vectors; for numbers use *",
-            user_location(),
-        )
-    return builder.dot(left, right)
-
-
 def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node | tuple[Node, ...]:
     if x is UNGIVEN and y is UNGIVEN:
         return choosing.nonzero(condition)
@@ -194,7 +181,7 @@ SPECIAL: Final[dict[np.ufunc, Rows]] = {
     np.positive: _positive,
     np.reciprocal: _reciprocal,
     np.conjugate: _conjugate,
-    np.matmul: _matmul,
+    np.matmul: matmul_node,
 }
 UFUNCS: Final[dict[np.ufunc, Rows]] = {
     **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},

@@ -198,6 +198,20 @@ def test_row_variables_stretch_where_asked():
         aj.einsum("..v..i;..v..i=>..v..", x, y[:, :1], broadcast=True)
 
 
+@pytest.mark.parametrize("reduce", ["max", "min", "prod", "logsumexp", "mean"])
+def test_combinations_are_reduced_in_one_kernel_and_not_stored(reduce):
+    @aj.jit
+    def f(x, y):
+        return aj.einsum("ij;jk=>ik", x, y, combine="add", reduce=reduce)
+
+    x, y = numbers(40, 30), numbers(30, 50)
+    cost = f.lower(x, y).cost
+    assert (cost.kernels, cost.library_calls, cost.temporary_bytes) == (1, 0, 0)
+    whole = x[:, :, None] + y
+    want = aj.fold(reduce, whole, axes=1)
+    np.testing.assert_allclose(f(x, y), want, rtol=1e-12)
+
+
 def test_accumulators():
     x = numbers(4, 5)
     last = aj.Accumulator(0.0, lambda a, b: b)

@@ -13,6 +13,7 @@ from tests.passes.test_rows_in_cache import argmax, layernorm, logsumexp, ranks,
 MEBIBYTE = 2**20
 SHAPE = (1200, 1000)
 COMPOSE = MEANT["compose"].acc
+SQUARES = aj.Accumulator(0.0, np.add, lambda e: e * e, None, True, True)
 PROGRAMS = {
     "sum": lambda x: x.sum(),
     "sum of squares by rows": lambda x: (x * x).sum(axis=1),
@@ -38,6 +39,15 @@ PROGRAMS = {
     "cumsum by columns": lambda x: np.sqrt(np.cumsum(x * x, axis=0)),
     "maximum.accumulate": lambda x: np.maximum.accumulate(x, axis=1),
     "affine running": lambda x: aj.fold(COMPOSE, x, x, axes=1, running=True),
+    "tropical product": lambda x: aj.einsum(
+        "ij;kj=>ik", x[:, :300], x[:300, :300], combine="add", reduce="max"
+    ),
+    "logsumexp of sums": lambda x: aj.einsum(
+        "ij;kj=>ik", x[:, :300], x[:300, :300], combine="add", reduce="logsumexp"
+    ),
+    "squared distances": lambda x: aj.einsum(
+        "ij;kj=>ik", x[:, :300], x[:300, :300], combine="sub", reduce=SQUARES
+    ),
     "mixed ranks": lambda x: aj.elementwise(
         lambda a, b: (a * b, a + b), ["broadcast", ("accumulate", "sum")]
     )(x, x[:, 0]),
