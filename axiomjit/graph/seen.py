@@ -12,7 +12,7 @@ def at_hand(length: Dim) -> str:
     """A length as its value if that is known, without a guard."""
     try:
         return str(current_scope().value(length))
-    except TraceError:
+    except (TraceError, KeyError):
         return str(length)
 
 

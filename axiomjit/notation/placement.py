@@ -38,12 +38,15 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold, asked: str) -> 
     Raises:
         UnsupportedError: a label of a window of the result is also elsewhere in the result.
     """
+    merged = [d for d in range(len(to.shape)) if _is_merged(to, d)]
+    if merged:
+        apart = placed(core, _split(to, merged), empty, fold, asked)
+        return merge(apart, [2 if d in merged else 1 for d in range(len(to.shape))])
     node = core
     axes = list(range(to.rank))  # which iterator each dimension is
     for d, function in enumerate(to.written):
         if len(function.terms) == 2:
-            others = {k for f in (*to.written[:d], *to.written[d + 1 :]) for k, _ in f.terms}
-            if others & {k for k, _ in function.terms}:
+            if not _is_alone(to, d):
                 raise UnsupportedError(
                     asked,
                     "a window of the result one of whose labels is in the result again",
@@ -52,6 +55,40 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold, asked: str) -> 
                 )
             node, axes = _scattered(node, axes, to, d, empty, fold)
     return _gathered(node, axes, to, empty)
+
+
+def _is_alone(to: Projections, d: int) -> bool:
+    """Whether the iterators of a dimension of the result are in no other one."""
+    others = {k for f in (*to.written[:d], *to.written[d + 1 :]) for k, _ in f.terms}
+    return not others & {k for k, _ in to.written[d].terms}
+
+
+def _outer(function: Affine) -> tuple[tuple[int, Dim], tuple[int, Dim]]:
+    """The two terms of a function, that with the larger coefficient first."""
+    first, second = function.terms
+    larger_last = (second[1].constant or 0) > (first[1].constant or 0)
+    return (second, first) if larger_last else (first, second)
+
+
+def _is_merged(to: Projections, d: int) -> bool:
+    """Whether a dimension is two iterators, the second of which runs from one to the next."""
+    function = to.written[d]
+    if len(function.terms) != 2 or function.offset.constant != 0 or not _is_alone(to, d):
+        return False
+    (_, step), (inner, one) = _outer(function)
+    return one.constant == 1 and step.constant != 1 and to.extents[inner] == step
+
+
+def _split(to: Projections, merged: list[int]) -> Projections:
+    """The projections of a result in which merged dimensions are two."""
+    written: list[Affine] = []
+    shape: list[Dim] = []
+    for d, function in enumerate(to.written):
+        pair = [k for k, _ in _outer(function)] if d in merged else []
+        written += map(iterator, pair) if pair else [function]
+        shape += [to.extents[k] for k in pair] if pair else [to.shape[d]]
+    split: Projections = to.replace(written=tuple(written), shape=tuple(shape))
+    return split
 
 
 def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.graph.seen import at_hand
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown
 
@@ -134,7 +135,7 @@ class ConcatSize(Demand):
         if rest is None or rest < 0:
             solver.fail(
                 self.origin,
-                f"parts of {total} in a concatenated axis of {whole}",
+                f"parts of {at_hand(total)} in a concatenated axis of {at_hand(whole)}",
                 "give parts that make up the axis",
                 self.origins,
             )
@@ -227,13 +228,13 @@ class Total(Demand):
                 return False
             number = _quotient(self.known * self.divisor, dim(self.coefficient))
             if number is None:
-                seen = f"{self.known} elements where a multiple of {self.coefficient} fits"
+                seen = f"{at_hand(self.known)} elements where a multiple of {self.coefficient} fits"
                 solver.fail(self.origin, seen, "give a shape of such a number", self.origins)
             solver.set_size(self.factor, number, self.origin)
             return True
         if not cells:
             if rest != 1 and self.known != 0:
-                seen = f"{rest * self.known} elements for a shape of {self.known}"
+                seen = f"{at_hand(rest * self.known)} elements for a shape of {at_hand(self.known)}"
                 remedy = "give as many elements as the shape has"
                 solver.fail(self.origin, seen, remedy, self.origins)
             return True
@@ -249,7 +250,7 @@ class Total(Demand):
         ((cell, power),) = cells.items()
         side = rest if power == 1 else _root(rest, power)
         if side is None:
-            seen = f"{rest} elements for {power} equal axes"
+            seen = f"{at_hand(rest)} elements for {power} equal axes"
             solver.fail(self.origin, seen, f"give a {power}th power of a size", self.origins)
         solver.set_size(cell, side, self.origin)
         return True

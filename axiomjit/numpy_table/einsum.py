@@ -57,7 +57,7 @@ def spec_and_operands(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     lists = [*pairs[1::2], *given[len(given) - odd :]]
     try:
         texts = [_letters(one) for one in lists]
-    except (TypeError, IndexError):
+    except (TypeError, ValueError, IndexError):
         raise _refused(given, "arguments that are no operands, each with a list") from None
     inputs = ",".join(texts[: len(pairs) // 2])
     return inputs + (f"->{texts[-1]}" if odd else ""), pairs[::2]
