@@ -24,12 +24,6 @@ PATTERNS = {
     "... c -> c ...": ("...c=>c...", X, {}, {}, np.moveaxis(X, -1, 0)),
     "h w -> h 1 w": ("hw=>h0w", G, {}, {}, G[:, None]),
     "b h w c -> b c, mean": ("bhwc=>bc", X, {}, {"reduce": "mean"}, X.mean((1, 2))),
-        "bhwc=>000c",
-        X,
-        {},
-        {"reduce": "max"},
-        X.max((0, 1, 2), keepdims=True),
-    ),
     "b h w c -> 1 1 1 c, max": (
         *("bhwc=>0 0 0 c", X, {}, {"reduce": "max"}),
         X.max((0, 1, 2), keepdims=True),
