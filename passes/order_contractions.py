@@ -138,7 +138,8 @@ class _Contraction:
         for k, factor in enumerate(factors):
             others = frozenset().union(*(f.iterators for j, f in enumerate(factors) if j != k))
             alone = factor.iterators - others - wanted
-            if not alone or not others - factor.iterators:
+            windows = any(len(f.terms) > 1 for f in factor.read)  # each element is in several
+            if windows or not alone or not others - factor.iterators:
                 found.append(factor)
                 continue
             kept = [j for j in _in_order(factor) if j not in alone]

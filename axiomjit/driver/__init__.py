@@ -26,7 +26,6 @@ is computed, or holds data; gone with that.
 What equal programs and kernels share, with a limit or small.
 
 - `axiomjit/driver/programs.py` `_programs`: programs of graphs; new graphs of equal form share one
-- `axiomjit/notation/calls.py` `_functions`: a function for each spec, with its plans
 - `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/compiling/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
 - `runtime/vector_math/library.py` `_LIBRARIES`: compiled elementary functions; keeps code loaded

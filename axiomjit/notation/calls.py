@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,23 +31,24 @@ from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record
 from axiomjit.numpy_table.einsum import SpecReader
 
-_functions: Final[dict[Hashable, ArrayCall]] = {}
 _Kept = TypeVar("_Kept", bound=Callable[..., Any])
 
 
-def computed(call: Call, placed: Sequence[Any]) -> Any:
+def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
     """The result, of the kind of the operands."""
-    hosts = [value for value in placed if isinstance(value, NodeValue)]
+    call = function.call
+    hosts = [value for value in placed if isinstance(value, NodeValue | NamedValue)]
+    if not hosts:
+        function.capture(placed)
+        return function(*placed)
     if any(isinstance(host, ShapedValue) for host in hosts):
         return _of_tensors(placed, call)
-    if hosts:
-        return _of_values(hosts[0], placed, call)
-    function = _function_of(call)
-    named = [value for value in placed if isinstance(value, NamedValue)]
-    if named:
-        return named[0].at_once(partial(_of_named, call), placed, function, "spec")
-    function.capture(placed)
-    return function(*placed)
+    nodes = [host for host in hosts if isinstance(host, NodeValue)]
+    if nodes:
+        return _of_values(nodes[0], placed, call)
+    (host, *_) = hosts
+    assert isinstance(host, NamedValue)
+    return host.at_once(partial(_of_named, call), placed, function, "spec")
 
 
 class Call(Record):
@@ -163,24 +164,13 @@ def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
     return record(logic, tensors, call.project, call.emit, call.asked)
 
 
-def _function_of(call: Call) -> ArrayCall:
-    """The function for arrays, kept unless it depends on sizes that may change."""
-    if call.capture or any(not isinstance(size, int) for _, size in call.sizes):
-        return ArrayCall(call)
-    if call not in _functions:
-        if len(_functions) >= LARGEST:
-            _functions.clear()
-        _functions[call] = ArrayCall(call)
-    return _functions[call]
-
-
 class ArrayCall(ArrayFunction):
     """What a spec computes of arrays that are at hand."""
 
     def __init__(self, call: Call) -> None:
         """Keep what is asked for."""
         super().__init__()
-        self._call = call
+        self.call = call
         self.kept: dict[Hashable, Any] = {}
 
     def keep(self, key: Hashable, function: _Kept) -> _Kept:
@@ -192,13 +182,13 @@ class ArrayCall(ArrayFunction):
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
         """The result for nodes."""
-        return [fresh(self._call.build(arrays)[0])], False
+        return [fresh(self.call.build(arrays)[0])], False
 
     def capture(self, arrays: Sequence[Any]) -> None:
         """Bind the sizes that are to be captured."""
-        if self._call.capture:
+        if self.call.capture:
             shapes = [tuple(map(dim, np.shape(array))) for array in arrays]
-            self._call.solved(shapes, captures=True)
+            self.call.solved(shapes, captures=True)
 
     def __repr__(self) -> str:
-        return self._call.asked
+        return self.call.asked

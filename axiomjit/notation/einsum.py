@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from axiomjit.accumulate.accumulator import Accumulator
+from axiomjit.accumulate.arrays import LARGEST
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import user_location
-from axiomjit.notation.calls import Call, computed
+from axiomjit.notation.calls import ArrayCall, Call, computed
 from axiomjit.notation.parser import parse_einsum
 from axiomjit.notation.products import checked_meaning
 from axiomjit.notation.sizes import Size
@@ -69,12 +71,16 @@ def einsum(
         array([4., 7.])
         >>> aj.einsum("o<+k=>o", y, reduce="mean", sizes={"k": 2})
         array([0.5, 1.5])
-        >>> aj.einsum("i=>ii", y[1:])
-        array([[1., 0.],
-               [0., 2.]])
+        >>> aj.einsum("i=>ii", y[1:]).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
     """
-    call, placed = _read(spec, operands, combine, reduce, sizes, capture, use_padding, broadcast)
-    return computed(call, placed)
+    placed: Sequence[Any] = operands
+    if not isinstance(spec, str) or "=>" not in spec:
+        spec, placed = spec_and_operands((spec, *operands))
+        _check_options(spec, sizes, capture, use_padding, broadcast)
+    sizes_of = tuple((sizes or {}).items()), checked_capture(capture, spec)
+    given = spec, combine, reduce, *sizes_of, bool(use_padding), bool(broadcast), len(placed)
+    return computed(_function(given), placed)
 
 
 def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: bool = False) -> Any:
@@ -110,40 +116,48 @@ def concat(spec: str, *operands: Any, sizes: Sizes | None = None, use_padding: b
                [2, 0, 0],
                [0, 0, 1]])
     """
-    parsed = parse_einsum(spec, use_padding)
-    pairs = tuple((sizes or {}).items())
-    call = Call(spec, parsed, None, pairs, (), False, f"concat {spec!r}")
-    return computed(call, operands)
+    given = spec, None, None, tuple((sizes or {}).items()), (), bool(use_padding), False, 0
+    return computed(_function(given), operands)
 
 
-def _read(
-    spec: Any,
-    operands: Sequence[Any],
-    combine: object,
+def _function(given: tuple[Any, ...]) -> ArrayCall:
+    """The function for what is asked for, kept unless it depends on what may change."""
+    _, combine, reduce, sizes, capture, *_ = given
+    plain = isinstance(combine, str | None) and isinstance(reduce, str | Accumulator | None)
+    if capture or not plain or any(type(size) is not int for _, size in sizes):
+        return _made.__wrapped__(*given)
+    return _made(*given)
+
+
+@lru_cache(maxsize=LARGEST)
+def _made(
+    spec: str,
+    combine: Any,
     reduce: Any,
-    sizes: Sizes | None,
-    capture: Sequence[Size] | None,
+    sizes: tuple[tuple[str, SizeOf], ...],
+    capture: tuple[Size, ...],
     use_padding: bool,
     broadcast: bool,
-) -> tuple[Call, Sequence[Any]]:
-    """The call, and the operands."""
-    labelled = isinstance(spec, str) and "=>" in spec
-    if not labelled:
-        spec, operands = spec_and_operands((spec, *operands))
-        given = {"sizes": sizes, "capture": capture, "use_padding": use_padding}
-        for name, value in (given | {"broadcast": broadcast}).items():
-            if value:
-                seen = f"{name}= with a spec of NumPy's, which has no '=>'"
-                remedy = "write label notation, such as 'ij;jk=>ik'"
-                raise ShapeError(f"einsum {spec!r}", seen, remedy, user_location())
-    asked = f"einsum {spec!r}"
-    meaning = checked_meaning(combine, reduce, len(operands), asked)
+    operands: int,
+) -> ArrayCall:
+    """The function of `einsum`, or of `concat` where nothing is combined."""
+    asked = f"{'concat' if combine is None else 'einsum'} {spec!r}"
+    meaning = None if combine is None else checked_meaning(combine, reduce, operands, asked)
+    labelled = combine is None or "=>" in spec
     parsed = parse_einsum(spec, use_padding) if labelled else None
-    if parsed is not None:
+    if parsed is not None and meaning is not None:
         _check_joins(parsed)
-    pairs = tuple((sizes or {}).items())
-    captured = checked_capture(capture, asked)
-    return Call(spec, parsed, meaning, pairs, captured, bool(broadcast), asked), operands
+    return ArrayCall(Call(spec, parsed, meaning, sizes, capture, broadcast, asked))
+
+
+def _check_options(spec: str, *values: object) -> None:
+    """Refuse what only label notation has."""
+    names = ("sizes", "capture", "use_padding", "broadcast")
+    for name, value in zip(names, values, strict=True):
+        if value:
+            seen = f"{name}= with a spec of NumPy's, which has no '=>'"
+            remedy = "write label notation, such as 'ij;jk=>ik'"
+            raise ShapeError(f"einsum {spec!r}", seen, remedy, user_location())
 
 
 def _check_joins(parsed: EinsumSpec) -> None:
@@ -153,7 +167,7 @@ def _check_joins(parsed: EinsumSpec) -> None:
         raise SpecError(parsed.text, at, seen, remedy, user_location())
 
 
-def checked_capture(capture: Sequence[Size] | None, asked: str) -> tuple[Size, ...]:
+def checked_capture(capture: Sequence[Size] | None, spec: str) -> tuple[Size, ...]:
     """The sizes to be captured.
 
     Raises:
@@ -163,5 +177,5 @@ def checked_capture(capture: Sequence[Size] | None, asked: str) -> tuple[Size, .
     for one in found:
         if not isinstance(one, Size):
             seen, remedy = f"a {type(one).__name__}", "give axiomjit.Size('name') of a label"
-            raise GraphTypeError(f"capture= of {asked}", seen, remedy, user_location())
+            raise GraphTypeError(f"capture= of einsum {spec!r}", seen, remedy, user_location())
     return found

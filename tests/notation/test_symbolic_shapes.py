@@ -60,7 +60,7 @@ def polynomial(text):
 
 
 def test_what_does_not_divide_is_refused():
-    with pytest.raises(ShapeError, match="steps of 2 that do not tile an axis of n"):
+    with pytest.raises(ShapeError, match="steps of 2 that do not tile an axis of 9"):
         solve({N: 9}, "2*o=+k;k=>o", (N,), (3,))
 
 
