@@ -94,8 +94,9 @@ class _Contraction:
 
     def _steps(self) -> list[tuple[int, ...]] | None:
         """The operands of each step; None where one loop nest is as good."""
-        path = _path([sorted(f.iterators) for f in self.factors], sorted(self.kept), self.sizes)
         sets = [factor.iterators for factor in self.factors]
+        shown = self.kept & frozenset().union(*sets)
+        path = _path([sorted(own) for own in sets], sorted(shown), self.sizes)
         cost = 0
         for places in path:
             taken = [sets.pop(k) for k in sorted(places, reverse=True)]

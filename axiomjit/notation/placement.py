@@ -11,7 +11,7 @@ from functools import reduce
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.extremes import larger
-from axiomjit.algebra.index_maps import Affine, affine, iterator
+from axiomjit.algebra.index_maps import Affine, affine, identity, iterator
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -105,7 +105,7 @@ def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node
         if k in index:
             equal.append((d, index[k]))
         index.setdefault(k, d)
-        if len(function.terms) == 1 and (factor.constant != 1 or function.offset.constant != 0):
+        if len(function.terms) == 1 and not _is_plain(function, to.shape[d], to.extents[k]):
             extents[d] = to.extents[k]
             apart.append(d)
     shape = tuple(extents)
@@ -116,13 +116,29 @@ def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node
         guard = reduce(lambda a, b: builder.elementwise(both, a, b), guards)
         value = builder.elementwise(WHERE, guard, value, empty)
     for d in apart:
-        function = to.written[d]
-        value = _strided(value, d, function.terms[0][1], function.offset, empty)
+        value = _moved(value, d, to.written[d], to.shape[d], empty)
     for d, function in enumerate(to.written):
-        if not function.terms and to.shape[d].constant != 1:
-            after = to.shape[d] - function.offset - 1
-            value = padded(value, d, (function.offset, after), empty)
+        length, place = to.shape[d], function.offset
+        if function.terms or (length.constant == 1 and place.constant == 0):
+            continue
+        if _is_outside(place, length):
+            return builder.view(empty, (), to.shape)
+        value = padded(value, d, (place, length - place - 1), empty)
     return value
+
+
+def _is_plain(function: Affine, length: Dim, extent: Dim) -> bool:
+    """Whether a dimension is an iterator, from end to end."""
+    ((_, factor),) = function.terms
+    alone = factor.constant == 1 and function.offset.constant == 0
+    return alone and (length is extent or length == extent)
+
+
+def _is_outside(place: Dim, length: Dim) -> bool:
+    """Whether a place is known to be outside; that of a window of length 1 may be."""
+    if place.constant is None or length.constant is None:
+        return False
+    return not 0 <= place.constant < length.constant
 
 
 def _equal(shape: tuple[Dim, ...], here: int, there: int) -> Node:
@@ -142,6 +158,21 @@ def _strided(node: Node, d: int, stride: Dim, offset: Dim, empty: Node) -> Node:
     return merge(chosen, [1] * d + [2] + [1] * (len(node.shape) - d - 1))
 
 
+def _moved(node: Node, d: int, function: Affine, length: Dim, empty: Node) -> Node:
+    """The elements of a dimension at `a * k + offset` of one of this length, where they fit."""
+    ((_, step),), offset = function.terms, function.offset
+    fills = offset.constant is not None and 0 <= offset.constant < (step.constant or 0)
+    if step.constant != 1 and fills and length == node.shape[d] * step:
+        return _strided(node, d, step, offset, empty)
+    if step.constant != 1:
+        node = _strided(node, d, step, dim(0), empty)
+    before = larger(0, offset)
+    node = padded(node, d, (before, larger(0, length - node.shape[d] - offset)), empty)
+    index = list(identity(len(node.shape)))
+    index[d] = affine({d: dim(1)}, before - offset)
+    return builder.view(node, tuple(index), (*node.shape[:d], length, *node.shape[d + 1 :]))
+
+
 def _scattered(
     node: Node, axes: list[int], to: Projections, at: int, empty: Node, fold: Fold
 ) -> tuple[Node, list[int]]:
@@ -156,7 +187,7 @@ def _scattered(
         node = _strided(node, d, a, dim(0), empty)
     reach = (to.extents[y] - 1) * b
     start = reach - function.offset
-    before = max(0, -(start.constant or 0))
+    before = larger(0, function.offset)
     after = larger(0, length - node.shape[d] - function.offset)
     node = padded(node, d, (reach + before, after), empty)
     index: list[Affine] = [iterator(j) for j in range(len(node.shape))]
