@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
@@ -32,23 +32,31 @@ Order = tuple[int, ...]
 Size = tuple[int, ...] | None
 """What orders the strides of a value; None where there is no stride."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
+_KEPT: Final = (*PACKS, GATHER, SAVE)
+"""Primitives whose values are in C order."""
 GAIN: Final = 0.8
 """Another order is taken where loops cost at most this part."""
 
 
 def choose_layouts(
-    graph: Graph, layouts: Layouts, stored: Mapping[Node, Library | None]
+    graph: Graph,
+    layouts: Layouts,
+    stored: Mapping[Node, Library | None],
+    variables: Collection[Node] = (),
 ) -> dict[Node, Order]:
     """The dimensions of each op, from the outermost in memory to the innermost.
 
     Results lie as their operands do (NumPy's K). A temporary that loops alone write and read lies
     so that these loops cost least, whatever the lengths are; K where that makes little difference.
+    So do inputs that are `variables`, whose layout is not given; they are in C order otherwise.
 
     Needs: a legal graph in which only outputs are views, and what is stored of it.
-    Gives: an order for every op that is no view.
+    Gives: an order for every op that is no view, and for variables.
     Keeps: the graph, and the order of what can be seen outside.
     """
     orders, strides = _memory_orders(graph, layouts)
+    for node in variables:
+        orders[node] = tuple(range(len(strides.pop(node, ()))))
     return _Choice(graph, stored, orders, strides).chosen()
 
 
@@ -131,7 +139,7 @@ class _Choice:
         self.users = users(graph)
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
         self.nodes = list(post_order(graph.outputs))
-        self.free = [n for n in self.nodes if isinstance(n, Op) and self._is_free(n)]
+        self.free = [node for node in self.nodes if node in orders and self._is_free(node)]
         # what the loops of an op load, and the ops whose loops load a value
         self.loads: dict[Op, list[tuple[Node, IndexMap]]] = {}
         self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
@@ -146,14 +154,13 @@ class _Choice:
                 self._choose(node, [op for op in loops if isinstance(op, Op)])
         return self.orders
 
-    def _is_free(self, node: Op) -> bool:
-        """Whether a value is a temporary that is written once, by loops."""
-        if node not in self.stored or isinstance(node, Update):
+    def _is_free(self, node: Node) -> bool:
+        """Whether a value is a variable, or a temporary, that is written once, by loops."""
+        if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEPT):
             return False
         written = any(isinstance(u, Update) and u.operands[0] is node for u in self.users[node])
         long = sum(length.constant != 1 for length in node.shape)
-        kept = node.primitive in (*PACKS, GATHER, SAVE) or node in self.shown or written
-        return long > 1 and not kept and self.stored[node] is None
+        return long > 1 and not written and node not in self.shown and self.stored.get(node) is None
 
     def _find_readers(self) -> None:
         for node in reversed(self.nodes):
@@ -171,11 +178,11 @@ class _Choice:
                     else:
                         readers = self.readers[user]
                         found.update(((r, compose(index, outer)), None) for r, outer in readers)
-            if node in self.strides or node in self.stored:
+            if node in self.strides or node in self.stored or not isinstance(node, Op):
                 for reader, index in found:
                     self.loads.setdefault(reader, []).append((node, index))
 
-    def _choose(self, node: Op, loops: list[Op]) -> None:
+    def _choose(self, node: Node, loops: list[Op]) -> None:
         """Take the order of a value with which some loops cost least."""
         plain = self.orders[node]
         costs: dict[Order, float] = {}

@@ -114,6 +114,13 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
     return Stages(context, graph, *forms)
 
 
+def simplified(graph: Graph, context: Context) -> Graph:
+    """The graph after the passes over graphs."""
+    for step in PASSES[: PASSES.index(lower_to_views)]:
+        graph = step(graph, context)
+    return graph
+
+
 def _verify(program: AnyProgram) -> None:
     if config.check:
         from axiomjit.passes.ir.forms import FORMS  # here, since other programs do not need it

@@ -61,8 +61,9 @@ def variable(
         dtype: Element type, float64 when omitted.
         initial_value: An array of its shape or a number, or a function that makes one of the
             axes; converted once, by 'same_kind'.
-        layout: Its layout: "C" (when omitted), "F" or a Layout, its sizes at least the lengths.
-            Padding is never read or written.
+        layout: Its layout: "C", "F" or a Layout, its sizes at least the lengths. Padding is never
+            read or written. When omitted, the order of axes in which the first computation
+            that uses it reads it fastest, "C" if it writes it; the order stays from then on.
 
     Returns:
         A tensor with these axes (ngraph tensors, "Tensors").

@@ -35,6 +35,7 @@ from axiomjit.graph.nodes import Graph, Input, Node, post_order
 from axiomjit.graph.origins import origin
 from axiomjit.graph.traced_values import Keeper
 
+Orders = Callable[[list[np.ndarray], Sequence[int]], Mapping[int, tuple[int, ...]]]
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
 
 
@@ -92,15 +93,32 @@ class VariableValues:
         with self.lock:
             self._arrays.clear()
 
-    def array(self, node: Input) -> np.ndarray:
-        """The memory of a variable."""
+    def arrays(self, nodes: Sequence[Input], orders: Orders) -> list[np.ndarray]:
+        """The memory of variables; that of a new one stays where it is from then on.
+
+        `orders` chooses the order in memory of some of the arrays in C order that it is given.
+        """
         with self.lock:
-            found = self._arrays.get(node)
-            if found is None:
-                found = starting_values(node)
-                assert found is not None, "placeholders get their values at each call"
-                self._arrays[node] = found
-        return found
+            new = {k: node for k, node in enumerate(nodes) if node not in self._arrays}
+            found = [
+                starting_values(n) if k in new else self._arrays[n] for k, n in enumerate(nodes)
+            ]
+            arrays = [array for array in found if array is not None]
+            assert len(arrays) == len(nodes), "placeholders get their values at each call"
+            free = [
+                k for k, n in new.items() if arrays[k].ndim > 1 and layout_of_storage(n) is None
+            ]
+            for k, order in orders(arrays, free).items() if free else ():
+                arrays[k] = _in_order(arrays[k], order)
+            for k, node in new.items():
+                self._arrays[node] = arrays[k]
+        return arrays
+
+
+def _in_order(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+    """The array with its dimensions in an order in memory, the outermost first."""
+    back = [order.index(d) for d in range(array.ndim)]
+    return np.ascontiguousarray(array.transpose(order)).transpose(back)
 
 
 class Computation(GuardedCall[Any]):
@@ -232,7 +250,14 @@ class Computation(GuardedCall[Any]):
         for position in written:
             check_writable(position, self._placeholders[position], arguments[position])
         arrays = copy_overlapping(arrays, written)
-        return arrays + [self._variables.array(node) for node in self._variable_nodes], lengths
+
+        def orders(made: list[np.ndarray], free: Sequence[int]) -> Mapping[int, tuple[int, ...]]:
+            count, whole = len(arrays), [*arrays, *made]
+            places = [count + k for k in free]
+            found = execution.chosen_orders(self.graph, whole, lengths, places)
+            return {place - count: order for place, order in found.items()}
+
+        return arrays + self._variables.arrays(self._variable_nodes, orders), lengths
 
     def _write_back(self, arguments: tuple[object, ...], arrays: Sequence[np.ndarray]) -> None:
         """Copy written values into the caller's arrays, where copies were passed instead."""

@@ -208,6 +208,24 @@ def lower_graph(
     return Lowered(program.stages, values, [f"argument {k}" for k in range(len(arrays))])
 
 
+def chosen_orders(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
+) -> dict[int, tuple[int, ...]]:
+    """The orders with which the program that `run_graph` runs costs least, by position."""
+    import_late(*_LATE)
+    from axiomjit.passes.choose_layouts import choose_layouts
+    from axiomjit.passes.choose_storage import choose_storage
+    from axiomjit.passes.ir.context import Context
+    from axiomjit.passes.pipeline import simplified
+
+    placed, layouts, values, _ = placed_graph(graph, plain_arguments(arguments), lengths)
+    with bound(None):
+        simple = simplified(placed, Context(layouts, Scope(values), chosen_target()))
+    variables = {n: n.position for n in simple.inputs if n.position in places}
+    orders = choose_layouts(simple, layouts, choose_storage(simple), tuple(variables))
+    return {position: orders[node] for node, position in variables.items()}
+
+
 def lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[LoweredProgram, dict[Symbol, int], list[object]]:
@@ -293,4 +311,5 @@ def _substituted(
 
 execution.install_runner(run_graph)
 execution.install_lowerer(lower_graph)
+execution.install_orderer(chosen_orders)
 execution.install_shortener(shorten_calls)

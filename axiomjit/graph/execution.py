@@ -25,7 +25,12 @@ Shortener = Callable[
     [GuardedCall[Any], Graph, Sequence[object], Mapping[Symbol, int], bool | None, Finish], None
 ]
 
+Orderer = Callable[
+    [Graph, Sequence[object], Mapping[Symbol, int], Sequence[int]], Mapping[int, tuple[int, ...]]
+]
+
 _runner: Runner | None = None
+_orderer: Orderer | None = None
 _shortener: Shortener | None = None
 _lowerer: Lowerer | None = None
 
@@ -71,6 +76,26 @@ def shorten(
     """
     if _shortener is not None and _runner is not None:
         _shortener(function, graph, arguments, lengths, in_tuple, finish)
+
+
+def install_orderer(orderer: Orderer) -> None:
+    """Let `orderer` answer `chosen_orders`."""
+    global _orderer
+    _orderer = orderer
+
+
+def chosen_orders(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
+) -> Mapping[int, tuple[int, ...]]:
+    """The order in memory, outermost dimension first, in which some arguments are read fastest.
+
+    Args:
+        graph: What is computed.
+        arguments: As `run` has them; those at `places` are in C order.
+        lengths: As `run` has them.
+        places: The positions of arguments whose order may be chosen.
+    """
+    return {} if _orderer is None else _orderer(graph, arguments, lengths, places)
 
 
 def install_lowerer(lowerer: Lowerer) -> None:

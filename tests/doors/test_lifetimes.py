@@ -192,7 +192,7 @@ def copied(watch):
 def kept_by_a_transformer(watch):
     x = watch(grid())
     watch(KEPT.computation(aj.assign(x, x + 1)))()
-    watch(KEPT._variables.array(x.storage.root))
+    watch(*KEPT._variables.arrays([x.storage.root], dict))
 
 
 PROGRAMS = [

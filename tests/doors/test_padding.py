@@ -42,7 +42,7 @@ def in_numpy(x, y, p):
 
 def poisoned(transformer, tensor, values):
     """The memory of a variable, with NaN in all of its padding."""
-    array = transformer._variables.array(tensor.node)
+    (array,) = transformer._variables.arrays([tensor.node], dict)
     memory = array.base
     memory.fill(np.nan)
     array[...] = values
@@ -66,7 +66,7 @@ def test_padding_is_never_read_or_written(layout, bounds, monkeypatch):
     got = computation(wide[1:7, 2:23])
     np.testing.assert_allclose(got, want[2], rtol=1e-13)
     for memory, tensor, values in zip(memories, (x, y), mine, strict=True):
-        array = transformer._variables.array(tensor.node)
+        (array,) = transformer._variables.arrays([tensor.node], dict)
         np.testing.assert_allclose(array, values, rtol=1e-13)
         assert np.isnan(memory).sum() == memory.size - 126
 
