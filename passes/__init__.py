@@ -16,7 +16,8 @@ piece, so that each kernel is small.
 A loop program says how. `lower_to_loops` writes one nest per stored value; `fuse_loops` joins nests
 over the same iteration space; `order_loops` puts unit stride innermost; `flip_loops` runs loops
 over reversed arrays from their end; `collapse_loops` makes neighbouring loops one where memory is
-walked as one; `estimate_cost` counts what each step moves and computes; `tile_folds` keeps a tile
+walked as one; `estimate_cost` counts what each step moves and computes; `keep_rows` keeps what a
+fold computes in the row of a result that needs it again; `tile_folds` keeps a tile
 of states where a fold runs across memory; `block_folds` cuts folds into blocks whose sums form a
 tree, and gives folds without a map loop a grid; `search_blocks` finds the place of an extreme in
 the one block that has it; `limit_loops` lets loops end where windows do; `split_regions` gives each

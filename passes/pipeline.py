@@ -24,6 +24,7 @@ from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
+from axiomjit.passes.keep_rows import keep_rows
 from axiomjit.passes.limit_loops import limit_loops
 from axiomjit.passes.lower_to_loops import lower_to_loops
 from axiomjit.passes.lower_to_views import lower_to_views
@@ -62,6 +63,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     flip_loops,
     collapse_loops,
     estimate_cost,
+    keep_rows,
     tile_folds,
     block_folds,
     search_blocks,

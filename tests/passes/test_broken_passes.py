@@ -18,6 +18,7 @@ from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.stored import given, swapped
+from tests.passes.test_rows_in_cache import softmax
 from tests.passes.windows import convolved, of_products, pooled
 
 PASSES = {function.__name__: function for function in pipeline.PASSES}
@@ -81,6 +82,7 @@ ILLEGAL = {
     "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
     "block_folds": without(Load),
+    "keep_rows": without(Load),
     "search_blocks": without(Load),
     "limit_loops": without(Load),
     "split_regions": without(Load),
@@ -206,6 +208,18 @@ def all_pieces_first(program):
     return program.replace(definitions=tuple(map(moved, program.definitions)))
 
 
+def nothing_kept(program):
+    """Folds store nothing into the row from which a later loop loads."""
+
+    def rule(stmt):
+        if isinstance(stmt, For) and stmt.kind == "fold":
+            kept = tuple(s for s in stmt.body if not isinstance(s, Store))
+            return (stmt.replace(body=kept),)
+        return (stmt,)
+
+    return in_statements(rule)(program)
+
+
 def first_block_alone(program):
     """The first block is searched, whichever has won."""
 
@@ -291,6 +305,7 @@ WRONG = {
     "collapse_loops": (merged_anyway, lambda x: x[:, :7] + 1.0, [numbers(6, 12)]),
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
+    "keep_rows": (nothing_kept, softmax, [numbers(5, 7)]),
     "search_blocks": (
         first_block_alone,
         lambda x: np.argmax(x, axis=1),
