@@ -102,6 +102,7 @@ __all__ = [
     "astype",
     "axes_with_order",
     "axes_with_role_order",
+    "bitcast",
     "broadcast",
     "cast_axes",
     "cast_role",
@@ -204,6 +205,7 @@ if _TYPE_CHECKING:
     )
     from axiomjit.axis.printing import PrintOp
     from axiomjit.axis.random_tensors import normal, uniform
+    from axiomjit.notation.bitcast import bitcast
     from axiomjit.notation.constructors import tensor
     from axiomjit.notation.einsum import concat, einsum
     from axiomjit.notation.shapes import Shape
@@ -222,7 +224,9 @@ _MODULES = {
     "cross_entropy_multi relu safelog sigmoid softmax",
     "axiomjit.axis.printing": "PrintOp",
     "axiomjit.axis.random_tensors": "normal uniform",
+    "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",
+    "axiomjit.notation.bitcast": "bitcast",
     "axiomjit.notation.constructors": "tensor",
     "axiomjit.notation.einsum": "concat einsum",
     "axiomjit.notation.shapes": "Shape",

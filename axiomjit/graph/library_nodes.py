@@ -1,10 +1,11 @@
-"""Operations on entire operands along one dimension: sorting."""
+"""Operations on entire operands: sorting along a dimension, words as other elements."""
 
 from __future__ import annotations
 
-from axiomjit.algebra.index_maps import permutation
+from axiomjit.algebra.index_maps import iterator, permutation
+from axiomjit.base.dtypes import DType
 from axiomjit.graph import builder
-from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.library_operations import BITCAST, LibraryOperation
 from axiomjit.graph.nodes import Held, Input, Node, Op, base_of
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import COPY
@@ -23,6 +24,18 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
     dtype = operation.dtype(node.dtype)
     found = note(Op(dtype, operation, None, (stored(node),), (index,), extents, rank))
     return builder.transpose(found, [order.index(d) for d in range(rank)])
+
+
+def bits_of(words: Node, dtype: DType) -> Node:
+    """The bits of groups of four words as elements of a dtype, in one dimension.
+
+    The words are uint32 of shape (n, 4); n groups of 16 bytes are 16 n / itemsize elements.
+    """
+    groups, four = words.shape
+    extents = (groups * (16 // dtype.itemsize), groups, four)
+    index = (iterator(1), iterator(2))
+    operation = BITCAST.replace(gives=dtype)
+    return note(Op(dtype, operation, None, (stored(words),), (index,), extents, 1))
 
 
 def stored(node: Node) -> Node:

@@ -16,7 +16,7 @@ import numpy as np
 from axiomjit.algebra.boxes import BoundCondition
 from axiomjit.algebra.dims import Dim, product
 from axiomjit.base.config import config
-from axiomjit.base.dtypes import DTYPES, INT, DType
+from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
 from axiomjit.base.errors import PositionError
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
 from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
@@ -38,14 +38,16 @@ class LibraryOperation(Primitive):
     these that makes its result itself, or None. `additions(shapes, labels)` is the cost; without
     one each element of the first operand costs `weight` additions.
 
-    One that is computed in `parts(operands, labels, out, conditions)` instead may leave out what
-    conditions do, and its parts may be computed at the same time by several threads.
+    `seen_once` says that each operand has each element at most once; else what it reads is all of
+    the storage. One that is computed in `parts(operands, labels, out, conditions)` instead may
+    leave out what conditions do, and several threads may compute its parts at the same time.
     """
 
     gives: DType | None = None
     keeps: bool = False
     additions: Callable[[Shapes, Labels], Dim] | None = None
     shorten: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = None
+    seen_once: bool = True
     parts: Callable[[OperandArrays, Labels, np.ndarray, Bounds], Parts] | None = None
 
     def dtype(self, operand: DType) -> DType:
@@ -191,6 +193,17 @@ def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
     return ordered.reshape([next(shape) if k in own else 1 for k in range(rank)])
 
 
+def _reinterpret(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """The bits of words, which are rows of the operand's last two dimensions, as elements."""
+    if out.size:
+        bits = np.ascontiguousarray(operands[0][0]).reshape(-1)
+        out[...] = bits.view(np.uint8) != 0 if out.dtype == BOOL else bits.view(out.dtype)
+
+
+def _of_words(shapes: Shapes, labels: Labels) -> Dim:
+    return product(shapes[0][1:])
+
+
 def _row(
     name: str,
     evaluate: Callable[[OperandArrays, Labels, np.ndarray], None],
@@ -220,6 +233,7 @@ MATRIX_PRODUCT: Final = LibraryOperation(
 CONVOLUTION: Final = LibraryOperation(
     *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
     additions=_of_products,
+    seen_once=False,
     parts=in_blocks,
 )
 """Sums of products of windows of the first operand and the second one; passes choose it, too."""
@@ -227,6 +241,10 @@ MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS), additions=_of_products
 )
 """Products of stacks of matrices: labels that both operands and the result have are no sum."""
+BITCAST: Final = LibraryOperation(
+    *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, seen_once=False
+)
+"""The bits of groups of four words as elements of the dtype that it `gives`."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)

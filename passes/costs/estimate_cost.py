@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.graph.library_operations import CONVOLUTION
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Cost,
@@ -90,7 +89,7 @@ def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
 def _library_cost(step: LibraryCall) -> Cost:
     read = dim(0)
     for view in step.operands:
-        seen = view.storage.shape if step.operation is CONVOLUTION else view.shape
+        seen = view.shape if step.operation.seen_once else view.storage.shape
         read += product(seen) * view.dtype.itemsize
     size = product(step.target.shape)
     written = size * step.target.dtype.itemsize

@@ -15,7 +15,7 @@ from tests.structure.sources import FOLDERS, ROOT, read_sources
 ORDER = (
     *("base", "algebra", "views", "graph", "numpy_table"),
     *("axis", "frontends", "frontends.neon", "tracing"),
-    *("accumulate", "notation", "gradients", "numpy", "scale"),
+    *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes"),
     *("runtime.pool", "runtime.llvm", "runtime.objects", "runtime.emission", "runtime.vector_math"),
     *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),

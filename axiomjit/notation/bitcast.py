@@ -1,0 +1,87 @@
+"""Words of random bits as elements of other dtypes (OCANNL shapes: Uint4x32_to_prec)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from axiomjit.algebra.dims import Dim, Scope, bound, dim
+from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
+from axiomjit.base.errors import GraphTypeError, ShapeError
+from axiomjit.base.origins import user_location
+from axiomjit.graph.library_nodes import bits_of
+from axiomjit.graph.merging import reshaped
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.projections import Projections
+from axiomjit.graph.seen import seen_shape
+from axiomjit.graph.traced_values import NodeValue, ShapedValue
+from axiomjit.notation.logic import Bitcast
+from axiomjit.notation.rows import Solution
+from axiomjit.notation.tensors import ShapedTensor, as_shaped, record
+
+WORD = DTYPES["u4"]
+
+
+def bitcast(words: Any, dtype: DTypeLike) -> Any:
+    """The bits of words as elements of a dtype, as `words.view(dtype)` has them.
+
+    Args:
+        words: uint32 of shape (n, 4): an array, a traced array, a tensor of axes or one with a
+            shape.
+        dtype: A dtype of 1 to 16 bytes; of bytes as bools those that are not 0 are true.
+
+    Returns:
+        16 n / itemsize elements, fresh, in one dimension; a tensor with a shape has the inferred
+        one, which holds as many elements.
+
+    Raises:
+        GraphTypeError: the words are no uint32, or elements of the dtype cannot be compiled.
+        ShapeError: the words have another shape, or no inferred one has as many elements.
+
+    Examples:
+        >>> words = np.array([[0, 0, 0, 0x3FF00000]], np.uint32)
+        >>> aj.bitcast(words, "f8")
+        array([0., 1.])
+    """
+    asked = f"bitcast to {np.dtype(dtype)}"
+    kind = named(dtype, asked, user_location())
+    if isinstance(words, ShapedValue):
+        return _of_tensor(as_shaped(words, asked), kind, asked)
+    if isinstance(words, NodeValue):
+        placing = words.placing((words,), asked)
+        with nullcontext() if placing.known is None else bound(Scope(placing.known)):
+            return placing.made(_bits(placing.nodes[0], kind, asked), ((),))
+    array = np.asarray(words)
+    _check(array.dtype, array.shape, asked)
+    bits = np.ascontiguousarray(array).reshape(-1)
+    return bits.view(np.uint8) != 0 if kind == BOOL else bits.view(kind).copy()
+
+
+def _of_tensor(words: ShapedTensor, kind: DType, asked: str) -> ShapedTensor:
+    def project(solution: Solution) -> Projections:
+        return Projections((), result.shape.lengths, (), ())
+
+    def emit(where: Projections, nodes: Sequence[Node]) -> Node:
+        return reshaped(_bits(nodes[0], kind, asked), where.shape)
+
+    result = record(Bitcast(16 // kind.itemsize), [words], project, emit, asked)
+    return result
+
+
+def _bits(words: Node, kind: DType, asked: str) -> Node:
+    _check(words.dtype, words.shape, asked)
+    return bits_of(words, kind)
+
+
+def _check(dtype: DType, shape: Sequence[int | Dim], asked: str) -> None:
+    """Refuse what is not four words in each row."""
+    if dtype != WORD:
+        remedy = "give uint32 words, as words.view(np.uint32) has them"
+        raise GraphTypeError(asked, f"words of dtype {dtype}", remedy, user_location())
+    if len(shape) != 2 or shape[1] != 4:
+        seen = f"words of shape {seen_shape(tuple(map(dim, shape)))}"
+        raise ShapeError(asked, seen, "give words of shape (n, 4)", user_location())
