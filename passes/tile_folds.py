@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from axiomjit.algebra.dims import bound
+from axiomjit.algebra.number_kinds import SMALL
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -18,6 +20,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
+    limits_of,
     map_nests,
     rewrite_body,
     walk,
@@ -30,6 +33,8 @@ TOGETHER: Final = 4
 """How many times as many a thread takes at once, if it has them: it walks whole rows of memory."""
 NEAR: Final = 16_384
 """Bytes of all tiles of a loop: they stay in the first-level cache."""
+WINDOW: Final = 16
+"""Elements of a window up to which vectors of lanes are better; few ones are unrolled anyway."""
 
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
@@ -40,12 +45,15 @@ def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
     blocks, the states become a tile with a cell per lane, and the lanes run innermost. Where little
     is computed, a thread takes up to `TOGETHER` blocks as one, since memory is read fastest along
     whole rows.
+    Folds over windows that end at an edge that depends on the lane, and short ones, are tiled, too:
+    how short leaves a guard in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
     Keeps: the order in which each result's elements are added.
     """
-    return map_nests(program, _tile)
+    with bound(context.scope):
+        return map_nests(program, _tile)
 
 
 def _tile(nest: Nest) -> Nest:
@@ -59,7 +67,8 @@ def _tiled(stmt: Stmt) -> Stmt:
     folds = [s for s in stmt.body if isinstance(s, For)]
     if len(folds) != 1 or folds[0].kind != "fold" or not _is_plain(folds[0]):
         return stmt
-    if not _walks_across(stmt, folds[0]):
+    across = _walks_across(stmt, folds[0])
+    if not across and not _is_over_windows(stmt, folds[0]):
         return stmt
     lane = stmt.iterator
     tiles = f"{lane}t"
@@ -68,7 +77,8 @@ def _tiled(stmt: Stmt) -> Stmt:
     allocs = tuple(s for s in before if isinstance(s, Alloc))
     shared = tuple(s for s in before if not isinstance(s, Alloc))
     repeated = tuple(s for s in shared if not isinstance(s, Store))
-    together = _together(allocs, folds[0])
+    limited = bool(limits_of(folds[0].body))
+    together = _together(allocs, folds[0]) if across and not limited else 1
     block = Block(tiles, LANES, together)
 
     def lanes(body: tuple[Stmt, ...]) -> For:
@@ -119,3 +129,22 @@ def _walks_across(mapped: For, fold: For) -> bool:
     innermost = chain_of(fold)[0][-1]
     accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
     return stride_cost(mapped, accesses) < stride_cost(innermost, accesses)
+
+
+def _is_over_windows(mapped: For, fold: For) -> bool:
+    """Whether the fold is over windows along the map loop, at edges or short ones."""
+    if any(mapped.iterator in dict(limit.terms) for limit in limits_of(fold.body)):
+        return True
+    innermost = chain_of(fold)[0][-1]
+    accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
+    if stride_cost(mapped, accesses)[0] > stride_cost(innermost, accesses)[0]:
+        return False
+    if not any(_slides(access, mapped, innermost) for access in accesses):
+        return False
+    return innermost.extent > SMALL and innermost.extent <= WINDOW
+
+
+def _slides(access: Load | Store, one: For, other: For) -> bool:
+    """Whether an access moves by one element along either loop."""
+    steps = dict(access.index.terms)
+    return all(k.iterator in steps and steps[k.iterator].constant == 1 for k in (one, other))

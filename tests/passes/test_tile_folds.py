@@ -5,17 +5,40 @@ import itertools
 import numpy as np
 import pytest
 
+import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Fold, For, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.tile_folds import tile_folds
 from axiomjit.runtime.names.plain import run_plain
-from tests.graphs import CONTEXT, before_and_after, follow, lower_until, lowered, small_forms
+from tests.graphs import (
+    CONTEXT,
+    before_and_after,
+    follow,
+    lower_until,
+    lowered,
+    small_forms,
+    stored,
+)
 from tests.passes.examples import example, numbers
+from tests.passes.windows import pooled
 
 
 @pytest.mark.parametrize("name", ["rows_and_columns", "planes"])
 def test_tile_folds_golden(golden, name):
     golden(before_and_after("tile_folds", example(name)))
+
+
+def test_windows_at_edges_are_folded_in_lanes(golden):
+    golden(before_and_after("tile_folds", pooled()))
+
+
+@pytest.mark.parametrize(("window", "tiled"), [(3, False), (5, True), (16, True), (17, False)])
+def test_lanes_are_for_short_windows_that_are_not_unrolled(window, tiled):
+    x = aj.make_axis(50)
+    case = stored([aj.pooling(aj.constant(numbers(50), [x]), {x: window}, strides=1)])
+    after = tile_folds(lower_until("tile_folds", case), case.context)
+    found = [s for step in after.steps for s in statements(step)]
+    assert any(isinstance(s, Fold) and s.state.lanes is not None for s in found) is tiled
 
 
 @pytest.mark.parametrize("name", ["l2", "mapped", "centred", "single", "total"])
