@@ -4,8 +4,8 @@
 evaluator and in plain Python, M of them compiled as well, with `--guard` with every buffer against
 a protected page. The same seed gives the same programs; `--first K` starts at program K. With
 `--sequences N`, N sequences of calls with other layouts take the place of the programs, M of them
-compiled. Whoever starts this looks at the exit status: 1 if a program failed, negative if one
-killed the process.
+compiled; with `--reads N`, N index expressions. Whoever starts this looks at the exit status: 1 if
+a program failed, negative if one killed the process.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from axiomjit.base.counters import stats
 from axiomjit.runtime.launching import execute
-from tests.generator import check, sequences
+from tests.generator import check, indices, sequences
 from tests.generator.draw import draw
 from tests.generator.report import written
 from tests.structure.sources import ROOT
@@ -92,6 +92,24 @@ def calls_in_a_row(options):
     return failures
 
 
+def reads(options):
+    """The failures of random index expressions, of which some are compiled."""
+    start, failures = time.perf_counter(), []
+    count, compiled = options.reads, options.compiled
+    for k in range(count):
+        is_compiled = k * compiled // count != (k + 1) * compiled // count
+        ways = [check.evaluate, check.interpret_small if k % 2 else check.interpret]
+        ways += [check.compile_all] * is_compiled
+        read = indices.draw_read(options.seed, options.first + k)
+        found = indices.read_failure(read, ways)
+        if found:
+            shown = f"{read.array.shape} {read.items}, arguments {read.given}"
+            failures.append(f"seed {options.seed}, read {options.first + k}: {shown}\n{found}")
+    took = time.perf_counter() - start
+    print(f"{count} reads, {compiled} compiled, {len(failures)} failures, {took:.0f} s", flush=True)
+    return failures
+
+
 def in_processes(options):
     """The output of as many processes as jobs, each with its share of the programs."""
 
@@ -111,7 +129,8 @@ def parsed():
     """The options of the command line."""
     parser = argparse.ArgumentParser(prog="tests.campaign", description=__doc__)
     for name, default in (
-        *(("programs", 1000), ("sequences", 0), ("compiled", 0), ("seed", 0), ("first", 0)),
+        *(("programs", 1000), ("sequences", 0), ("reads", 0)),
+        *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--jobs", type=int, default=1)
@@ -121,8 +140,8 @@ def parsed():
 
 def main():
     options = parsed()
-    if options.sequences:
-        failures = calls_in_a_row(options)
+    if options.sequences or options.reads:
+        failures = (calls_in_a_row if options.sequences else reads)(options)
         print("\n".join(failures))
         return int(bool(failures))
     if options.jobs > 1:

@@ -68,7 +68,8 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
             user_location(),
         )
     wide = cast(positions, INT)
-    looked_at = (stored(positions if positions.dtype.kind == "i" else wide),)
+    as_is = positions.dtype.kind == "i" or positions.dtype.str[1:] in ("u1", "u2", "u4")
+    looked_at = (stored(positions if as_is else wide),)
     seen = (builder.stretch_map(positions.shape, shape),)
     # the last iterator brings the length; the operand is the same along it, also for a length of 0
     check = check_positions(axis)

@@ -162,7 +162,11 @@ def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np
     """
     positions, length = operands[0][..., 0], operands[0].shape[-1] - 1
     out[...] = length
-    if not positions.size or -length <= positions.min() <= positions.max() < length:
+    # as unsigned numbers negative ones are the largest: one look instead of two
+    unsigned = positions.view(f"u{positions.itemsize}")
+    if not positions.size or unsigned.max() < length:
+        return
+    if -length <= positions.min() <= positions.max() < length:
         return
     wrong = positions[(positions < -length) | (positions >= length)].flat[0]
     raise PositionError(

@@ -15,7 +15,7 @@ ROWS = np.array([4, -1, 0, 2])
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_reads_are_numpys(seed):
-    """tests/indices_campaign.py draws more of them, and compiles some."""
+    """`python -m tests.campaign --reads N --compiled M` draws more of them."""
     failures = [
         f"{k}: {read.array.shape} {read.items} {found}"
         for k in range(100)
