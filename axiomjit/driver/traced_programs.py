@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate, product
 from axiomjit.driver.arguments import Signature
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import Ready
+from axiomjit.graph.nodes import Node
 
 if TYPE_CHECKING:
     from axiomjit.driver.following import Followed
@@ -27,8 +28,12 @@ class TracedProgram(LoweredProgram):
         return not self.watch.holds()
 
     def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
-        """The lengths of a call, with those that stood for what only the running program knows."""
-        return {**self.stages.context.scope.values, **given}
+        """The lengths of a call, and those of what masks choose as if they chose everything."""
+        found = dict(given)
+        for mask, symbol in self.stages.context.scope.chosen.items():
+            assert isinstance(mask, Node)
+            found[symbol] = evaluate(product(mask.shape), found)
+        return found
 
     def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
         """What runs for these lengths; `plain` says that arguments can be used as they are."""

@@ -180,7 +180,11 @@ def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np
 def check_positions(axis: int) -> LibraryOperation:
     """The operation whose result is a length, once positions are found to be within it."""
     evaluate = partial(_check_positions, axis)
-    return LibraryOperation(f"positions_{axis}", 1, evaluate, "", INTEGERS, gives=INT)
+    return LibraryOperation(
+        *(f"positions_{axis}", 1, evaluate, "", INTEGERS),
+        gives=INT,
+        additions=lambda shapes, labels: product(shapes[0][:-1]),
+    )
 
 
 def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
@@ -254,7 +258,9 @@ ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
 """Random numbers, drawn anew at each evaluation; the operand only makes draws different nodes."""
-NONZERO: Final = _row("nonzero", _nonzero, weight=2, gives=INT, chooser=(1, INT))
+NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(
+    additions=lambda shapes, labels: product(shapes[0][:-2]) * 2
+)
 """Positions of true elements; the second operand is their number."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """The first operand, printed with the text whose bytes the second one has."""

@@ -36,7 +36,7 @@ ROLES: Final = {
 
 
 class CostInNumbers(Record):
-    """What a call reads, writes and computes.
+    """What a call reads, writes and computes; masks count as if they chose every element.
 
     `temporary_bytes` is memory that is neither argument nor result; `scratch_bytes` are partial
     results of folds. `peak_bytes` is the most that a call has allocated at once, results included;

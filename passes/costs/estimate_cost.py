@@ -22,7 +22,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
 )
-from axiomjit.passes.ir.view_ir import POSITIONS, Storage
+from axiomjit.passes.ir.view_ir import POSITIONS, Storage, View
 
 TEMPORARY: Final = ("temporary", "materialized")
 """Roles of storages that are neither arguments nor results."""
@@ -89,10 +89,16 @@ def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
 def _library_cost(step: LibraryCall) -> Cost:
     read = dim(0)
     for view in step.operands:
-        seen = view.shape if step.operation.seen_once else view.storage.shape
+        seen = _walked(view) if step.operation.seen_once else view.storage.shape
         read += product(seen) * view.dtype.itemsize
     size = product(step.target.shape)
     written = size * step.target.dtype.itemsize
     temporary = written if step.target.role in TEMPORARY else dim(0)
     flops = step.operation.cost([view.shape for view in step.operands], step.labels)
     return Cost(read, written, flops, temporary, dim(0), 0)
+
+
+def _walked(view: View) -> tuple[Dim, ...]:
+    """The lengths along which a view has elements of their own."""
+    pairs = zip(view.shape, view.strides, strict=True)
+    return tuple(length for length, stride in pairs if stride.constant != 0)

@@ -125,3 +125,12 @@ def test_the_number_of_chosen_elements_as_a_python_number_runs_in_numpy():
 def test_without_compiling_the_evaluator_chooses(monkeypatch):
     monkeypatch.setattr(aj.config, "disable", True)
     assert_same(lambda x: (x[x > 0] * 2, x[x > 0].max()), LONG)
+
+
+def test_the_cost_counts_masks_as_if_they_chose_everything():
+    lowered = aj.jit(lambda x: x[x > 0] * 2).lower(LONG)
+    positions, mask = LONG.size * 8, LONG.size
+    assert lowered.cost.temporary_bytes == positions + mask
+    assert lowered.cost.bytes_read < 40 * LONG.size
+    assert lowered.cost.library_calls == 1
+    assert "m0" in str(aj.jit(lambda x: x[x > 0] * 2).explain(LONG))
