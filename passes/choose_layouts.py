@@ -170,10 +170,11 @@ class _Choice:
             for user in dict.fromkeys(self.users[node]):
                 if is_view(user):
                     continue
-                for child, index in zip(user.operands, user.maps, strict=True):
+                for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
                     if child is not node:
                         continue
-                    if user in self.stored or user.fold is not None:
+                    gathered = user.primitive is GATHER and k == 0
+                    if user in self.stored or user.fold is not None or gathered:
                         found[user, index] = None
                     else:
                         readers = self.readers[user]

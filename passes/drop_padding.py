@@ -15,6 +15,7 @@ from axiomjit.algebra.index_maps import (
 )
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, Update, is_view, rewrite
+from axiomjit.graph.primitives import GATHER
 from axiomjit.passes.ir.context import Context
 
 Read = tuple[Node, IndexMap]
@@ -78,7 +79,8 @@ def _computed_within(child: Node, index: IndexMap, conditions: Conditions) -> No
     plain = isinstance(child, Op) and child.fold is None and not child.regions
     if not isinstance(child, Op) or not plain or child.conditions or is_view(child):
         return child
-    if isinstance(child, Update) or isinstance(child.primitive, LibraryOperation):
+    whole = isinstance(child.primitive, LibraryOperation) or child.primitive is GATHER
+    if isinstance(child, Update) or whole:
         return child
     within = _in_own_iterators(conditions, index)
     pairs = zip(child.operands, child.maps, strict=True)

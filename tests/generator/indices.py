@@ -128,4 +128,5 @@ def read_failure(read, ways):
 
 def _is_other_fault(refused, error):
     """Whether there are several faults, of which another is found first."""
-    return all("out of bounds" in str(e) or "shape mismatch" in str(e) for e in (refused, error))
+    known = ("out of bounds", "shape mismatch", "boolean index did not match")
+    return all(any(text in str(e) for text in known) for e in (refused, error))

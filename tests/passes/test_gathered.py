@@ -12,6 +12,7 @@ X = np.arange(30.0).reshape(5, 6)
 CASES = {
     "rows": lambda: follow(lambda x, i: x[i] * 2 + 1, X, ROWS),
     "pairs": lambda: follow(lambda x, i: (x.T + 1)[i[:5], i[1:]].sum(), X, ROWS),
+    "stored": lambda: follow(lambda x, i: (x[i[:5]] * 2 + 1).T @ x[:, i[:5]], X, ROWS),
     "dear": lambda: follow(lambda x, i: np.exp(x)[i, None, i] * i, X, ROWS),
 }
 
