@@ -20,9 +20,10 @@ walked as one; `estimate_cost` counts what each step moves and computes; `keep_r
 fold computes in the row of a result that needs it again; `tile_folds` keeps a tile
 of states where a fold runs across memory; `block_folds` cuts folds into blocks whose sums form a
 tree, and gives folds without a map loop a grid; `search_blocks` finds the place of an extreme in
-the one block that has it; `limit_loops` lets loops end where windows do; `split_regions` gives each
-part of a padded or joined operand a loop of its own; `strip_mine` cuts loops whose parts hinder
-each other, where `estimate_time` says that this is faster.
+the one block that has it; `interleave_folds` gives lanes to folds of users that commute;
+`limit_loops` lets loops end where windows do; `split_regions` gives each part of a padded or joined
+operand a loop of its own; `strip_mine` cuts loops whose parts hinder each other, where
+`estimate_time` says that this is faster.
 
 A plan says in which steps. `make_plan` puts allocation, launches and library calls in order;
 `render_source` writes each nest as one readable Python function.

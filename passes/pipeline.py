@@ -20,6 +20,7 @@ from axiomjit.passes.find_convolutions import find_convolutions
 from axiomjit.passes.flip_loops import flip_loops
 from axiomjit.passes.fold_masks import fold_masks
 from axiomjit.passes.fuse_loops import fuse_loops
+from axiomjit.passes.interleave_folds import interleave_folds
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
 from axiomjit.passes.ir.plan_ir import Plan
@@ -67,6 +68,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     tile_folds,
     block_folds,
     search_blocks,
+    interleave_folds,
     limit_loops,
     split_regions,
     strip_mine,

@@ -92,6 +92,7 @@ class _Writer:
         self.over_blocks: dict[str, For] = {}
         self.firsts: dict[str, str] = {}
         self.ends: dict[str, str] = {}
+        self.open: set[str] = set()
         self.strips = self.rows = False
 
     @property
@@ -215,7 +216,9 @@ class _Writer:
             limits = self.ranges.entered(stmt, limits, grid=grid)
             yield f"{indent}for {self.named('i', stmt.iterator)} in range({', '.join(limits)}):"
             self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
+            self.open.add(stmt.iterator)
             yield from self.body(stmt.body, depth + 1, grid=False)
+            self.open.remove(stmt.iterator)
 
     def statement(self, stmt: Stmt) -> Iterator[str]:
         """The lines of one statement that is no loop."""
@@ -295,7 +298,9 @@ class _Writer:
             for name, dtype in zip(names, dtypes, strict=True):
                 yield f"{name} = tile({state.cells}, {dtype})"
         if stmt.scope != "tree":
-            yield f"for j0 in range({self.ranges.width(state)}):"
+            block = self.over_blocks[state.lanes].block
+            known = block is not None and block.outer in self.open
+            yield f"for j0 in range({self.ranges.width(state) if known else state.cells}):"
             yield from (f"    store({n}, j0, {v})" for n, v in zip(names, start, strict=True))
 
     def fold(self, stmt: Fold) -> Iterator[str]:

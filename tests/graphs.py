@@ -156,6 +156,7 @@ def small_forms():
         patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
         patch.multiple("axiomjit.passes.tile_folds", LANES=4, TOGETHER=2),
         patch.multiple("axiomjit.passes.search_blocks", BLOCK=4, SHORT=2),
+        patch.multiple("axiomjit.passes.interleave_folds", LANES=2, SHORT=3),
         patch("axiomjit.passes.choose_storage.PARTS", 2),
         patch.multiple("axiomjit.passes.cut_joins", PARTS=2, PIECE=2),
         patch.multiple("axiomjit.passes.strip_mine", **strips),

@@ -6,6 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from axiomjit.accumulate.fold import fold
 from axiomjit.algebra.dims import dim
 from axiomjit.algebra.index_maps import affine, identity
 from axiomjit.base.config import config
@@ -17,6 +18,7 @@ from axiomjit.passes.ir.loop_ir import For, Index, Load, Nest, Store, rewrite_bo
 from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
+from tests.passes.folded import MEANT
 from tests.passes.stored import given, swapped
 from tests.passes.test_rows_in_cache import softmax
 from tests.passes.windows import convolved, of_products, pooled
@@ -84,6 +86,7 @@ ILLEGAL = {
     "block_folds": without(Load),
     "keep_rows": without(Load),
     "search_blocks": without(Load),
+    "interleave_folds": without(Load),
     "limit_loops": without(Load),
     "split_regions": without(Load),
     "strip_mine": without(Load),
@@ -220,6 +223,17 @@ def nothing_kept(program):
     return in_statements(rule)(program)
 
 
+def first_lane_alone(program):
+    """Lanes are left out where they are combined."""
+
+    def rule(stmt):
+        if not isinstance(stmt, For) or stmt.at is None:
+            return (stmt,)
+        return (stmt.replace(body=tuple(s.replace(span=(dim(0), dim(1))) for s in stmt.body)),)
+
+    return in_statements(rule)(program)
+
+
 def first_block_alone(program):
     """The first block is searched, whichever has won."""
 
@@ -306,6 +320,11 @@ WRONG = {
     "tile_folds": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "block_folds": (shorter("fold"), lambda x: x.sum(), [numbers(60) + 9]),
     "keep_rows": (nothing_kept, softmax, [numbers(5, 7)]),
+    "interleave_folds": (
+        first_lane_alone,
+        lambda: follow(lambda x: fold(MEANT["seeded"].acc, x, axes=0), numbers(30) + 9),
+        [],
+    ),
     "search_blocks": (
         first_block_alone,
         lambda x: np.argmax(x, axis=1),
