@@ -4,8 +4,9 @@
 evaluator and in plain Python, M of them compiled as well, with `--guard` with every buffer against
 a protected page. The same seed gives the same programs; `--first K` starts at program K. With
 `--sequences N`, N sequences of calls with other layouts take the place of the programs, M of them
-compiled; with `--reads N`, N index expressions. Whoever starts this looks at the exit status: 1 if
-a program failed, negative if one killed the process.
+compiled; with `--reads N`, N index expressions; with `--writes N`, N functions that write into
+arrays. Whoever starts this looks at the exit status: 1 if a program failed, negative if one killed
+the process.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from unittest.mock import patch
 
 from axiomjit.base.counters import stats
 from axiomjit.runtime.launching import execute
-from tests.generator import check, indices, sequences
+from tests.generator import check, indices, sequences, writes
 from tests.generator.draw import draw
 from tests.generator.report import written
 from tests.structure.sources import ROOT
@@ -79,15 +80,15 @@ def served_by(program, compiled, guard):
     return check.other_lengths(program, LONGER, run)
 
 
-def calls_in_a_row(options):
-    """The failures of sequences of calls in the evaluator, in plain Python, and compiled."""
-    shares = {"evaluated": 1, "interpreted": 1, "compiled": options.compiled / options.sequences}
+def in_three_ways(options, kind, count, run):
+    """The failures of sequences or functions in the evaluator, in plain Python, and compiled."""
+    shares = {"evaluated": 1, "interpreted": 1, "compiled": options.compiled / count}
     failures = []
     for way, share in shares.items():
-        count, start = int(options.sequences * share), time.perf_counter()
-        found = sequences.campaign(options.seed, options.first, count, way)
+        many, start = int(count * share), time.perf_counter()
+        found = run(options.seed, options.first, many, way)
         took = time.perf_counter() - start
-        print(f"{count} sequences {way}, {len(found)} failures, {took:.0f} s", flush=True)
+        print(f"{many} {kind} {way}, {len(found)} failures, {took:.0f} s", flush=True)
         failures += found
     return failures
 
@@ -129,7 +130,7 @@ def parsed():
     """The options of the command line."""
     parser = argparse.ArgumentParser(prog="tests.campaign", description=__doc__)
     for name, default in (
-        *(("programs", 1000), ("sequences", 0), ("reads", 0)),
+        *(("programs", 1000), ("sequences", 0), ("reads", 0), ("writes", 0)),
         *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name}", type=int, default=default)
@@ -140,10 +141,15 @@ def parsed():
 
 def main():
     options = parsed()
-    if options.sequences or options.reads:
-        failures = (calls_in_a_row if options.sequences else reads)(options)
+    if options.reads:
+        failures = reads(options)
         print("\n".join(failures))
         return int(bool(failures))
+    for kind, run in (("sequences", sequences.campaign), ("writes", writes.campaign)):
+        if count := getattr(options, kind):
+            failures = in_three_ways(options, kind, count, run)
+            print("\n".join(failures))
+            return int(bool(failures))
     if options.jobs > 1:
         done = in_processes(options)
         for process in done:

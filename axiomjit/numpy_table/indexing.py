@@ -18,7 +18,7 @@ from axiomjit.graph.gathers import Position, gather, placed
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import at_hand, seen_type
-from axiomjit.graph.slicing import positions_of
+from axiomjit.graph.slicing import insert_dimensions, positions_of
 
 _KINDS: Final = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -66,6 +66,29 @@ def index_view(node: Node, key: object) -> Node:
             user_location(),
         )
     return _viewed(node, full)
+
+
+def mask_of(node: Node, key: object) -> Node | None:
+    """For an index that is one array of bools, the array stretched to what it chooses from.
+
+    None for every other index.
+
+    Raises:
+        IndexError: it has other lengths than the first dimensions.
+    """
+    if not (isinstance(key, Node) or type(key) is np.ndarray) or key.dtype.kind != "b":
+        return None
+    mask = builder.as_node(key, "an index")
+    rank = len(mask.shape)
+    if not mask.shape or rank > len(node.shape):
+        return None
+    if mask.shape != node.shape[:rank]:
+        raise IndexError(
+            "boolean index did not match indexed array; its lengths are "
+            f"{', '.join(map(at_hand, mask.shape))}, those of the array "
+            f"{', '.join(map(at_hand, node.shape))}"
+        )
+    return insert_dimensions(mask, range(rank, len(node.shape)))
 
 
 class _Chosen(NamedTuple):

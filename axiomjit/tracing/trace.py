@@ -81,14 +81,14 @@ def trace(
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
         graph = with_choices(graph, scope)
-    if graph.writes and graph.chosen:
+    if (graph.writes or last is not None) and graph.chosen:
         raise _written_by_choice(now.name)
     return Trace(graph, structure, leaves)
 
 
 def _written_by_choice(name: str) -> NeedsValuesError:
     return NeedsValuesError(
-        f"{name}, which writes into its arguments",
+        f"{name}, which writes into its arguments or draws random numbers",
         "elements that a mask chooses, of which only the running program knows how many",
         "return new arrays, or choose outside the compiled function",
         user_location(),

@@ -20,7 +20,7 @@ from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.traced_values import Folding, broadcast_folding
-from axiomjit.numpy_table.indexing import index_node, index_view
+from axiomjit.numpy_table.indexing import index_node, index_view, mask_of
 from axiomjit.numpy_table.library import SCANS
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.reductions import REDUCTIONS
@@ -298,18 +298,27 @@ class TracedArray(TracedScalar):
     @recorded
     def __setitem__(self, key: object, value: object) -> None:
         assert self._storage is not None
-        try:
-            part = index_view(self.node, unwrap(node_of(key)))
-        except UnsupportedError:
-            refuse_write(ITEM, self.description())
         node = node_of(value)
         if isinstance(node, list) and traced_in(value):
             node = FUNCTIONS[np.stack](node)
-        write_item(self._storage, part, builder.as_node(node, ITEM))
+        stored, index = builder.as_node(node, ITEM), unwrap(node_of(key))
+        mask = None if stored.shape else mask_of(self.node, index)
+        if mask is not None:
+            write_item(self._storage, self.node, stored, mask)
+            return
+        try:
+            part = index_view(self.node, index)
+        except UnsupportedError:
+            refuse_write(ITEM, self.description())
+        write_item(self._storage, part, stored)
 
     def fill(self, value: object) -> None:
         """Write a number into every element."""
         self[...] = value
+
+    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None) -> None:
+        """Sort along a dimension, in place."""
+        self[...] = called("sort", FUNCTIONS[np.sort], (self, axis, kind, order), {})
 
 
 def _class_for(node: Node, following: Following | None) -> type[Tracer]:

@@ -31,8 +31,10 @@ ITEM: Final = "array[...] = value"
 _KINDS: Final = "biufc"
 
 
-def write_item(storage: TracedStorage, part: Node, value: Node) -> None:
+def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | None = None) -> None:
     """Do `part[...] = value`: cast without a check, leading dimensions of 1 left out.
+
+    With a mask a number is written only `where` that is true.
 
     Raises:
         GraphValueError: the value does not stretch to the shape of the part.
@@ -43,6 +45,8 @@ def write_item(storage: TracedStorage, part: Node, value: Node) -> None:
     if extra > 0 and all(length == 1 for length in value.shape[:extra]):
         value = drop_dimensions(value, range(extra))
     _check_number(value, part)
+    if where is not None:
+        value = builder.elementwise(WHERE, where, cast(value, part.dtype), part)
     _store(storage, part, value, ITEM)
 
 

@@ -25,6 +25,7 @@ MADE = ("np.zeros({}.shape)", "np.ones_like({})", "np.full({}.shape, 2, 'i8')")
 MADE += ("np.zeros(len({}))", "np.arange({}.shape[0])", "np.zeros_like({})")
 STEPS = 6
 KINDS = ("item", "item", "item", "augmented", "augmented", "out", "copyto", "view", "new", "fill")
+KINDS += ("mask", "sort")
 
 
 class Written(NamedTuple):
@@ -78,7 +79,7 @@ def draw(seed, index):
 def _arguments(draws):
     shape, code = draws.pick(SHAPES), draws.pick(CODES)
     first = f"np.arange({np.prod(shape)}, dtype='{code}').reshape({shape})"
-    if draws.chance(0.3):
+    if draws.chance(0.4):
         return first, draws.pick(SECOND)
     other = draws.pick((shape, shape[-1:], draws.pick(SHAPES)))
     second = f"np.arange({np.prod(other)}, dtype='{draws.pick(CODES)}').reshape({other}) + 3"
@@ -150,6 +151,11 @@ def _statement(draws, space, number):
         return f"v{number} = {form.format(part if form in COPIES else name)}"
     if not array.ndim:
         return f"{name} += 1"
+    if kind == "mask":
+        mask = draws.pick((f"{name} > 7", f"{name} % 2 == 0"))
+        return f"{name}[{mask}] = {draws.pick((0, 1, 2.5, f'{name}.max()'))}"
+    if kind == "sort":
+        return f"{name}.sort(axis={draws.between(-array.ndim, array.ndim - 1)})"
     key = _key(draws, array)
     if kind == "view":
         seen = draws.pick((f"{name}[{key}]", f"{name}.T", _part(draws, space, name)))
@@ -161,6 +167,8 @@ def _statement(draws, space, number):
     value = _value(draws, space, target.shape)
     if draws.chance(0.05):
         value = draws.pick(("a[99]", "np.ones(4)[:3]", "b.no_such", "1j"))
+    if target.ndim == 1 and not set(value) & set("+-*"):
+        value = f"1 * {value}"  # NumPy reads what it has written of some vectors that overlap
     if kind == "item":
         return f"{name}[{key}] = {value}"
     if kind == "augmented":

@@ -233,7 +233,7 @@ NEED_VALUES = {
     "sorted": lambda x: sorted(x[0]),
     "membership": lambda x: 3.0 in x,
     "pickle": lambda x: pickle.dumps(x),
-    "item write": lambda x: x.__setitem__(x > 0, 1.0),
+    "item write": lambda x: x.__setitem__([0, 1], 1.0),
     "shape write": lambda x: setattr(x, "shape", (7, 6)),
     "out": lambda x: x.sum(0, out=x.astype("f4")[0]),
     "axis": lambda x: x.sum(axis=x.astype(int)[0, 0]),
@@ -244,7 +244,7 @@ UNSUPPORTED = {
     "attribute": lambda x: hasattr(x, "flat") or x.flat,
     "function": lambda x: np.linalg.svd(x),
     "option": lambda x: x.std(where=x > 1),
-    "mask": lambda x: x[x > 0],
+    "partition": lambda x: np.partition(x, 1),
     "order": lambda x: x.copy("A"),
     "accumulate": lambda x: np.hypot.accumulate(x),
 }

@@ -250,6 +250,9 @@ def test_what_may_be_a_view_is_not_used_after_a_write():
 
 def test_masks_and_where():
     def f(x):
+        x[x % 7 == 0] = 3
+        x[np.arange(5) > 3] = x[0, 0]
+        x[:, 0].sort()
         np.add(x, 1, out=x, where=x > 10)
         np.copyto(x, 0, where=x < 3)
         x[1:] -= [1, 2, 3, 4, 5, 6]
