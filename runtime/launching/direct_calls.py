@@ -30,6 +30,8 @@ def direct_call(bound: BoundPlan, arguments: Sequence[Any]) -> Callable[..., Any
     if list(map(type, plan.steps)) != [Allocate, Call] or not execute.is_fresh(plan, lengths):
         return None
     step: Any = plan.steps[1]
+    if step.conditions:
+        return None
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     target = BoundWindow(step.target, buffers, lengths)
     if execute.dense_strides(buffers[step.target.buffer], lengths) is not None:
