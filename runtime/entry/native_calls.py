@@ -14,8 +14,9 @@ from axiomjit.base.config import settings_word
 from axiomjit.base.counters import word_of
 from axiomjit.base.locks import new_lock
 from axiomjit.runtime.entry import structures
-from axiomjit.runtime.entry.entry_object import load_entry
+from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.layout import RUNTIME
+from axiomjit.runtime.objects.kept_code import kept_code
 from axiomjit.runtime.objects.loader import LoadedCode
 
 Entry = Callable[..., Any]
@@ -92,7 +93,7 @@ def refusal() -> str:
                 reason = structures.refusal()
                 if not reason:
                     try:
-                        _code = load_entry()
+                        _code = kept_code(entry_text(), NAME)
                         reason = "" if _works() else "it did not pass its own test"
                     except (ImportError, RuntimeError, OSError, ValueError) as error:
                         reason = f"it could not be compiled: {error}"
@@ -123,8 +124,6 @@ def _method(address: int) -> _Method:
 
 def _works() -> bool:
     """Whether an entry without tables passes its arguments on, by number and by name."""
-    if _code is None:
-        return False
     cell = new_cell(lambda *args, **kwargs: (args, kwargs))
     given, named = (1, "two", None), {"three": 3.0}
     return bool(new_entry(cell)(*given, **named) == (given, named))

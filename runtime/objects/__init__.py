@@ -8,6 +8,7 @@ An entry is metadata in JSON and object files, never a pickle. Nothing here impo
 - `processor`, `known_targets`: what LLVM says of this processor, without asking it again
 - `store`: the folders of this process, asked in order
 - `linked_code`: object files to code in memory, without LLVM
+- `kept_code`: code that is the same in every program
 - `loader`: an entry to a function at an address, and out of memory again
 
 May import `base`, `passes.ir`, `runtime.llvm`.

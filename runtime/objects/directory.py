@@ -20,9 +20,9 @@ from axiomjit.runtime.objects.entry import LARGEST
 
 SUFFIX: Final = ".kernel"
 TARGET_SUFFIX: Final = ".target"
-ENTRY_SUFFIX: Final = ".entry"
-SUFFIXES: Final = (SUFFIX, TARGET_SUFFIX, ENTRY_SUFFIX)
-"""Kernels, records of processors, native entries."""
+CODE_SUFFIX: Final = ".code"
+SUFFIXES: Final = (SUFFIX, TARGET_SUFFIX, CODE_SUFFIX)
+"""Kernels, records of processors, code that is the same in every program."""
 TEMPORARY: Final = ".new"
 KEY_DIGITS: Final = 64
 """Digits of a key in hexadecimal."""

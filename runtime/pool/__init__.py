@@ -1,4 +1,4 @@
 """Memory of arrays and argument blocks.
 
-May import `base`.
+May import `base`, `runtime.objects`.
 """

@@ -6,18 +6,22 @@ when its memory is not needed any more: then Python may be ending, so that it ca
 A block has a size of which there are eight for each power of two, lies at a multiple of 64 bytes,
 and has behind it what malloc gave and, nearest, the number of its size. A free block begins with
 the address of the next free one of its size. State: a lock, the bytes that are kept, the most that
-may be, counts of blocks given out again and of new ones, three unused words, and a list per size.
+may be, counts of blocks given out again and of new ones, the addresses of malloc, free and madvise,
+and a list per size. The code calls nothing by name, so that it can be kept on disk.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Final
+from typing import Final
+
+from axiomjit.runtime.objects.kept_code import kept_code
+from axiomjit.runtime.objects.linked_code import function_address
 
 LISTS_AT: Final = 8
 SIZES: Final = 512
-KEPT, LIMIT, RECYCLED, FRESH = 1, 2, 3, 4
+KEPT, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
 State = ctypes.c_uint64 * (LISTS_AT + SIZES)
 
 _HUGE: Final = """
@@ -28,13 +32,15 @@ advise:
   %pages = and i64 %page, -4096
   %begin = inttoptr i64 %pages to ptr
   %length = and i64 %bytes, -4096
-  %ignored = call i32 @madvise(ptr %begin, i64 %length, i32 14)
+  %madvise = call ptr @outside(ptr %state, i64 7)
+  %ignored = call i32 %madvise(ptr %begin, i64 %length, i32 14)
   br label %ready
 """
 TEXT: Final = """
-declare ptr @malloc(i64)
-declare void @free(ptr)
-declare i32 @madvise(ptr, i64, i32)
+@functions = internal constant [5 x ptr] [
+  ptr @axiomjit_malloc, ptr @axiomjit_calloc, ptr @axiomjit_realloc, ptr @axiomjit_free,
+  ptr @axiomjit_trim
+]
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
 declare {i64, i1} @llvm.umul.with.overflow.i64(i64, i64)
@@ -55,6 +61,16 @@ done:
 define internal void @unlock(ptr %state) {
   store atomic i64 0, ptr %state release, align 8
   ret void
+}
+
+define ptr @axiomjit_allocator() {
+  ret ptr @functions
+}
+
+define internal ptr @outside(ptr %state, i64 %word) {
+  %place = getelementptr i64, ptr %state, i64 %word
+  %function = load ptr, ptr %place
+  ret ptr %function
 }
 
 define internal void @add(ptr %state, i64 %word, i64 %amount) {
@@ -98,10 +114,11 @@ define internal i64 @number_of(ptr %block) {
   ret i64 %number
 }
 
-define internal void @give_back(ptr %block) {
+define internal void @give_back(ptr %state, ptr %block) {
   %place = getelementptr i64, ptr %block, i64 -2
   %raw = load ptr, ptr %place
-  call void @free(ptr %raw)
+  %release = call ptr @outside(ptr %state, i64 6)
+  call void %release(ptr %raw)
   ret void
 }
 
@@ -117,7 +134,7 @@ next:
 drop:
   %after = load ptr, ptr %block
   store ptr %after, ptr %place
-  call void @give_back(ptr %block)
+  call void @give_back(ptr %state, ptr %block)
   br label %next
 empty:
   %following = add i64 %number, 1
@@ -129,14 +146,14 @@ end:
   ret void
 }
 
-define void @axiomjit_trim(ptr %state) {
+define internal void @axiomjit_trim(ptr %state) {
   call void @lock(ptr %state)
   call void @drop_all(ptr %state)
   call void @unlock(ptr %state)
   ret void
 }
 
-define ptr @axiomjit_malloc(ptr %state, i64 %size) {
+define internal ptr @axiomjit_malloc(ptr %state, i64 %size) {
 entry:
   %huge = icmp ugt i64 %size, 140737488355328
   br i1 %huge, label %refused, label %possible
@@ -162,12 +179,13 @@ fresh:
   call void @add(ptr %state, i64 4, i64 1)
   call void @unlock(ptr %state)
   %room = add i64 %bytes, 64
-  %first = call ptr @malloc(i64 %room)
+  %take = call ptr @outside(ptr %state, i64 5)
+  %first = call ptr %take(i64 %room)
   %failed = icmp eq ptr %first, null
   br i1 %failed, label %trim, label %given
 trim:
   call void @axiomjit_trim(ptr %state)
-  %second = call ptr @malloc(i64 %room)
+  %second = call ptr %take(i64 %room)
   %lost = icmp eq ptr %second, null
   br i1 %lost, label %refused, label %given
 given:
@@ -187,7 +205,7 @@ refused:
   ret ptr null
 }
 
-define void @axiomjit_free(ptr %state, ptr %block, i64 %size) {
+define internal void @axiomjit_free(ptr %state, ptr %block, i64 %size) {
 entry:
   %none = icmp eq ptr %block, null
   br i1 %none, label %end, label %some
@@ -201,7 +219,7 @@ some:
   br i1 %large, label %give, label %keep
 give:
   call void @unlock(ptr %state)
-  call void @give_back(ptr %block)
+  call void @give_back(ptr %state, ptr %block)
   br label %end
 keep:
   %keptplace = getelementptr i64, ptr %state, i64 1
@@ -224,7 +242,7 @@ end:
   ret void
 }
 
-define ptr @axiomjit_calloc(ptr %state, i64 %count, i64 %each) {
+define internal ptr @axiomjit_calloc(ptr %state, i64 %count, i64 %each) {
 entry:
   %pair = call {i64, i1} @llvm.umul.with.overflow.i64(i64 %count, i64 %each)
   %over = extractvalue {i64, i1} %pair, 1
@@ -241,7 +259,7 @@ refused:
   ret ptr null
 }
 
-define ptr @axiomjit_realloc(ptr %state, ptr %block, i64 %size) {
+define internal ptr @axiomjit_realloc(ptr %state, ptr %block, i64 %size) {
 entry:
   %none = icmp eq ptr %block, null
   br i1 %none, label %new, label %some
@@ -270,24 +288,33 @@ refused:
 """
 
 
-def compile_allocator() -> dict[str, int]:
+def new_state() -> ctypes.Array[ctypes.c_uint64]:
+    """The state of an allocator that keeps nothing yet.
+
+    Raises:
+        AttributeError: a function of the C library is nowhere.
+    """
+    state = State()
+    names = ("malloc", "free", "madvise") if sys.platform == "linux" else ("malloc", "free")
+    for place, name in enumerate(names, OUTSIDE):
+        address = function_address(name)
+        if address is None:
+            raise AttributeError(name)
+        state[place] = address
+    return state
+
+
+def load_allocator() -> dict[str, int]:
     """The addresses of malloc, calloc, realloc, free and trim; they stay loaded for good.
 
     Raises:
         ImportError: there is no llvmlite.
-        RuntimeError: LLVM refuses the code.
+        RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
     """
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
     advise = _HUGE if sys.platform == "linux" else "  br label %ready\n"
-    module = binding.parse_assembly(TEXT.replace("ADVISE\n", advise.lstrip("\n")))
-    module.triple = binding.get_process_triple()
-    machine = binding.Target.from_triple(module.triple).create_target_machine(opt=2)
-    engine: Any = binding.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
+    code = kept_code(TEXT.replace("ADVISE\n", advise.lstrip("\n")), "axiomjit_allocator")
     # Arrays may be freed after modules are: nothing ends the life of the code.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+    table: int = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address)()
     names = ("malloc", "calloc", "realloc", "free", "trim")
-    return {name: engine.get_function_address(f"axiomjit_{name}") for name in names}
+    return dict(zip(names, (ctypes.c_size_t * len(names)).from_address(table), strict=True))

@@ -18,7 +18,14 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
 from axiomjit.base.locks import FORKS_WAIT, why_not_compile
-from axiomjit.runtime.pool.allocator import FRESH, KEPT, LIMIT, RECYCLED, State, compile_allocator
+from axiomjit.runtime.pool.allocator import (
+    FRESH,
+    KEPT,
+    LIMIT,
+    RECYCLED,
+    load_allocator,
+    new_state,
+)
 
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Sequence[int], np.dtype[Any]], Array]
@@ -47,15 +54,17 @@ class _Pool:
     """The state of the allocator, and what NumPy is given to use it."""
 
     def __init__(self) -> None:
-        """Compile it.
+        """Load it.
 
         Raises:
             ImportError: there is no llvmlite, or no such interface in NumPy.
-            RuntimeError: LLVM refuses the code, or NumPy does not take the handler.
+            AttributeError: a function of the C library is nowhere.
+            RuntimeError: NumPy does not take the handler.
+            RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
         """
-        addresses = compile_allocator()
-        self.state = _immortal(State)
-        handler = _immortal(_Allocator)
+        addresses = load_allocator()
+        self.state = _immortal(new_state())
+        handler = _immortal(_Allocator())
         handler.name, handler.version = NAME, 1
         handler.state = ctypes.addressof(self.state)
         for name in ("malloc", "calloc", "realloc", "free"):
@@ -82,9 +91,8 @@ class _Pool:
         self._trim(ctypes.addressof(self.state))
 
 
-def _immortal(kind: Any) -> Any:
-    """A structure of zeros that is never freed: arrays may be freed after modules are."""
-    made = kind()
+def _immortal(made: Any) -> Any:
+    """A structure, which is never freed: arrays may be freed after modules are."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made
 
@@ -120,7 +128,7 @@ def _start() -> None:
     try:
         with FORKS_WAIT:
             _Process.pool = _Pool()
-    except (ImportError, AttributeError, RuntimeError):
+    except (ImportError, AttributeError, RuntimeError, OSError, ValueError):
         return
 
 

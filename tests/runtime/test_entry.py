@@ -14,7 +14,7 @@ import pytest
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
-from axiomjit.runtime.entry import entry_object, layout, native_calls, structures
+from axiomjit.runtime.entry import layout, native_calls, structures
 from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.guard_tables import (
     MOST_TABLES,
@@ -27,6 +27,7 @@ from axiomjit.runtime.entry.guard_tables import (
     with_table,
 )
 from axiomjit.runtime.llvm.object_symbols import undefined_symbols
+from axiomjit.runtime.objects import kept_code
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(
@@ -270,7 +271,7 @@ def test_errors_of_what_answers_pass_through():
 
 
 def test_the_object_file_calls_nothing_by_name():
-    code = entry_object.compiled(entry_text())
+    code = kept_code.compiled(entry_text())
     assert undefined_symbols(code) <= {"memcpy", "memset"}
     assert len(code) < 20_000
     assert f"@{NAME}(" in entry_text()
@@ -279,17 +280,18 @@ def test_the_object_file_calls_nothing_by_name():
 WARM = """
 import sys
 import numpy as np
-import axiomjit as aj
+import axiomjit, axiomjit as aj
 f = aj.jit(lambda x: x * 2.5 + 1)
-x = np.ones(5)
+x, large = np.ones(5), np.ones(100_000)
 assert all(f(x).tolist() == [3.5] * 5 for _ in range(9))
 assert f.hits_natively[0]
+assert f(large)[-1] == 3.5 and axiomjit.runtime.pool.recycling.kept_bytes()
 print(aj.stats()["compiles"], "numba" in sys.modules, "llvmlite" in sys.modules)
 """
 
 
-def test_its_code_is_kept_on_disk(tmp_path):
-    """A later process does not import LLVM for it; one that finds it damaged compiles it again."""
+def test_its_code_and_that_of_the_allocator_are_kept_on_disk(tmp_path):
+    """A later process imports no LLVM for them; one that finds them damaged compiles them again."""
     known = {"AXIOMJIT_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
     environment = {**os.environ, **known, "AXIOMJIT_ENTRY": "auto", "AXIOMJIT_CHECK": "0"}
 
@@ -300,10 +302,11 @@ def test_its_code_is_kept_on_disk(tmp_path):
         return done.stdout.split()
 
     assert run() == ["1", "True", "True"]
-    (kept,) = (tmp_path / "kernels").glob("*.entry")
-    whole = kept.read_bytes()
+    kept = list((tmp_path / "kernels").glob("*.code"))
+    assert len(kept) == 2
     assert run() == ["0", "False", "False"]
-    kept.write_bytes(whole[:-1])
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:-1])
     assert run() == ["0", "False", "True"]
     assert run() == ["0", "False", "False"]
 

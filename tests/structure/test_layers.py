@@ -17,7 +17,7 @@ ORDER = (
     *("axis", "frontends", "frontends.neon", "tracing"),
     *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes"),
-    *("runtime.pool", "runtime.llvm", "runtime.objects", "runtime.emission", "runtime.vector_math"),
+    *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.vector_math"),
     *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
     *("show", "driver", "bench.suite", "bench.report", "bench.elementary", "bench.compiling"),
     *("bench", "cli"),

@@ -1,4 +1,7 @@
-"""The machine code of the native entry: from disk, else compiled and kept there."""
+"""Our own LLVM text as machine code: from disk, else compiled and kept there.
+
+This is for code that is the same in every program; kernels have more in their keys.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +10,38 @@ from typing import Any
 
 from axiomjit.base.config import config
 from axiomjit.base.digests import sha256
-from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.llvm.pass_managers import run_passes
-from axiomjit.runtime.objects.directory import ENTRY_SUFFIX
+from axiomjit.runtime.objects.directory import CODE_SUFFIX
 from axiomjit.runtime.objects.entry import make_entry
 from axiomjit.runtime.objects.keys import compiler_versions
 from axiomjit.runtime.objects.loader import LoadedCode, load
 from axiomjit.runtime.objects.store import OBJECTS
 
 
-def load_entry() -> LoadedCode | None:
-    """The entry in memory; None where that is not possible.
+def kept_code(text: str, symbol: str) -> LoadedCode:
+    """The function `symbol` of a text, in memory.
 
     Raises:
-        ImportError, RuntimeError, OSError, ValueError: it could not be compiled.
+        ImportError: there is no llvmlite.
+        RuntimeError, OSError, ValueError: it could not be compiled or loaded.
     """
-    text = entry_text()
     key = _key(text) if OBJECTS.folders() else ""
-    found = OBJECTS.find(key, ENTRY_SUFFIX) if key else None
+    found = OBJECTS.find(key, CODE_SUFFIX) if key else None
     if found is not None:
         return found[1]
     began = time.perf_counter()
     code = compiled(text)
-    entry = make_entry(key, NAME, (code,), (time.perf_counter() - began) * 1e3)
+    entry = make_entry(key, symbol, (code,), (time.perf_counter() - began) * 1e3)
     if key:
-        OBJECTS.keep(entry, ENTRY_SUFFIX)
-    return load(entry)
+        OBJECTS.keep(entry, CODE_SUFFIX)
+    loaded = load(entry)
+    if loaded is None:
+        raise RuntimeError(f"LLVM does not load the code of {symbol}")
+    return loaded
 
 
 def compiled(text: str) -> bytes:
-    """The object file of a text for any CPU of this kind; it calls nothing by name."""
+    """The object file of a text, for any CPU of this kind."""
     from llvmlite import binding
 
     machine = _machine(binding)
@@ -61,7 +66,7 @@ def _machine(binding: Any) -> Any:
 def _key(text: str) -> str:
     """The key of its code on disk; empty where it cannot be known what compiles."""
     try:
-        parts = "native entry", text, compiler_versions(), config.cache_tag
+        parts = "own code", text, compiler_versions(), config.cache_tag
     except (ImportError, OSError):
         return ""
     return sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
