@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from axiomjit.algebra.chosen import Advice, chosen_in
 from axiomjit.algebra.dims import Dim, Symbol, bound
+from axiomjit.base.records import Record
 from axiomjit.passes.choose_storage import STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -87,7 +88,7 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
     return step if body == step.body else Nest(body)
 
 
-class _Facts(NamedTuple):
+class _Facts(Record):
     """What decides at once that two steps are not joined."""
 
     reads: frozenset[Storage]

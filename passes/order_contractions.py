@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from axiomjit.algebra.index_maps import (
     iterators_of,
     permutation,
 )
+from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import MATRIX_PRODUCTS
 from axiomjit.graph.nodes import Graph, Node, Op, rewrite
 from axiomjit.graph.primitives import COPY, PRIMITIVES, PRODUCT, SUM, VIEW
@@ -36,7 +37,7 @@ Sizes = Sequence[int]
 """The extent of each iterator of the sum, in the call at hand."""
 
 
-class Factor(NamedTuple):
+class Factor(Record):
     """An operand, read through a map from its dimensions to the iterators of the whole sum."""
 
     node: Node

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import Dim, bound, dim
 from axiomjit.base.dtypes import BOOL, INT
+from axiomjit.base.records import Record
 from axiomjit.graph.place_folds import PlaceFold
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
 from axiomjit.passes.ir.context import Context
@@ -170,7 +171,7 @@ def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[St
     return tuple(s for s in result if not isinstance(s, Load) or s.name not in places)
 
 
-class _Search(NamedTuple):
+class _Search(Record):
     """What finds the place of an extreme.
 
     `body` computes an element, which stands at `place`; a step of the loop is so many further.

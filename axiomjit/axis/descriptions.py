@@ -6,7 +6,7 @@ axes: `TensorDescription`. Strides in memory: `Layout`.
 
 from __future__ import annotations
 
-from numpy.typing import DTypeLike
+from typing import TYPE_CHECKING
 
 from axiomjit.axis.axes import Axes, AxesLike, make_axes
 from axiomjit.views.complex_views import ComplexTensorViewDescription
@@ -15,6 +15,9 @@ from axiomjit.views.descriptions import (
     BasicTensorDescription,
     SimpleTensorViewDescription,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 ViewDescription = SimpleTensorViewDescription | ComplexTensorViewDescription
 

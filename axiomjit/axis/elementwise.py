@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes
@@ -28,6 +27,9 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
 from axiomjit.graph.traced_values import ShapedValue
 from axiomjit.numpy_table import table
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 TensorFunction = Callable[..., Tensor]
 ElementwiseRow = Callable[..., Node | tuple[Node, ...]]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
 from axiomjit.axis.methods import AxisMethods
@@ -14,6 +13,9 @@ from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.traced_values import Keeper, NamedValue
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
 
 
 class NamedArray(AxisMethods[Any], NamedValue):

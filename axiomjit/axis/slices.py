@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Final, NamedTuple, SupportsIndex
+from typing import Final, SupportsIndex
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 
@@ -34,7 +35,7 @@ Item = SupportsIndex | slice
 Key = Item | EllipsisType | Sequence[object] | Mapping[AxisName, Item]
 
 
-class Range(NamedTuple):
+class Range(Record):
     """Positions along an axis: the first one, the step, and their number."""
 
     start: int | None

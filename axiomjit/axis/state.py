@@ -8,10 +8,9 @@ tensors, "Tensors").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap
@@ -36,6 +35,7 @@ from axiomjit.axis.tensors import (
 from axiomjit.base.dtypes import FLOAT, DType, code
 from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.effects import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.graph.nodes import Node, Token
@@ -43,7 +43,10 @@ from axiomjit.graph.origins import note
 from axiomjit.graph.promotion import cast
 from axiomjit.views.dense_layout import Layout
 
-InitialValue = ArrayLike | Callable[[Axes], ArrayLike]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+InitialValue: TypeAlias = "ArrayLike | Callable[[Axes], ArrayLike]"
 
 
 def variable(
@@ -208,7 +211,7 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
     return labelled(effect, write.target.axes, write.target, write.value)
 
 
-class Write(NamedTuple):
+class Write(Record):
     """A checked write: `parts` are place, value, the map that reads the value, and extents.
 
     `written` is the node of the target.

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, permutation
@@ -46,6 +45,9 @@ from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import Primitive
 from axiomjit.graph.traced_values import Folding, NodeValue, Placing, TracedValue
 from axiomjit.views.dense_layout import Layout
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
 
 ScalarValue = bool | int | float | complex | np.number | np.bool_
 _positions: Final = itertools.count()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 DType = np.dtype[np.generic]
 

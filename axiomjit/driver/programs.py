@@ -36,7 +36,7 @@ from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Updat
 from axiomjit.graph.origins import inherit
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
-    from axiomjit.passes.pipeline import Stages
+    from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.launching.execute import BoundPlan
     from axiomjit.show.lowered import Lowered
 
@@ -45,11 +45,20 @@ Array = np.ndarray
 
 _LATE: Final = (
     "axiomjit.passes.pipeline",
-    "axiomjit.show.live",
     "axiomjit.runtime.launching.execute",
     "axiomjit.runtime.compiling.loaded_kernel",
 )
 """What lowers and runs programs; the first program imports it."""
+
+
+def _watcher() -> Watcher | None:
+    """What prints the stages that the settings name; None where they name nothing."""
+    if not config.show:
+        return None
+    import_late("axiomjit.show.live")
+    from axiomjit.show.live import watcher
+
+    return watcher()
 
 
 class LoweredProgram:
@@ -60,14 +69,13 @@ class LoweredProgram:
         import_late(*_LATE)
         from axiomjit.passes.ir.context import Context
         from axiomjit.passes.pipeline import run_pipeline
-        from axiomjit.show.live import watcher
 
         context = Context(layouts, scope, chosen_target())
         with (
             bound(None),
             stage("lowering"),
         ):  # a call may be made while another function is followed
-            self.stages: Stages = run_pipeline(graph, context, watcher())
+            self.stages: Stages = run_pipeline(graph, context, _watcher())
         known = (g for g in scope.guards if not chosen_in(g.left, g.right))
         self.guards: tuple[Guard, ...] = tuple(known)
 

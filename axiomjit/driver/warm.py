@@ -6,11 +6,10 @@ import math
 import operator
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import DTypeLike
 
 from axiomjit.base.dtypes import DType, named
 from axiomjit.base.errors import GraphTypeError, GraphValueError
@@ -18,6 +17,9 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.base.waiting import waiting
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 LARGEST: Final = 2**63 - 1
 LAYOUTS: Final = "give 'C' or 'F', or strides in bytes, for example x.strides"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from axiomjit.algebra.dims import Symbol
+from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
@@ -24,7 +25,7 @@ class Keeper(Protocol):
         """Keep a function under a key, and return it."""
 
 
-class Folding(NamedTuple):
+class Folding(Record):
     """Operands of one shape, the dimensions to fold in their order, and what a result becomes.
 
     `made` takes a node without these dimensions, of a running fold one with all of them.
@@ -58,7 +59,7 @@ Source = tuple[int, int]
 """An operand, by its number, and a dimension of it."""
 
 
-class Placing(NamedTuple):
+class Placing(Record):
     """Operands whose dimensions are known by position, and what a result becomes.
 
     `made` takes the node of a result and for each of its dimensions the dimensions of operands that

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from axiomjit.algebra.boxes import BoundCondition, Span, boxes
+from axiomjit.base.records import Record
 
 Array = np.ndarray
 Labels = tuple[tuple[int, ...], ...]
@@ -201,7 +202,7 @@ class _Blocks:
             target[...] = found.reshape(shape)
 
 
-class _Tap(NamedTuple):
+class _Tap(Record):
     """Some elements of all windows; `limits` say where along a row they are in the operand."""
 
     at: tuple[Any, ...]

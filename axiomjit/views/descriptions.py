@@ -10,9 +10,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.base.dtypes import DType
@@ -20,6 +20,9 @@ from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.views.dense_layout import Layout, LengthLike
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 Nested = LengthLike | tuple[LengthLike, ...]
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.number_kinds import SMALL
+from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import Block, For, Limit, State
 
 Term = tuple[str, Dim]
 
 
-class RangeSource(NamedTuple):
+class RangeSource(Record):
     """Writes ranges and limits with the names that a source has for `iterator` and the like.
 
     `over_blocks` are the loops over blocks by their iterators, `firsts` what the first step of

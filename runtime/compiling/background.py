@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from typing import NamedTuple
 
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.locks import NotNowError, after_fork, new_lock
@@ -18,11 +17,8 @@ from axiomjit.base.origins import warn
 from axiomjit.base.waiting import waiting
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 
-
-class _Wish(NamedTuple):
-    handle: KernelHandle
-    context: Context
-    """Of the call that asked first: settings of its thread, and the clock of its function."""
+Wish = tuple[KernelHandle, Context]
+"""A kernel and the context of the call that asked first, with the clock of its function."""
 
 
 class BackgroundCompiler:
@@ -31,7 +27,7 @@ class BackgroundCompiler:
     def __init__(self, load: Callable[[KernelHandle], object]) -> None:
         """Start no thread yet; `load` compiles a kernel and enters it in its handle."""
         self._load = load
-        self._wishes: dict[int, _Wish] = {}
+        self._wishes: dict[int, Wish] = {}
         self._thread: threading.Thread | None = None
         self._lock = new_lock()
         self._knows_forks = False
@@ -43,7 +39,7 @@ class BackgroundCompiler:
     def ask(self, handle: KernelHandle) -> None:
         """Have a kernel compiled; the thread starts where there is none."""
         with self._lock:
-            self._wishes.setdefault(id(handle), _Wish(handle, copy_context()))
+            self._wishes.setdefault(id(handle), (handle, copy_context()))
             if self._thread is None:
                 if not self._knows_forks:
                     after_fork(self._forget)

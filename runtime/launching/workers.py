@@ -9,8 +9,8 @@ no signal handler interrupts.
 from __future__ import annotations
 
 import threading
+from _queue import SimpleQueue  # of `queue`, which imports more than a warm start needs
 from collections.abc import Callable, Iterable
-from queue import SimpleQueue
 from time import perf_counter
 from typing import Final
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import platform
 import struct
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from axiomjit.base.records import Record
 
 MAGIC: Final = b"\x7fELF\x02\x01\x01"
 """64 bits, the lowest byte first, the only version."""
@@ -23,7 +25,7 @@ _RESERVED: Final = 0xFF00
 """Numbers of sections from here on are none: absolute and common symbols."""
 
 
-class Section(NamedTuple):
+class Section(Record):
     """One section: its type, the bytes that it has in the file, and what it refers to."""
 
     kind: int
@@ -35,7 +37,7 @@ class Section(NamedTuple):
     align: int
 
 
-class Symbol(NamedTuple):
+class Symbol(Record):
     """One name, the section that defines it, 0 for none, and its place there."""
 
     name: str
@@ -44,16 +46,11 @@ class Symbol(NamedTuple):
     is_local: bool
 
 
-class Relocation(NamedTuple):
-    """A place in a section that gets the address of a symbol, in a form that `kind` names."""
-
-    place: int
-    kind: int
-    symbol: int
-    addend: int
+Relocation = tuple[int, int, int, int]
+"""A place in a section, the form of the address that it gets, the symbol's number, an addend."""
 
 
-class ObjectFile(NamedTuple):
+class ObjectFile(Record):
     """The machine, sections and symbols of an object file."""
 
     machine: int
@@ -70,7 +67,7 @@ class ObjectFile(NamedTuple):
         for section in self.sections:
             if section.kind == RELOCATIONS:
                 for place, info, addend in _RELOCATION.iter_unpack(section.content):
-                    yield section.info, Relocation(place, info & 0xFFFFFFFF, info >> 32, addend)
+                    yield section.info, (place, info & 0xFFFFFFFF, info >> 32, addend)
 
 
 def read_object(code: bytes) -> ObjectFile:

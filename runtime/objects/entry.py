@@ -2,15 +2,15 @@
 
     axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
 
-The metadata are one line of JSON; the object files follow without a gap. What is not exactly of
-this form, was made for another key or calls what a kernel may not call is no entry: the kernel is
-compiled again.
+The metadata are one line of JSON, texts and numbers only, which Python reads as a literal; the
+object files follow without a gap. What is not exactly of this form, was made for another key or
+calls what a kernel may not call is no entry: the kernel is compiled again.
 """
 
 from __future__ import annotations
 
-import json
 import struct
+from ast import literal_eval
 from typing import Any, Final
 
 from axiomjit.base.digests import sha256
@@ -19,6 +19,8 @@ from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
 from axiomjit.runtime.llvm.object_symbols import ELF, PROVIDED
 
 MAGIC: Final = b"axiomjit kernel 1\n"
+UNREADABLE: Final = (SyntaxError, MemoryError, RecursionError)
+"""What `literal_eval` raises over some texts, beside ValueError and TypeError."""
 LARGEST: Final = 16 * 2**20
 """A larger file is none of ours."""
 _HEAD: Final = struct.Struct("<32sI")
@@ -63,6 +65,8 @@ def pack(entry: Entry) -> bytes:
         "sizes": [len(code) for code in entry.objects],
         "compile_ms": round(entry.compile_ms, 3),
     }
+    import json  # here, since most processes write nothing
+
     line = json.dumps(metadata).encode()
     rest = struct.pack("<I", len(line)) + line + b"".join(entry.objects)
     return MAGIC + sha256(rest).digest() + rest
@@ -77,12 +81,12 @@ def unpack(key: str, data: bytes) -> Entry | None:
         if sha256(data[len(MAGIC) + len(digest) :]).digest() != digest:
             return None
         end = _START + length
-        entry = _read(json.loads(data[_START:end]), data[end:])
+        entry = _read(literal_eval(data[_START:end].decode()), data[end:])
         files = [read_object(code) for code in entry.objects]
         whole = entry.key == key and all(file.is_for_this_cpu for file in files)
         called = _calls(files)
         known = set(entry.calls or ()) == called and called <= PROVIDED
-    except (ValueError, TypeError, LookupError, struct.error, RecursionError):
+    except (ValueError, TypeError, LookupError, struct.error, *UNREADABLE):
         return None
     return entry if whole and known else None
 

@@ -11,7 +11,6 @@ import os
 import platform
 import sys
 from functools import cache
-from importlib.util import find_spec
 from typing import Final
 
 from axiomjit.base.digests import sha256
@@ -73,7 +72,7 @@ def compiler_versions() -> tuple[object, ...]:
 
 def _folder(package: str) -> str:
     """Where a package lies."""
-    found = find_spec(package)
+    found = next(filter(None, (f.find_spec(package, None) for f in sys.meta_path)), None)
     if found is None or found.origin is None:
         raise ImportError(package)
     return os.path.dirname(found.origin)

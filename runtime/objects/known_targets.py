@@ -6,11 +6,12 @@ Numba's settings, the versions of Numba and llvmlite, and our code.
 
 from __future__ import annotations
 
-import json
+from ast import literal_eval
 from typing import Final
 
 from axiomjit.base.digests import sha256
 from axiomjit.base.target import Target
+from axiomjit.runtime.objects.entry import UNREADABLE
 from axiomjit.runtime.objects.keys import maker_digest, numba_settings
 from axiomjit.runtime.objects.processor import processor_answers
 
@@ -29,7 +30,9 @@ def target_key(name: str) -> str | None:
 def pack_target(key: str, target: Target) -> bytes:
     """The bytes of a record."""
     values = [getattr(target, field) for field in Target._fields]
-    line = json.dumps([key, *values]).encode()
+    import json  # here, since most processes write nothing
+
+    line = json.dumps([key, *(int(v) if type(v) is bool else v for v in values)]).encode()
     return MAGIC + sha256(line).digest() + line
 
 
@@ -39,9 +42,9 @@ def unpack_target(key: str, name: str, data: bytes) -> Target | None:
     if not data.startswith(MAGIC) or sha256(line).digest() != digest:
         return None
     try:
-        owner, *values = json.loads(line)
-    except (ValueError, TypeError):
+        owner, *values = literal_eval(line.decode())
+        kinds = [type(getattr(Target(name), field)) for field in Target._fields]
+        found = [kind(value) for kind, value in zip(kinds, values, strict=True)]
+    except (ValueError, TypeError, *UNREADABLE):
         return None
-    kinds = [type(getattr(Target(name), field)) for field in Target._fields]
-    whole = owner == key and kinds == [type(value) for value in values] and values[0] == name
-    return Target(*values) if whole else None
+    return Target(*found) if owner == key and found == values and found[0] == name else None

@@ -99,7 +99,7 @@ def test_what_is_nowhere_is_refused(files):
 
 def test_other_machines_and_threads_own_numbers_are_refused(files):
     with pytest.raises(NotLinkedError, match="another machine"):
-        link([files[1]._replace(machine=183)], "other", {})
+        link([files[1].replace(machine=183)], "other", {})
     own = "@own = thread_local global i64 1\ndefine ptr @it() { ret ptr @own }"
     with pytest.raises(NotLinkedError):
         link([compiled(own)], "it", {})
@@ -111,9 +111,9 @@ def test_a_place_outside_its_section_is_refused(files):
     for k, section in enumerate(sections):
         if section.kind == 4:
             end = (sections[section.info].size - 3).to_bytes(8, "little")
-            sections[k] = section._replace(content=end + section.content[8:])
+            sections[k] = section.replace(content=end + section.content[8:])
     with pytest.raises(NotLinkedError, match="outside"):
-        link([damaged._replace(sections=tuple(sections))], "other", {})
+        link([damaged.replace(sections=tuple(sections))], "other", {})
 
 
 def test_what_our_linker_refuses_llvm_links(monkeypatch):
