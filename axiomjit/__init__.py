@@ -18,9 +18,6 @@ from axiomjit.axis.elementwise import FUNCTIONS as _ELEMENTWISE
 from axiomjit.axis.elementwise import TensorFunction as _Function
 from axiomjit.axis.elementwise import astype, clip, where
 from axiomjit.axis.functions import axes_with_order, broadcast, cast_axes, dot
-from axiomjit.axis.joins import concat_along_axis, one_hot, pad, stack
-from axiomjit.axis.labels import axes_with_role_order, cast_role, map_roles, rename
-from axiomjit.axis.library import argsort, cumprod, cumsum, sort, take
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.reductions import (
     L1_norm,
@@ -194,6 +191,9 @@ if _TYPE_CHECKING:
     from axiomjit.accumulate.elementwise import elementwise
     from axiomjit.accumulate.fold import fold
     from axiomjit.axis.convolution import convolution, pooling
+    from axiomjit.axis.joins import concat_along_axis, one_hot, pad, stack
+    from axiomjit.axis.labels import axes_with_role_order, cast_role, map_roles, rename
+    from axiomjit.axis.library import argsort, cumprod, cumsum, sort, take
     from axiomjit.axis.networks import (
         cross_entropy_binary,
         cross_entropy_binary_inner,
@@ -220,6 +220,9 @@ _MODULES = {
     "axiomjit.accumulate.elementwise": "elementwise",
     "axiomjit.accumulate.fold": "fold",
     "axiomjit.axis.convolution": "convolution pooling",
+    "axiomjit.axis.joins": "concat_along_axis one_hot pad stack",
+    "axiomjit.axis.labels": "axes_with_role_order cast_role map_roles rename",
+    "axiomjit.axis.library": "argsort cumprod cumsum sort take",
     "axiomjit.axis.networks": "cross_entropy_binary cross_entropy_binary_inner "
     "cross_entropy_multi relu safelog sigmoid softmax",
     "axiomjit.axis.printing": "PrintOp",
