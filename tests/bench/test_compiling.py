@@ -76,7 +76,8 @@ def test_first_calls_are_those_of_new_processes():
     )
     nothing, ours = found["nothing"][0], found["axiomjit"][0]
     assert 0 < nothing.call < ours.call
-    assert nothing.importing < ours.importing
+    assert nothing.importing > 0  # with byte code that of NumPy; ours adds little to it
+    assert ours.both == ours.importing + ours.call
 
 
 @pytest.mark.parametrize("warm", [True, False])
