@@ -118,7 +118,7 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
             )
         else:
             for d, (length, own) in enumerate(zip(node.shape[axis:], item.shape, strict=False)):
-                if length != own:
+                if own != 0 and length != own:  # NumPy does not look at masks without elements
                     raise IndexError(
                         "boolean index did not match indexed array along axis "
                         f"{axis + d}; size of axis is {at_hand(length)} but size of "
