@@ -12,8 +12,6 @@ from functools import reduce
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.extremes import larger
 from axiomjit.algebra.index_maps import Affine, affine, identity, iterator
-from axiomjit.base.errors import UnsupportedError
-from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.merging import merge
 from axiomjit.graph.nodes import Node
@@ -25,7 +23,7 @@ from axiomjit.graph.projections import Projections
 Fold = Callable[[Node, tuple[int, ...]], Node]
 
 
-def placed(core: Node, to: Projections, empty: Node, fold: Fold, asked: str) -> Node:
+def placed(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
     """The result of values that have one dimension for each iterator of the result.
 
     Args:
@@ -33,28 +31,57 @@ def placed(core: Node, to: Projections, empty: Node, fold: Fold, asked: str) -> 
         to: Where they belong.
         empty: What elements are that nothing is written to.
         fold: How values that are written to one element become one, along dimensions.
-        asked: What to call the operation in messages.
-
-    Raises:
-        UnsupportedError: a label of a window of the result is also elsewhere in the result.
     """
     merged = [d for d in range(len(to.shape)) if _is_merged(to, d)]
     if merged:
-        apart = placed(core, _split(to, merged), empty, fold, asked)
+        apart = placed(core, _split(to, merged), empty, fold)
         return merge(apart, [2 if d in merged else 1 for d in range(len(to.shape))])
+    windows = [d for d, function in enumerate(to.written) if len(function.terms) == 2]
+    if not all(_is_alone(to, d) for d in windows):
+        return _guarded(core, to, empty, fold)
     node = core
     axes = list(range(to.rank))  # which iterator each dimension is
-    for d, function in enumerate(to.written):
-        if len(function.terms) == 2:
-            if not _is_alone(to, d):
-                raise UnsupportedError(
-                    asked,
-                    "a window of the result one of whose labels is in the result again",
-                    "write the window in one step, and the other axis in another",
-                    user_location(),
-                )
-            node, axes = _scattered(node, axes, to, d, empty, fold)
+    for d in windows:
+        node, axes = _scattered(node, axes, to, d, empty, fold)
     return _gathered(node, axes, to, empty)
+
+
+def _guarded(core: Node, to: Projections, empty: Node, fold: Fold) -> Node:
+    """The result whose windows have labels in common with other dimensions.
+
+    Each element is the fold over the iterators that are no dimension, of the values whose place it
+    is.
+    """
+    index: dict[int, int] = {}
+    for d, function in enumerate(to.written):
+        ((k, _), *others) = function.terms or ((-1, dim(1)),)
+        plain = k >= 0 and not others and _is_plain(function, to.shape[d], to.extents[k])
+        if plain and k not in index:
+            index[k] = d
+    left = [k for k in range(to.rank) if k not in index]
+    rank = len(to.shape)
+    places = index | {k: rank + n for n, k in enumerate(left)}
+    extents = (*to.shape, *(to.extents[k] for k in left))
+    value = builder.view(core, tuple(iterator(places[k]) for k in range(to.rank)), extents)
+    guards: list[Node] = []
+    for d, function in enumerate(to.written):
+        if d in index.values():
+            continue
+        place = builder.as_node(function.offset, "einsum")
+        for k, factor in function.terms:
+            steps = positions_along(extents, (places[k],))
+            step = builder.as_node(factor, "einsum")
+            moved = builder.elementwise(PRIMITIVES["multiply"], steps, step)
+            place = builder.elementwise(PRIMITIVES["add"], place, moved)
+        here = positions_along(extents, (d,))
+        guards.append(builder.elementwise(PRIMITIVES["equal"], here, place))
+    value = builder.elementwise(WHERE, _all(guards), value, empty)
+    return fold(value, tuple(range(rank, rank + len(left)))) if left else value
+
+
+def _all(guards: list[Node]) -> Node:
+    both = PRIMITIVES["logical_and"]
+    return reduce(lambda a, b: builder.elementwise(both, a, b), guards)
 
 
 def _is_alone(to: Projections, d: int) -> bool:
@@ -111,9 +138,7 @@ def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node
     shape = tuple(extents)
     value = builder.view(node, tuple(iterator(index[k]) for k in axes), shape)
     if equal:
-        guards = [_equal(shape, *pair) for pair in equal]
-        both = PRIMITIVES["logical_and"]
-        guard = reduce(lambda a, b: builder.elementwise(both, a, b), guards)
+        guard = _all([_equal(shape, *pair) for pair in equal])
         value = builder.elementwise(WHERE, guard, value, empty)
     for d in apart:
         value = _moved(value, d, to.written[d], to.shape[d], empty)

@@ -207,7 +207,7 @@ class _Emission:
             found = BUILT_IN[acc].build(value, axes)
             return found if acc == "logsumexp" else cast(found, value.dtype)
 
-        return placed(core, to, empty, folded, self.asked)
+        return placed(core, to, empty, folded)
 
     def _mean(self) -> Node:
         """Sums divided by the number of elements that are there; 0 where there is none."""

@@ -84,7 +84,6 @@ REFUSED = [
     ("i=>ii", (V,), {"reduce": accumulators()}, GraphValueError, "without an initial value"),
     ("o=+k=>o", (V,), {"reduce": PAIR, "sizes": {"k": 3}}, UnsupportedError, "keep windows inside"),
     ("o;k=>o<+k", (V, V), {"reduce": PAIR}, GraphValueError, "2 results|several points"),
-    ("o;k=>o,o<+k", (V, V), {}, UnsupportedError, "write the window in one step"),
     # kinds of operands
     ("ij;jk=>ik", (NAMED, N), {}, GraphTypeError, r"constant\(value, axes\)"),
     ("ij;jk=>ik", (NAMED, shaped(3, 4)), {}, GraphTypeError, r"tensor\(values, batch=, input="),
