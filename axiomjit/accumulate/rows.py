@@ -90,7 +90,7 @@ def _merge_exponentials(a: Any, b: Any) -> Any:
     """Largest elements, and sums of exponentials of what elements are below them."""
     (m, s), (n, t) = a, b
     top, low = np.maximum(m, n), np.minimum(m, n)
-    share = np.where(low == top, 1.0, np.exp(low - top))  # of equal infinities as well
+    share = np.exp(low - np.where(np.isfinite(top), top, 0.0))  # inf - inf would be NaN
     return top, np.where(m == top, s + t * share, s * share + t)
 
 
