@@ -18,7 +18,7 @@ from axiomjit.accumulate.fold import fold_nodes
 from axiomjit.accumulate.rows import BUILT_IN
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Condition, Conditions, IndexMap, condition
-from axiomjit.base.dtypes import BOOL, INT, DType
+from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -28,14 +28,16 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.padding import padded
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
 from axiomjit.graph.projections import Margins, Projections, in_place
-from axiomjit.graph.promotion import cast
+from axiomjit.graph.promotion import cast, promotable
 from axiomjit.notation.placement import placed
 from axiomjit.numpy_table.table import UFUNCS
 
 COMBINE: Final = {"mul": np.multiply, "add": np.add, "sub": np.subtract, "div": np.divide}
 """Functions of two elements, applied from left to right; `where` takes three."""
 _ROW: Final = BUILT_IN["logsumexp"]
-ONE_PASS: Final = Accumulator(_ROW.init, _ROW.combine, _ROW.lift, _ROW.final, True, True)
+ONE_PASS: Final = Accumulator(
+    _ROW.init, _ROW.combine, lambda e: (e, e.dtype.type(1)), _ROW.final, True, True
+)
 """Sums of exponentials of combinations, which are computed once and not stored."""
 REDUCE: Final = ("sum", "max", "min", "prod", "mean", "logsumexp")
 
@@ -90,6 +92,8 @@ class _Emission:
     ) -> None:
         self.to = projections
         self.meaning, self.asked = meaning, asked
+        every = common(tuple(promotable(node) for node in nodes))
+        self.narrow = meaning.reduce == "logsumexp" and every == HALF
         self.nodes = [_summable(builder.strong(node), meaning) for node in nodes]
         margins = projections.margins or ((),) * len(nodes)
         self.margins = [_widths(own) for own in margins]
@@ -120,7 +124,8 @@ class _Emission:
             return self._put(sum_of_products(reads, self.extents, self.to.rank, within), "sum")
         if self.meaning.reduce == "mean":
             return self._mean()
-        return self._put(self._reduced(self._combined()), self.meaning.reduce)
+        found = self._put(self._reduced(self._combined()), self.meaning.reduce)
+        return cast(found, HALF) if self.narrow else found
 
     def _read(self, k: int) -> Read:
         """Operand k and its map, filled with zeros where it is read outside."""
@@ -176,7 +181,8 @@ class _Emission:
             return _alone(*fold_nodes(acc, [value], axes), acc, self.asked)
         if acc == "logsumexp":
             several = len(self.nodes) > 1 and bool(axes)
-            return fold_nodes(ONE_PASS if several else BUILT_IN[acc], [value], axes)[0][0]
+            (found,), _ = fold_nodes(ONE_PASS if several else BUILT_IN[acc], [value], axes)
+            return cast(found, value.dtype)
         return cast(BUILT_IN[acc].build(value, axes), value.dtype) if axes else value
 
     def _folded(self, fold: UfuncFold, value: Node) -> Node:

@@ -222,6 +222,18 @@ def test_combinations_are_reduced_in_one_kernel_and_not_stored(reduce):
     np.testing.assert_allclose(f(x, y), want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("code", ["b1", "i2", "f2", "f4", "c8"])
+@pytest.mark.parametrize("reduce", ["sum", "max", "prod", "mean", "logsumexp"])
+def test_dtypes_of_results(code, reduce):
+    x = np.ones(4, code)
+    pooled = aj.einsum("o=+k=>o", x, reduce=reduce, sizes={"k": 3})
+    product = aj.einsum("i;i=>", x, x, reduce=reduce)
+    wanted = "f8" if reduce in ("mean", "logsumexp") and code in ("b1", "i2") else code
+    assert (pooled.dtype, product.dtype) == (np.dtype(wanted),) * 2
+    count = {"sum": 4, "logsumexp": 1 + np.log(4)}.get(reduce, 1)
+    np.testing.assert_allclose(product, np.asarray(count).astype(wanted), rtol=2e-3)
+
+
 def test_accumulators():
     x = numbers(4, 5)
     last = aj.Accumulator(0.0, lambda a, b: b)
