@@ -22,6 +22,8 @@ Array = np.ndarray
 Labels = tuple[tuple[int, ...], ...]
 BLOCK: Final = 1 << 20
 """Bytes of a block of windows and of its result: the second-level cache holds it."""
+FEW: Final = 16
+"""Elements that lie side by side from which on they are copied so, in place of places."""
 
 
 class Parts(NamedTuple):
@@ -107,13 +109,22 @@ class _Blocks:
         order = [others.index(k) for k in (*columns, *inner)]
         self.kernel = kernel.transpose(order).reshape(self.width, self.depth)
         self.taps = self._taps(conditions)
-        walked = {k: abs(s) for k, s in strides.items() if seen.shape[own.index(k)] > 1}
-        self.places_last = min(walked, key=lambda k: (walked[k], k), default=rows[-1]) in rows
+        self.places_last = self._copies_rows(strides)
         self.places_inside = abs(out.strides[columns[-1]]) > abs(out.strides[rows[-1]])
         self.steps = self._steps()
         self.grid = [-(-n // s) for n, s in zip(self.windows.shape, self.steps, strict=False)]
         self.count = math.prod(self.grid)
         self.kept = threading.local()
+
+    def _copies_rows(self, strides: dict[int, int]) -> bool:
+        """Whether places are copied side by side, not the elements of a window.
+
+        Those that lie closest in memory are, unless they are few.
+        """
+        lengths = dict(zip((*self.rows, *self.inner), self.windows.shape, strict=True))
+        walked = {k: abs(strides[k]) for k, n in lengths.items() if n > 1}
+        closest = min(walked, key=lambda k: (walked[k], k), default=self.rows[-1])
+        return closest in self.rows or lengths[closest] < FEW
 
     def _steps(self) -> list[int]:
         """The lengths of a block along the rows."""

@@ -82,3 +82,42 @@ def test_real_libraries():
         assert all(one.get_num_threads() == 1 for one in libraries)
     assert [one.get_num_threads() for one in libraries] == before
     assert granted() >= 1
+
+
+def test_parts_are_shared_by_threads_of_ours(library):
+    """Libraries are kept to one thread each meanwhile; without libraries all is done in order."""
+    seen = []
+
+    def compute(low, high):
+        seen.append((low, high, library.count, threading.get_ident()))
+        return 0
+
+    with axiomjit.threads(3):
+        blas.share_parts(50, compute)
+    assert sorted(k for low, high, *_ in seen for k in range(low, high)) == [*range(50)]
+    assert {count for _, _, count, _ in seen} == {1}
+    assert library.count == 8
+
+
+def test_parts_run_in_order_where_libraries_cannot_be_limited(monkeypatch):
+    monkeypatch.setattr(blas, "_libraries", lambda: ())
+    seen = []
+
+    def compute(low, high):
+        seen.extend(range(low, high))
+        assert threading.current_thread() is threading.main_thread()
+        return 0
+
+    blas.share_parts(50, compute)
+    assert seen == [*range(50)]
+
+
+def test_convolutions_have_the_same_bits_for_every_number_of_threads():
+    x, f = (
+        np.random.default_rng(0).random(n, np.float32) for n in ((3, 40, 40, 24), (9, 3, 3, 24))
+    )
+    layer = axiomjit.jit(lambda x, f: axiomjit.nn.conv2d(x, f, use_padding=True))
+    with axiomjit.threads(1):
+        alone = layer(x, f)
+    with axiomjit.threads(2):
+        np.testing.assert_array_equal(layer(x, f), alone)
