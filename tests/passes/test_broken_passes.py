@@ -11,14 +11,14 @@ from axiomjit.algebra.dims import dim
 from axiomjit.algebra.index_maps import affine, identity
 from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
-from axiomjit.graph.nodes import Op, rewrite
-from axiomjit.graph.primitives import COPY, SAVE, SUM
+from axiomjit.graph.primitives import COPY, SAVE, SUM, VIEW, WHERE
 from axiomjit.passes import pipeline
-from axiomjit.passes.ir.loop_ir import For, Index, Load, Nest, Store, rewrite_body
+from axiomjit.passes.ir.loop_ir import For, Index, Load, Store, rewrite_body
 from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.folded import MEANT
+from tests.passes.spoiling import in_ops, in_statements, without
 from tests.passes.stored import given, swapped
 from tests.passes.test_rows_in_cache import softmax
 from tests.passes.windows import convolved, of_products, pooled
@@ -40,33 +40,6 @@ def replaced(name, spoil):
         yield
 
 
-def in_ops(rule):
-    """A rule over the ops of a graph."""
-    return lambda graph: rewrite(graph, lambda n: rule(n) if isinstance(n, Op) else n)
-
-
-def in_statements(rule):
-    """A rule over the statements of all nests."""
-
-    def spoil(program):
-        steps = tuple(
-            step.replace(
-                body=rewrite_body(step.body, rule), combine=rewrite_body(step.combine, rule)
-            )
-            if isinstance(step, Nest)
-            else step
-            for step in program.steps
-        )
-        return program.replace(steps=steps)
-
-    return spoil
-
-
-def without(*kinds):
-    """A rule that drops statements."""
-    return in_statements(lambda s: () if isinstance(s, kinds) else (s,))
-
-
 ILLEGAL = {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "order_contractions": in_ops(lambda op: op.replace(maps=())),
@@ -76,6 +49,7 @@ ILLEGAL = {
     "find_convolutions": in_ops(lambda op: op.replace(maps=())),
     "save_versions": in_ops(lambda op: op.replace(fold=SUM)),
     "lower_to_views": lambda program: program.replace(definitions=program.definitions[1:]),
+    "fold_masks": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "cut_joins": lambda program: program.replace(definitions=program.definitions[1:]),
     "lower_to_loops": without(Load),
     "fuse_loops": without(Store),
@@ -290,6 +264,15 @@ def unsigned(op):
     return op.replace(primitive=COPY)
 
 
+def mask_ignored(op):
+    """What a mask does not choose is folded, too."""
+    if op.primitive is not WHERE:
+        return op
+    return op.replace(
+        primitive=VIEW if op.fold else COPY, operands=op.operands[1:2], maps=op.maps[1:2]
+    )
+
+
 WRONG = {
     "compose_views": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "order_contractions": (
@@ -307,6 +290,7 @@ WRONG = {
         lambda x: (x + 1.0, x - 1.0),
         [numbers(9)],
     ),
+    "fold_masks": (in_ops(mask_ignored), lambda x: x[x > 2].sum(), [numbers(9)]),
     "cut_joins": (
         all_pieces_first,
         lambda x: np.concatenate([x, x * 2.0, x + 1.0, x, x - 1.0]),
