@@ -3,22 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, affine, compose, fixed, strides_through
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.index_maps import (
+    Affine,
+    IndexMap,
+    affine,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    strides_through,
+)
 from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.graph.known_strides import strides_of_held
-from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, Update, is_view, rewrite
-from axiomjit.graph.primitives import MERGED
+from axiomjit.graph.nodes import (
+    Graph,
+    Held,
+    Input,
+    Node,
+    Op,
+    Update,
+    is_view,
+    post_order,
+    rewrite,
+)
+from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE, Primitive
 from axiomjit.passes.ir.context import Context, Layouts
+from axiomjit.views.dense_layout import row_major_strides
+
+STORED: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
+"""Primitives whose values are stored, or which read at other places."""
 
 
 def drop_packs(graph: Graph, context: Context) -> Graph:
     """Read past copies that were made so that dimensions can be merged.
 
     A reader whose map splits the merged dimensions again reads the original; a reader of a copy of
-    an argument or held array that is already contiguous in C order reads that array. Views read the
-    copy: they show fresh memory.
+    an argument or held array that is already contiguous in C order reads that array; and a reader
+    of a whole copy of what is computed of such arrays, element by element, computes it along them.
+    Views read the copy: they show fresh memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -51,7 +76,63 @@ def _source(child: Node, index: IndexMap, op: Op, layouts: Layouts) -> tuple[Nod
     if plain is not None:
         return packed, compose(child.maps[0], plain)
     walk = _dense_walk(child, packed, layouts)
-    return (child, index) if walk is None else (packed, compose(walk, index))
+    if walk is not None:
+        return packed, compose(walk, index)
+    if _is_own_order(child) and all(f == fixed(0) for f in index[:-1]):
+        row = _row_of(packed, layouts)
+        if row is not None:
+            return row, index[-1:]
+    return child, index
+
+
+def _is_own_order(pack: Op) -> bool:
+    return pack.maps[0] == identity(len(pack.shape)) and len(pack.shape) > 1
+
+
+def _row_of(node: Node, layouts: Layouts) -> Node | None:
+    """What an op computes element by element of arrays contiguous in C order, as one row."""
+    rows: dict[Node, Node | None] = {}
+    for each in post_order((node,)):
+        if isinstance(each, Op):
+            rows[each] = _computed_row(each, node.shape, rows, layouts)
+            if rows[each] is None:
+                return None
+    return rows.get(node)
+
+
+def _computed_row(
+    op: Op, shape: tuple[Dim, ...], rows: Mapping[Node, Node | None], layouts: Layouts
+) -> Node | None:
+    if op.fold is not None or op.regions or op.conditions or op.shape != shape or is_view(op):
+        return None
+    if not isinstance(op.primitive, Primitive) or op.primitive in STORED or isinstance(op, Update):
+        return None
+    operands: list[Node] = []
+    maps: list[IndexMap] = []
+    for child, index in zip(op.operands, op.maps, strict=True):
+        walk: IndexMap | None = ()
+        if child.shape:
+            whole = index == identity(len(shape)) and child.shape == shape
+            walk = _leaf_walk(child, layouts) if whole else None
+            if whole and rows.get(child) is not None:
+                walk = identity(1)
+        if walk is None:
+            return None
+        operands.append(rows.get(child) or child)
+        maps.append(walk)
+    row: Node = op.replace(
+        operands=tuple(operands), maps=tuple(maps), extents=(product(shape),), rank=1
+    )
+    return row
+
+
+def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
+    """The map of a walk through a whole array that is contiguous in C order; None of another."""
+    strides = _strides(node, layouts)
+    if strides is None or strides != row_major_strides(node.shape):
+        return None
+    unit = len(strides) - 1
+    return tuple(iterator(0) if d == unit else fixed(0) for d in range(len(strides)))
 
 
 def _split_again(

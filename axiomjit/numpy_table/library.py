@@ -17,7 +17,7 @@ from axiomjit.graph.library_operations import (
     SORT,
     LibraryOperation,
 )
-from axiomjit.graph.merging import reshaped
+from axiomjit.graph.merging import merge, reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import choose_position
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
@@ -40,7 +40,11 @@ def flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
 def _running_row(name: str, fold: UfuncFold) -> Row:
     def row(a: object, axis: OneAxis = None, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
-        node, along = flat_along(array_node(a, name), axis)
+        node = array_node(a, name)
+        if axis is None:
+            node, along = merge(node, (len(node.shape),)), 0
+        else:
+            node, along = flat_along(node, axis)
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
             wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())

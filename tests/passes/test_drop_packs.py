@@ -8,7 +8,7 @@ from axiomjit.algebra.index_maps import identity, shift
 from axiomjit.graph import builder
 from axiomjit.graph.merging import merge, split
 from axiomjit.graph.nodes import Graph, Input
-from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.primitives import MAX, PRIMITIVES
 from axiomjit.passes.compose_views import compose_views
 from axiomjit.passes.drop_packs import drop_packs
 from tests.graphs import CONTEXT, Case, before_and_after, evaluated, follow, lowered, run_plain_case
@@ -39,6 +39,13 @@ CASES = {
     "not-dense": lambda: case(doubled(merge(X, [2])), VALUE.T.copy().T, (dim(1), N)),
     "split-again": lambda: case(doubled(split(merge(doubled(X), [2]), 0, (N, M)))),
     "split-otherwise": lambda: case(doubled(split(merge(doubled(X), [2]), 0, (M, N)))),
+    "computed-row": lambda: case(doubled(merge(doubled(doubled(X)), [2]))),
+    "computed-of-columns": lambda: case(
+        doubled(merge(doubled(X), [2])), VALUE.T.copy().T, (dim(1), N)
+    ),
+    "computed-of-rows": lambda: case(
+        doubled(merge(builder.elementwise(PRIMITIVES["add"], X, builder.fold(MAX, X, (0,))), [2]))
+    ),
     "folded": lambda: case(builder.fold(builder.SUM, merge(X, [2]), (0,))),
 }
 

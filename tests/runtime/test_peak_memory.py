@@ -48,6 +48,15 @@ PROGRAMS = {
     "squared distances": lambda x: aj.einsum(
         "ij;kj=>ik", x[:, :300], x[:300, :300], combine="sub", reduce=SQUARES
     ),
+    "affine running by columns": lambda x: aj.fold(COMPOSE, x, x, axes=0, running=True),
+    "cumsum of all": lambda x: np.cumsum(x * 2.0),
+    "cumsum along several axes": lambda x: aj.fold("sum", x, running=True),
+    "scan of a scan": lambda x: np.cumsum(np.cumsum(x, axis=0) * 2.0, axis=0),
+    "argmax running": lambda x: aj.fold("argmax", x, axes=1, running=True),
+    "reversed": lambda x: (x[::-1, ::-1] * 2.0).sum(),
+    "reversed rows of Fortran order": lambda x: (x.T[::-1] + 1.0).max(axis=0),
+    "masked": lambda x: np.where(x > 1.0, x, 0.0).sum(axis=0),
+    "matrices": lambda x: aj.fold(MEANT["matrices"].acc, x, x, x, x, axes=1),
     "mixed ranks": lambda x: aj.elementwise(
         lambda a, b: (a * b, a + b), ["broadcast", ("accumulate", "sum")]
     )(x, x[:, 0]),
