@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
@@ -18,13 +17,12 @@ from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.layout import RUNTIME
 from axiomjit.runtime.objects.kept_code import kept_code
 from axiomjit.runtime.objects.loader import LoadedCode
+from axiomjit.runtime.pool.numpy_functions import AS_SCALAR, NEW_FROM_DESCRIPTION, numpy_function
 
 Entry = Callable[..., Any]
 _STATUS: Final = b"kernel returned status %d"
 _FLAGS: Final = 0x0080 | 0x0002
 """METH_FASTCALL | METH_KEYWORDS."""
-_NEW_ARRAY, _AS_SCALAR = 94, 76
-"""Places of PyArray_NewFromDescr and PyArray_Return in NumPy's table of functions."""
 _lock: Final = new_lock()
 
 
@@ -47,15 +45,14 @@ def _address(function: Any) -> int:
 def runtime_block() -> bytes:
     """The words `layout.RUNTIME`; the tables that point into it need it for good."""
     python = ctypes.pythonapi
-    numpy = _numpy_functions()
     known = {
         "take": _address(python.Py_IncRef),
         "drop": _address(python.Py_DecRef),
         "vectorcall": _address(python.PyObject_Vectorcall),
         "save_thread": _address(python.PyEval_SaveThread),
         "restore_thread": _address(python.PyEval_RestoreThread),
-        "new_array": numpy(_NEW_ARRAY),
-        "as_scalar": numpy(_AS_SCALAR),
+        "new_array": numpy_function(NEW_FROM_DESCRIPTION),
+        "as_scalar": numpy_function(AS_SCALAR),
         "new_tuple": _address(python.PyTuple_New),
         "set_item": _address(python.PyTuple_SetItem),
         "context_value": _address(python.PyContextVar_Get),
@@ -69,15 +66,6 @@ def runtime_block() -> bytes:
         "status_text": id(_STATUS) + structures.BYTES,
     }
     return b"".join(known[name].to_bytes(8, "little") for name in RUNTIME)
-
-
-def _numpy_functions() -> Callable[[int], int]:
-    """The addresses of functions of NumPy's C interface, by number."""
-    module: Any = sys.modules["numpy._core._multiarray_umath"]
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table: int = pointer(module._ARRAY_API, None)
-    return lambda number: ctypes.c_size_t.from_address(table + 8 * number).value
 
 
 _code: LoadedCode | None = None

@@ -26,14 +26,13 @@ from axiomjit.runtime.pool.allocator import (
     load_allocator,
     new_state,
 )
+from axiomjit.runtime.pool.numpy_functions import SET_HANDLER, numpy_function
 
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Sequence[int], np.dtype[Any]], Array]
 LARGE: Final = 1 << 17
 """Bytes from which memory is recycled; malloc keeps smaller blocks itself."""
 NAME: Final = b"axiomjit"
-_SET_HANDLER: Final = 304
-"""The place of `PyDataMem_SetHandler` among the functions of NumPy's C interface."""
 
 
 class _Allocator(ctypes.Structure):
@@ -71,7 +70,8 @@ class _Pool:
             setattr(handler, name, addresses[name])
         self._trim = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(addresses["trim"])
         self.capsule = _capsule(ctypes.addressof(handler))
-        self.set_handler = _numpy_function(_SET_HANDLER)
+        exchange = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
+        self.set_handler = exchange(numpy_function(SET_HANDLER))
         self.check()
 
     def check(self) -> None:
@@ -102,16 +102,6 @@ def _capsule(address: int) -> Any:
     make.restype = ctypes.py_object
     make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return make(address, b"mem_handler", None)
-
-
-def _numpy_function(place: int) -> Callable[[Any], Any]:
-    """A function from capsule to capsule of NumPy's C interface."""
-    from numpy._core import multiarray
-
-    read = ctypes.pythonapi.PyCapsule_GetPointer
-    read.restype, read.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = ctypes.cast(read(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(table[place])
 
 
 class _Process:
