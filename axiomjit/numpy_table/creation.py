@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.base.dtypes import DType, supported
+from axiomjit.base.dtypes import FLOAT, DType, supported
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -16,11 +16,11 @@ from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.positions import positions_along
-from axiomjit.graph.primitives import COPY, PRIMITIVES
+from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
-from axiomjit.numpy_table.options import Row, refuse
+from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -138,6 +138,41 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> N
     return builder.elementwise(COPY, cast(made, wanted))
 
 
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: object = False,
+    dtype: Any = None,
+) -> Node:
+    """np.linspace between two numbers; the last one is `stop` itself."""
+    only_defaults("linspace", retstep=retstep or None)
+    ends = [builder.as_node(end, "linspace") for end in (start, stop)]
+    others = any(end.dtype != FLOAT and end.dtype.kind in "fc" for end in ends)
+    if others or any(end.shape for end in ends) or isinstance(num, Node):
+        raise _unsupported("linspace", ends[0])
+    first, last = (cast(end, FLOAT) for end in ends)
+    (count,) = _lengths(num, "linspace")
+    wanted = FLOAT if dtype is None else _dtype(dtype, "linspace")
+    if wanted.kind not in "fc":
+        raise refuse("linspace", "dtype", dtype)
+    parts = count - 1 if endpoint else count
+    places = positions_along((count,), (0,))
+    along = cast(places, FLOAT)
+    delta = builder.elementwise(PRIMITIVES["subtract"], last, first)
+    if parts > 0:
+        divided = builder.elementwise(
+            PRIMITIVES["divide"], delta, cast(builder.as_node(parts, "linspace"), FLOAT)
+        )
+        along = builder.elementwise(builder.MULTIPLY, along, divided)
+    made = builder.elementwise(PRIMITIVES["add"], along, first)
+    if endpoint and count > 1:
+        end = builder.elementwise(PRIMITIVES["equal"], places, builder.as_node(parts, "linspace"))
+        made = builder.elementwise(WHERE, end, last, made)
+    return builder.elementwise(COPY, cast(made, wanted))
+
+
 def _listed(value: Any, function: str, depth: int = 0) -> Node:
     """The node of an array, a number, or nested lists of them."""
     if isinstance(value, list | tuple) and depth < DEEPEST:
@@ -198,4 +233,5 @@ FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.ones_like: _like_row("ones_like", 1),
     np.empty_like: _like_row("empty_like", 0),
     np.full_like: _full_like,
+    np.linspace: _linspace,
 }

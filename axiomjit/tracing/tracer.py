@@ -19,6 +19,7 @@ from axiomjit.graph.nodes import Input, Node, Op, base_of
 from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
+from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.graph.traced_values import Folding, broadcast_folding
 from axiomjit.numpy_table.indexing import index_node, index_view, mask_of
 from axiomjit.numpy_table.library import SCANS
@@ -166,6 +167,11 @@ class Tracer(WithoutValues, TracedOperators):
                 options["out"] = out[0]
             asked = f"{ufunc.__name__}.{method}"
             return called(asked, rows[ufunc], (*nodes, options.pop("axis", 0)), options)
+        if method == "outer" and ufunc in UFUNCS and len(nodes) == 2:
+            left, right = (builder.strong(builder.as_node(n, "outer")) for n in nodes)
+            rank, more = len(left.shape), len(right.shape)
+            nodes = [insert_dimensions(left, range(rank, rank + more)), right]
+            method = "__call__"
         if method != "__call__" or ufunc not in UFUNCS:
             suffix = "" if method == "__call__" else f".{method}"
             raise unsupported(f"numpy.{ufunc.__name__}{suffix}", nodes)

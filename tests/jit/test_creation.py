@@ -73,6 +73,10 @@ FORMS = {
     "ascontiguousarray": lambda x: (np.ascontiguousarray(x), np.ascontiguousarray(x.T)),
     "imported name": lambda x: _set(zeros(x.shape), x),
     "no dimensions": lambda x: _set(np.zeros(()), x[0, 1]) + 1,
+    "linspace": lambda x: (np.linspace(x[0, 1], x.sum(), 7), np.linspace(x[0, 0], 3, 5, False)),
+    "linspace of lengths": lambda x: np.linspace(x[0, 1], 9, x.shape[0], dtype="f4"),
+    "short linspaces": lambda x: [np.linspace(x[0, 1], x[1, 1], n) for n in (0, 1, 2)][2],
+    "outer": lambda x: (np.add.outer(x[0], x[:, :2]), np.multiply.outer(x[0, 1], x[0])),
     "left to NumPy": lambda x: x + np.zeros((6, 7), order="F") + np.arange(7.0),
 }
 
