@@ -228,6 +228,8 @@ def _library_of(op: Op) -> Library | None:
         return Library(op.primitive, operand_iterators(op), origin(op))
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return None
+    if op.conditions:  # a product of matrices leaves nothing out
+        return None
     sides: list[tuple[int, ...]] = []
     for index in op.maps:
         side = [k for function in index for k, _ in function.terms]

@@ -29,7 +29,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
-from axiomjit.graph.promotion import cast
+from axiomjit.graph.promotion import cast, resolve
 from axiomjit.graph.sliding import kept
 
 Pairs = dict[Axis, Axis]
@@ -98,9 +98,12 @@ def _convolved(
     left: Tensor, right: Tensor, met: Pairs, slides: list[Slide], slid: Pairs, asked: str
 ) -> Tensor:
     """The sums of products over the axes that meet and the windows that slide."""
-    zero = Scalar(left.dtype, left.dtype.type(0), False)
+    # Cast before: what reads windows computes each of their elements, which overlap.
+    (first, second), dtype = resolve(builder.MULTIPLY, (left.node, right.node))
+    wide = SINGLE if dtype == HALF else dtype
+    zero = Scalar(wide, wide.type(0), False)
     dims = [left.axes.index(s.axis) for s in slides]
-    seen = windows_of(left.node, dims, slides, zero, asked)
+    seen = windows_of(cast(first, wide), dims, slides, zero, asked)
     places = _places(slides)
     outputs = right.axes - met - slid
     labels = _result_labels(left.axes, met, places, outputs)
@@ -114,7 +117,8 @@ def _convolved(
     )
     extents = tuple(axis.dim for axis in (*labels, *met.values(), *slid))
     conditions = through(kept(dims, slides, len(left.axes)), maps[0])
-    node = builder.contract(seen, right.node, maps, extents, len(labels), conditions)
+    node = builder.contract(seen, cast(second, wide), maps, extents, len(labels), conditions)
+    node = cast(node, dtype)
     return labelled(node, labels, left, right)
 
 

@@ -285,3 +285,22 @@ def test_padding_contributes_nothing_to_any_filter():
     alone = aj.constant(f[:2], [aj.make_axis(2, roles=TALL)])
     padded = aj.convolution(aj.constant(x, [h]), alone, padding=(1, 0))
     np.testing.assert_array_equal(run(padded), [1, *[np.inf] * 4])
+
+
+@pytest.mark.parametrize(
+    "kinds", [("f2", "f2"), ("f4", "f8"), ("i2", "f4"), ("b1", "b1"), ("i1", "i4")]
+)
+def test_operands_of_other_dtypes_are_cast_before_they_slide(kinds):
+    """With many outputs, so that the sum could be taken for a product of matrices."""
+    few, many = aj.make_axis(3), aj.make_axis(9)
+    a, f = (np.random.default_rng(0).integers(-3, 4, n) for n in ((7, 9, 3), (3, 2, 3, 9)))
+    a, f = a.astype(kinds[0]), f.astype(kinds[1])
+    x, kernel = aj.constant(a, [H, W, few]), aj.constant(f, [R, S, few, many])
+    result = aj.convolution(x, kernel, padding={H: 1, W: (1, 0)})
+    seen = np.pad(a, ((1, 1), (1, 0), (0, 0)))
+    want = np.einsum("hwcrs,rsck->hwk", sliding_window_view(seen, (3, 2), axis=(0, 1)), f)
+    assert result.dtype == want.dtype
+    np.testing.assert_array_equal(run(result), want)
+    stages = lowered(result)
+    every_window = 7 * 9 * (3 * 2 * 3) * 4
+    assert stages.cost.temporary_bytes < every_window

@@ -2,10 +2,11 @@
 
 import axiomjit as aj
 from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import iterator, permutation
+from axiomjit.algebra.index_maps import iterator, permutation, through
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.tensors import Tensor
 from axiomjit.graph import builder
+from axiomjit.graph.builder import MULTIPLY
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES
 from axiomjit.graph.sliding import SlidingWindow, kept, slide
@@ -46,4 +47,23 @@ def of_products(combine="add", reduce="max", before=3, after=1, stride=2, dilati
     return stored([Tensor(node, Axes([aj.make_axis(node.shape[0].constant)]))])
 
 
-CASES = {"pooled": pooled, "convolved": convolved, "of_products": of_products}
+def of_casts() -> Case:
+    """Sums of products of windows, doubled one by one, and a filter of many outputs."""
+    x = builder.as_node(numbers(9, 3), "x")
+    f = builder.as_node(numbers(4, 3, 9), "f")
+    window = SlidingWindow(dim(9), dim(4), dim(1), 1, (1, 2))
+    seen = slide(x, [0], [window], Scalar(x.dtype, x.dtype.type(0), False))
+    doubled = builder.elementwise(PRIMITIVES["sqrt"], builder.elementwise(MULTIPLY, seen, seen))
+    # Iterators: places, outputs, then channels and elements of the window.
+    maps = permutation([0, 2, 3]), permutation([3, 2, 1])
+    within = through(kept([0], [window], 2), maps[0])
+    node = builder.contract(doubled, f, maps, (dim(9), dim(9), dim(3), dim(4)), 2, within)
+    return stored([Tensor(node, Axes([aj.make_axis(9), aj.make_axis(9)]))])
+
+
+CASES = {
+    "pooled": pooled,
+    "convolved": convolved,
+    "of_products": of_products,
+    "of_casts": of_casts,
+}
