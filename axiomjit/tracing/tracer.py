@@ -21,6 +21,7 @@ from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.graph.traced_values import Folding, broadcast_folding
+from axiomjit.numpy_table.creation import FUNCTIONS as NEW
 from axiomjit.numpy_table.indexing import index_node, index_view, mask_of
 from axiomjit.numpy_table.library import SCANS
 from axiomjit.numpy_table.options import Row, refuse
@@ -137,7 +138,8 @@ class Tracer(WithoutValues, TracedOperators):
     @property
     def imag(self) -> Tracer:
         """The imaginary parts, a view; zeros for real numbers."""
-        return _seen_in((self,), part_of(self.node, "imag"))
+        seen = part_of(self.node, "imag")
+        return _seen_in((self,), seen) if self.node.dtype.kind == "c" else Tracer(seen)
 
     @imag.setter
     def imag(self, value: object) -> NoReturn:
@@ -205,6 +207,12 @@ class Tracer(WithoutValues, TracedOperators):
             return WRITERS[func](*args, **kwargs)
         if func not in FUNCTIONS:
             raise unsupported(f"{func.__module__}.{func.__name__}", map(node_of, args))
+        if func in NEW:  # the node may be that of an operand, the array is another one
+            made = result_of(FUNCTIONS[func], args, kwargs)
+            assert isinstance(made, Node)
+            return new_array(made)
+        if func is np.imag and isinstance(args[0], Tracer):
+            return args[0].imag
         return called(func.__name__, FUNCTIONS[func], args, kwargs)
 
     def __copy__(self) -> Tracer:

@@ -106,6 +106,16 @@ def test_equal_new_arrays_are_three():
     assert axiomjit.jit(function).lower(X).cost.bytes_read < 4 * X.nbytes
 
 
+def test_what_is_made_like_an_array_is_another_one():
+    def function(x):
+        a = np.zeros(x.shape)
+        b, c, d, e = np.zeros_like(a), np.full_like(a, 0), a.imag, np.imag(a)
+        a[0], b[1] = x[0], x[1]
+        return a, b, c, d + 0, e + 0
+
+    agrees(function, X)
+
+
 def helper(x):
     o = np.empty(x.shape[0])
     o[:] = x[:, 0]
