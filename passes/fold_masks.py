@@ -29,7 +29,7 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.origins import inherit
-from axiomjit.graph.primitives import GATHER, POSITION, STATE, VIEW, WHERE, UfuncFold
+from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
 from axiomjit.graph.promotion import cast
 from axiomjit.passes.ir.context import Context
 
@@ -92,6 +92,8 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
 def _over_masks(op: Op) -> Op:
     """The op with each fold over what a mask chooses as a fold over the mask, where possible."""
     if not isinstance(op.fold, UfuncFold) or is_scan(op) or op.conditions:
+        return op
+    if op.primitive is PRODUCT:  # has no meaning without its fold
         return op
     for k in range(op.rank, len(op.extents)):
         symbol = _symbol(op.extents[k])

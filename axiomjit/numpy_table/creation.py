@@ -17,7 +17,7 @@ from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
-from axiomjit.graph.promotion import cast
+from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_type
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
@@ -62,6 +62,16 @@ def _number(value: int, dtype: Any, function: str) -> Node:
     return Scalar(wanted, wanted.type(value), False)
 
 
+def _as_element(value: Node, dtype: DType) -> Node:
+    """A number as an element of an array, no longer a Python number.
+
+    Raises:
+        OverflowError: a Python integer that the dtype cannot hold.
+    """
+    check_fits(value, dtype)
+    return cast(builder.strong(value), dtype)
+
+
 def _dtype(dtype: Any, function: str) -> DType:
     return supported(np.dtype(dtype), f"{function}(dtype={dtype})", user_location())
 
@@ -77,7 +87,7 @@ def _full_row(function: str, number: int) -> Row:
 def _full(shape: Any, fill_value: Any, dtype: Any = None, order: object = "C") -> Node:
     value = builder.as_node(fill_value, "full")
     wanted = value.dtype if dtype is None else _dtype(dtype, "full")
-    return _filled(cast(value, wanted), _lengths(shape, "full"), order, "full")
+    return _filled(_as_element(value, wanted), _lengths(shape, "full"), order, "full")
 
 
 def _like(
@@ -85,7 +95,7 @@ def _like(
 ) -> Node:
     node = array_node(a, function)
     wanted = node.dtype if dtype is None else _dtype(dtype, function)
-    one = _number(value, wanted, function) if isinstance(value, int) else cast(value, wanted)
+    one = _number(value, wanted, function) if isinstance(value, int) else _as_element(value, wanted)
     if shape is not None or order == "C":
         lengths = node.shape if shape is None else _lengths(shape, function)
         return _filled(one, lengths, order, function)

@@ -11,7 +11,8 @@ from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import sum_of_products
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, is_view
+from axiomjit.graph.primitives import COPY
 from axiomjit.graph.projections import Projections, in_place
 from axiomjit.graph.seen import at_hand, seen_shape
 from axiomjit.numpy_table.options import only_defaults
@@ -35,9 +36,12 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
     only_defaults("einsum", **options)
     spec, given = spec_and_operands(operands)
     nodes = [builder.strong(builder.as_node(value, "einsum")) for value in given]
-    to = SpecReader(spec, [node.shape for node in nodes]).projections()
+    reader = SpecReader(spec, [node.shape for node in nodes])
+    to = reader.projections()
     reads = list(zip(nodes, to.read, strict=True))
-    return in_place(sum_of_products(reads, to.extents, to.rank), to)
+    made = in_place(sum_of_products(reads, to.extents, to.rank), to)
+    # A sum is no view of its operand, also where all that is summed has length 1.
+    return builder.elementwise(COPY, made) if reader.sums and is_view(made) else made
 
 
 def spec_and_operands(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:
@@ -186,6 +190,11 @@ class SpecReader:
             seen = f"{len(several)} dimensions of '...', which the result does not have"
             raise self._refuse(end, seen, "write '...' in the result as well")
         return result
+
+    @property
+    def sums(self) -> bool:
+        """Whether the result lacks a label."""
+        return len(self._result()) < len(self.extents)
 
     def projections(self) -> Projections:
         """The iterators of labels: those of the result first."""

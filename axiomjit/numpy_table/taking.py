@@ -31,16 +31,20 @@ def _take(
     positions = array_node(indices, "take")
     if isinstance(indices, list | tuple) and not indices:
         positions = cast(positions, INT)
-    if not np.can_cast(positions.dtype, INT, "safe"):
+    try:
+        np.take(np.zeros(1), np.zeros(1, positions.dtype))
+    except TypeError as error:
         raise GraphTypeError(
-            f"Cannot cast array data from {positions.dtype!r} to {INT!r} according to the rule "
-            "'safe'",
+            str(error),
             "positions that are no integers",
             "convert them with .astype(np.int64)",
             user_location(),
-        )
+        ) from None
     length = node.shape[along]
-    if length == 0 and all(n != 0 for n in positions.shape):
+    others = (*node.shape[:along], *node.shape[along + 1 :], *positions.shape)
+    if any(n == 0 for n in others):  # nothing is read
+        return taken(node, cast(positions, INT), along)
+    if length == 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode == "raise":
         return take(node, positions, along)

@@ -52,7 +52,7 @@ def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
         # A number has no memory that a later write could change.
         return builder.elementwise(COPY, node) if is_view(node) and not node.weak else node
     while owners.setdefault(base_of(node), storage) is not storage:
-        storage.write(lambda version: builder.elementwise(COPY, version))
+        storage.copy_values()
         node = storage.current(node)
     return node
 

@@ -11,7 +11,9 @@ from typing import Final
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import refused
+from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import COPY
 from axiomjit.graph.storages import VersionedStorage
 
 
@@ -49,6 +51,10 @@ class TracedStorage(VersionedStorage):
             found += (other for other in one._maybe_same if other not in found)
         for one in found[1:]:
             one._doubt = user_location() or "an earlier line"
+
+    def copy_values(self) -> None:
+        """Make a copy of the current version the next one: what it holds stays the same."""
+        super().write(lambda version: builder.elementwise(COPY, version))
 
     def current(self, node: Node) -> Node:
         """As `VersionedStorage.current`.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.generator import operations, reads, shapes, wholes
+from tests.generator import made, operations, reads, shapes, wholes
 from tests.generator.draws import Draws
 from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
@@ -17,6 +17,7 @@ KINDS = (
     *[operations.joined] * 2,
     *[reads.read] * 3,
     *[wholes.whole, wholes.folded, wholes.folded],
+    *[made.made, made.by_spec],
     *(operations.cast, operations.masked, operations.contraction),
 )
 LENGTHS = (0, 1, 1, 2, 3, 4, 5, 5, 6, 6, 7, 7)

@@ -140,7 +140,14 @@ def _spread(step, operands, result):
     return adds_up(value) and adds_up(squares.astype(value.real.dtype))
 
 
-def _contracted(step, operands, result):
+def _by_spec(step, operands, result):
+    """Sums of elements, or of products of two operands."""
+    if len(operands) == 1:
+        return adds_up(operands[0])
+    return _contracted(step, operands, result, operands[0].size * operands[1].size)
+
+
+def _contracted(step, operands, result, most=None):
     """Products and sums exact; BLAS starts some sums at -0.0 and some at 0.0."""
     if any(not np.all(np.isfinite(o)) for o in operands):
         return False
@@ -156,7 +163,7 @@ def _contracted(step, operands, result):
         return True
     low = sum(int(e.min()) for _, e in numbers)
     largest = [float(np.abs(p).max(initial=0)) for o in (left, right) for p in parts(o)]
-    count = max(left.shape[-1:] or (1,)) * 2
+    count = 2 * (max(left.shape[-1:] or (1,)) if most is None else most)
     total = 2 * np.log2(max(largest)) + np.log2(count)
     real = parts(left)[0].dtype.str[1:]
     return bool(total - low < BITS[real] and total < LARGEST[real] - 1)
@@ -220,6 +227,7 @@ RULES = {
     **dict.fromkeys(("prod", "cumprod"), _prod),
     **dict.fromkeys(("var", "std"), _spread),
     **dict.fromkeys(("dot", "matmul"), _contracted),
+    "einsum": _by_spec,
     "power": _power,
     "astype": _cast,
     "signbit": _sign_of_nan,

@@ -90,7 +90,7 @@ def test_take_says_what_numpy_says():
         aj.jit(lambda x, i: np.take(x, i, axis=0))(X[:0], ROWS)
     with pytest.raises(ValueError, match="clipmode must be one of"):
         aj.jit(lambda x, i: np.take(x, i, mode="best"))(X, ROWS)
-    with pytest.raises(TypeError, match="according to the rule 'safe'"):
+    with pytest.raises(TypeError, match="according to the rule"):
         aj.jit(lambda x, i: np.take(x, i))(X, ROWS * 1.0)
 
 
