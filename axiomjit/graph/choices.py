@@ -21,10 +21,11 @@ from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import NONZERO
-from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, Update, post_order
+from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, Update, is_view, post_order
 from axiomjit.graph.origins import note
-from axiomjit.graph.primitives import PRIMITIVES, SUM, Primitive
+from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM, Primitive
 from axiomjit.graph.promotion import cast
+from axiomjit.graph.storages import view_map
 
 _ONE: Final = Scalar(INT, INT.type(1), False)
 _QUOTIENT: Final = PRIMITIVES["floor_divide"]
@@ -51,7 +52,11 @@ def positions_chosen(mask: Node) -> tuple[Node, ...]:
     """
     rank, length = len(mask.shape), choose(current_scope(), mask)
     extents = (dim(rank), length, *mask.shape)
-    operands = stored(mask), stored(count_chosen(mask))
+    # of repeated elements a library operation sees each once
+    seen = view_map(mask)
+    plain = seen is not None and not is_view(seen[0])
+    once = mask if plain else builder.elementwise(COPY, mask)
+    operands = stored(once), stored(count_chosen(mask))
     maps = tuple(iterator(2 + d) for d in range(rank)), ()
     every = note(Op(INT, NONZERO, None, operands, maps, extents, 2))
     return tuple(builder.view(every, (fixed(d), iterator(0)), (length,)) for d in range(rank))

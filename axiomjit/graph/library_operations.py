@@ -190,7 +190,8 @@ def check_positions(axis: int) -> LibraryOperation:
 def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """A row of positions of true elements for each dimension of a mask."""
     if out.size:
-        for row, positions in zip(out, np.nonzero(operands[0][..., 0, 0]), strict=True):
+        mask = _spread(operands[0], labels[0], out.ndim + len(out))[0, 0]
+        for row, positions in zip(out, np.nonzero(mask), strict=True):
             row[...] = positions
 
 

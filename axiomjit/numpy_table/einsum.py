@@ -11,8 +11,8 @@ from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import sum_of_products
-from axiomjit.graph.nodes import Node, is_view
-from axiomjit.graph.primitives import COPY
+from axiomjit.graph.nodes import Node, Scalar, is_view
+from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.projections import Projections, in_place
 from axiomjit.graph.seen import at_hand, seen_shape
 from axiomjit.numpy_table.options import only_defaults
@@ -40,8 +40,15 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
     to = reader.projections()
     reads = list(zip(nodes, to.read, strict=True))
     made = in_place(sum_of_products(reads, to.extents, to.rank), to)
-    # A sum is no view of its operand, also where all that is summed has length 1.
-    return builder.elementwise(COPY, made) if reader.sums and is_view(made) else made
+    return _sum_of_one(made) if reader.sums and is_view(made) else made
+
+
+def _sum_of_one(node: Node) -> Node:
+    """Sums along dimensions of length 1: no view of the elements, and never -0.0."""
+    if node.dtype.kind not in "fc":
+        return builder.elementwise(COPY, node)
+    zero = Scalar(node.dtype, node.dtype.type(0), False)
+    return builder.elementwise(PRIMITIVES["add"], node, zero)
 
 
 def spec_and_operands(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:

@@ -69,14 +69,14 @@ def test_without_jax_the_ratios_are_missing(monkeypatch, capsys):
 
 def test_first_calls_are_those_of_new_processes():
     program = first.PROGRAM.format(
-        imports="import sys", call="assert 'axiomjit' not in sys.modules"
+        imports="import sys\ntime.sleep(0.2)", call="assert 'axiomjit' not in sys.modules"
     )
     found = first.measure(
         {"nothing": (program, Path.cwd()), "axiomjit": (first.OURS, Path.cwd())}, 1
     )
     nothing, ours = found["nothing"][0], found["axiomjit"][0]
     assert 0 < nothing.call < ours.call
-    assert nothing.importing > 0  # with byte code that of NumPy; ours adds little to it
+    assert nothing.importing > 200  # what stands among the imports counts as importing
     assert ours.both == ours.importing + ours.call
 
 

@@ -19,9 +19,7 @@ def made(d, values):
         "full_like": f"np.full_like({{0}}, {abs(number)}{{options}})",
         "empty_like": f"np.full_like(np.empty_like({{0}}{{options}}), {abs(number)})",
     }
-    return Step(
-        name, form.get(name, f"np.{name}({{0}}{{options}})"), (k,), tuple(options.items())
-    )
+    return Step(name, form.get(name, f"np.{name}({{0}}{{options}})"), (k,), tuple(options.items()))
 
 
 def _steps(d, values):

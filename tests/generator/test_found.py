@@ -158,6 +158,15 @@ SMALL = {
         lambda x, k: np.take(x, k),
         [numbers(6), np.array([1, 5], "u8")],
     ),
+    # library_operations: a mask whose elements repeat, or with lengths of 1
+    "masks of repeated elements": (
+        lambda x: (
+            *np.broadcast_to((x > 2)[:, None], (6, 3)).nonzero(),
+            *np.nonzero(np.broadcast_to(x > 2, (4, 6))),
+            np.any(x, keepdims=True)[np.any(x, keepdims=True)],
+        ),
+        [numbers(6)],
+    ),
     # numpy_wholes: an array without dimensions has one, but for sort
     "running folds of one": (
         lambda x: (np.cumsum(x, axis=0), x.argsort(), np.take(x, [0, 0], axis=-1)),

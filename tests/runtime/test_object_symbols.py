@@ -16,6 +16,8 @@ from axiomjit.runtime.emission.emitters import call_library
 from axiomjit.runtime.llvm.object_file import read_object
 from axiomjit.runtime.llvm.object_symbols import PROVIDED, undefined_symbols
 from axiomjit.runtime.llvm.target_code import target_context
+from axiomjit.runtime.objects import loader
+from axiomjit.runtime.objects.entry import make_entry
 
 MODULE = """
 @where = external global i64
@@ -39,12 +41,12 @@ def code(called, name="it"):
 
 
 def load(called, name):
-    """A library with a function that calls another one."""
+    """The loaded code of a function that calls another one."""
     with global_compiler_lock:
         library = target_context(target()).codegen().create_library(name)
         library.add_llvm_module(binding.parse_assembly(MODULE.format(called=called, name=name)))
         library.finalize()
-    return library
+    return loader.load(make_entry("", name, library.objects, 0.0))
 
 
 @pytest.mark.parametrize("called", ["cbrt", "__truncdfhf2", "x" * 500])
@@ -94,12 +96,13 @@ def test_code_that_calls_what_is_not_provided_is_not_loaded(absent):
 
 @pytest.mark.parametrize("there", ["hypot", "fmod"])
 def test_code_that_calls_the_c_library_is_loaded(there):
-    assert load(there, f"calls_{there}").get_pointer_to_function(f"calls_{there}")
+    assert load(there, f"calls_{there}").address
 
 
-def test_code_that_calls_an_earlier_function_is_loaded():
+def test_code_that_calls_a_function_of_other_code_is_not_loaded():
     load("hypot", "earlier")
-    assert load("earlier", "later").get_pointer_to_function("later")
+    with pytest.raises(CompileError, match="it calls earlier, which nothing provides"):
+        load("earlier", "later")
 
 
 def test_each_provided_function_is_found():

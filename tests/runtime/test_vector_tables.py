@@ -9,6 +9,8 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from axiomjit.base.target import target
 from axiomjit.runtime.llvm.target_code import target_context
+from axiomjit.runtime.objects import loader
+from axiomjit.runtime.objects.entry import make_entry
 from axiomjit.runtime.vector_math.emitted import FLOATS, Emitted, of_lanes
 from axiomjit.runtime.vector_math.exact import Exact
 from tests.graphs import target_with
@@ -39,9 +41,8 @@ def run(code, lanes, recipe, x):
     with global_compiler_lock:
         library.add_ir_module(module)
         library.finalize()
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
-        library.get_pointer_to_function("step")
-    )
+    loaded = loader.load(make_entry("", "step", library.objects, 0.0))
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(loaded.address)
     out = np.empty_like(x)
     for k in range(0, len(x), lanes):
         call(x[k:].ctypes.data, out[k:].ctypes.data)
