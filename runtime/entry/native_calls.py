@@ -15,7 +15,7 @@ from axiomjit.base.locks import new_lock
 from axiomjit.runtime.entry import structures
 from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.layout import RUNTIME
-from axiomjit.runtime.objects.kept_code import kept_code
+from axiomjit.runtime.objects.kept_code import immortal, kept_code
 from axiomjit.runtime.objects.loader import LoadedCode
 from axiomjit.runtime.pool.numpy_functions import AS_SCALAR, NEW_FROM_DESCRIPTION, numpy_function
 
@@ -106,8 +106,8 @@ def new_entry(cell: list[object]) -> Entry:
 
 @lru_cache(maxsize=1)
 def _method(address: int) -> _Method:
-    """The description of the entry at an address, which CPython refers to for good."""
-    return _Method(b"axiomjit_entry", address, _FLAGS, None)
+    """The description of the entry at an address; entries refer to it as long as they live."""
+    return immortal(_Method(b"axiomjit_entry", address, _FLAGS, None))
 
 
 def _works() -> bool:

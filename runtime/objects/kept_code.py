@@ -1,12 +1,14 @@
 """Our own LLVM text as machine code: from disk, else compiled and kept there.
 
-This is for code that is the same in every program; kernels have more in their keys.
+This is for code that is the same in every program; kernels have more in their keys. It is called
+until the process ends, also after Python has cleared modules, so it is never given back.
 """
 
 from __future__ import annotations
 
+import ctypes
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from axiomjit.base.config import config
 from axiomjit.base.digests import sha256
@@ -17,9 +19,11 @@ from axiomjit.runtime.objects.keys import compiler_versions
 from axiomjit.runtime.objects.loader import LoadedCode, load
 from axiomjit.runtime.objects.store import OBJECTS
 
+T = TypeVar("T")
+
 
 def kept_code(text: str, symbol: str) -> LoadedCode:
-    """The function `symbol` of a text, in memory.
+    """The function `symbol` of a text, in memory for good.
 
     Raises:
         ImportError: there is no llvmlite.
@@ -28,7 +32,7 @@ def kept_code(text: str, symbol: str) -> LoadedCode:
     key = _key(text) if OBJECTS.folders() else ""
     found = OBJECTS.find(key, CODE_SUFFIX) if key else None
     if found is not None:
-        return found[1]
+        return immortal(found[1])
     began = time.perf_counter()
     code = compiled(text)
     entry = make_entry(key, symbol, (code,), (time.perf_counter() - began) * 1e3)
@@ -37,7 +41,13 @@ def kept_code(text: str, symbol: str) -> LoadedCode:
     loaded = load(entry)
     if loaded is None:
         raise RuntimeError(f"LLVM does not load the code of {symbol}")
-    return loaded
+    return immortal(loaded)
+
+
+def immortal(made: T) -> T:
+    """The same object, which is never freed."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
 
 
 def compiled(text: str) -> bytes:

@@ -313,8 +313,6 @@ def load_allocator() -> dict[str, int]:
     """
     advise = _HUGE if sys.platform == "linux" else "  br label %ready\n"
     code = kept_code(TEXT.replace("ADVISE\n", advise.lstrip("\n")), "axiomjit_allocator")
-    # Arrays may be freed after modules are: nothing ends the life of the code.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     table: int = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address)()
     names = ("malloc", "calloc", "realloc", "free", "trim")
     return dict(zip(names, (ctypes.c_size_t * len(names)).from_address(table), strict=True))

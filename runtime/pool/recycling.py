@@ -18,6 +18,7 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
 from axiomjit.base.locks import FORKS_WAIT, why_not_compile
+from axiomjit.runtime.objects.kept_code import immortal
 from axiomjit.runtime.pool.allocator import (
     FRESH,
     KEPT,
@@ -62,8 +63,8 @@ class _Pool:
             RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
         """
         addresses = load_allocator()
-        self.state = _immortal(new_state())
-        handler = _immortal(_Allocator())
+        self.state = immortal(new_state())  # arrays may be freed after modules are
+        handler = immortal(_Allocator())
         handler.name, handler.version = NAME, 1
         handler.state = ctypes.addressof(self.state)
         for name in ("malloc", "calloc", "realloc", "free"):
@@ -89,12 +90,6 @@ class _Pool:
     def trim(self) -> None:
         """Give what is kept back to the system."""
         self._trim(ctypes.addressof(self.state))
-
-
-def _immortal(made: Any) -> Any:
-    """A structure, which is never freed: arrays may be freed after modules are."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
-    return made
 
 
 def _capsule(address: int) -> Any:

@@ -311,6 +311,38 @@ def test_its_code_and_that_of_the_allocator_are_kept_on_disk(tmp_path):
     assert run() == ["0", "False", "False"]
 
 
+LATE = """
+import codecs, os
+import numpy as np
+import axiomjit
+f = axiomjit.jit(lambda x: x * 2.5 + 1)
+x = np.ones(5)
+for _ in range(9):
+    f(x)
+assert f.hits_natively[0]
+
+class Late:
+    def __init__(self, write=os.write):
+        self.call, self.write = f, write
+    def __call__(self, error):
+        pass
+    def __del__(self):
+        self.write(1, b"late ")
+        self.call(x)
+
+codecs.register_error("late", Late())  # which Python gives up after it has cleared modules
+"""
+
+
+def test_a_call_after_modules_are_cleared_does_not_end_the_process():
+    known = {"PYTHONPATH": str(ROOT), "AXIOMJIT_ENTRY": "auto", "AXIOMJIT_CHECK": "0"}
+    command = [sys.executable, "-c", LATE]
+    done = subprocess.run(
+        command, env=os.environ | known, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (0, "late ")
+
+
 @pytest.mark.parametrize(
     "check", ["_containers", "_numbers", "_arrays", "_dtypes", "_error_states"]
 )
