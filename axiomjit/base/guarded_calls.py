@@ -46,7 +46,8 @@ class GuardedCall(functools.partial[R]):
         """Answer no call natively, or none with this kernel, until tables are made anew."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
-            pairs = zip(cell[0][::2], cell[0][1::2], strict=True) if kernel else ()
+            tables = cell[0] if kernel else ()  # another thread may exchange them meanwhile
+            pairs = zip(tables[::2], tables[1::2], strict=True)
             others = [p for p in pairs if not any(kept is kernel for kept in p[1])]
             cell[0] = tuple(part for pair in others for part in pair)
 

@@ -33,7 +33,7 @@ class KernelHandle:
     """
 
     __slots__ = (
-        *("__weakref__", "_hits", "_last", "_load", "_users"),
+        *("__weakref__", "_dropped", "_hits", "_last", "_load", "_users"),
         *("checked", "failure", "is_told", "kernel", "loaded"),
     )
 
@@ -54,17 +54,16 @@ class KernelHandle:
         self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
         self.failure, self.is_told = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
+        self._dropped: Callable[[], LoadedKernel | None] = _nothing
         self._last = self._hits = 0
 
     def get(self) -> LoadedKernel:
-        """The kernel, to run it.
+        """The kernel, to run it; a dropped one that somebody holds is as good as a loaded one.
 
         Raises:
             As `KernelCache.get`, where it has to be loaded.
         """
-        found = self.loaded
-        if found is None:
-            found = self._load(self)
+        found = self.loaded or self._dropped() or self._load(self)
         self._last = next(_USES)
         return found
 
@@ -83,12 +82,19 @@ class KernelHandle:
 
     def drop(self) -> None:
         """Give up the machine code; calls that run it now keep it until they end."""
-        dropped, self.loaded = self.loaded, None
+        dropped = self.loaded
+        if dropped is not None:
+            self._dropped = weakref.ref(dropped)
+        self.loaded = None
         for reference in list(self._users.values()):
             user = reference()
             if user is not None:
                 user.drop_tables(dropped)
         self._users.clear()
+
+
+def _nothing() -> None:
+    """No kernel was dropped yet."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:

@@ -13,6 +13,7 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.target import target
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
@@ -100,6 +101,17 @@ def test_a_dropped_kernel_stays_while_it_is_held(most):
     assert stored(running) == 0
 
 
+def test_a_dropped_kernel_that_is_held_is_not_loaded_again(most, monkeypatch):
+    """A plan that runs it would else be left in its middle, where calls do not wait."""
+    most(1)
+    kernels = Counting(2)
+    running = kernels.handles[0].get()
+    assert kernels.stored(1) == 1
+    monkeypatch.setattr(config, "background", True)
+    assert kernels.handles[0].get() is running
+    assert kernels.compiled == [0, 1]
+
+
 def test_handles_that_die_leave_no_trace(most):
     most(2)
     kernels = Counting(4)
@@ -166,6 +178,24 @@ def test_native_guards_of_a_dropped_kernel_go_and_come_back(most):
     for _ in range(4):
         assert first(X).tobytes() == right(0, X).tobytes()
     assert first.hits_natively[0] > native
+
+
+class Exchanged(list):
+    """A cell whose tables another thread exchanges whenever they are read."""
+
+    def __getitem__(self, place):
+        found = super().__getitem__(place)
+        self[0] = (*found, "table", ())
+        return found
+
+
+def test_tables_may_be_exchanged_while_those_of_a_kernel_are_dropped():
+    kernel, function = object(), GuardedCall()
+    cell = Exchanged([("table", (kernel,), "other", ())])
+    native = type("Native", (), {"__self__": cell, "__call__": None})()
+    function.enter(native)
+    function.drop_tables(kernel)
+    assert list(cell) == [("other", ())]
 
 
 def test_threads_run_kernels_that_others_drop(most):
