@@ -11,7 +11,7 @@ from axiomjit.base.config import config
 
 
 def calls_wait() -> bool:
-    """Whether who asks for a kernel now waits until it is compiled."""
+    """Whether a call that needs a kernel waits until it is compiled."""
     return not config.background or _waits.get()
 
 

@@ -37,15 +37,24 @@ class BackgroundCompiler:
         return id(handle) in self._wishes
 
     def ask(self, handle: KernelHandle) -> None:
-        """Have a kernel compiled; the thread starts where there is none."""
+        """Have a kernel compiled; the thread starts where there is none.
+
+        Where the system has no further thread nothing is kept, and a later call asks again.
+        """
         with self._lock:
             self._wishes.setdefault(id(handle), (handle, copy_context()))
             if self._thread is None:
                 if not self._knows_forks:
                     after_fork(self._forget)
                 self._knows_forks = True
-                self._thread = threading.Thread(target=self._work, name="axiomjit-compile")
-                self._thread.start()
+                # No daemon, also where the caller is one: LLVM must not run while the process ends.
+                thread = threading.Thread(target=self._work, name="axiomjit-compile", daemon=False)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    self._wishes.clear()
+                    return
+                self._thread = thread
 
     def join(self) -> None:
         """Wait until nothing is left to be compiled."""

@@ -131,7 +131,7 @@ class KernelCache:
                 self.background.ask(handle)
                 raise NotNowError("it is compiled in the background")
             found = found or self._new(handle.kernel, handle.checked, disk_key)
-            handle.loaded = found
+            handle.loaded, handle.failure = found, None
             self._turns.pop(key, None)
         self._make_room(handle)
         return found

@@ -1,10 +1,10 @@
 """`config.background`: NumPy answers calls while a thread compiles; kernels answer later ones."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -181,6 +181,53 @@ def test_the_thread_ends_when_nothing_is_left(gate):
     assert set(threading.enumerate()) == before
 
 
+def test_the_thread_is_no_daemon_where_the_caller_is_one(gate):
+    function = axiomjit.jit(lambda x: x * 1.771 - 2.0)
+    caller = threading.Thread(target=function, args=(X,), daemon=True)
+    caller.start()
+    caller.join(30)
+    assert not gate.kernels.background._thread.daemon
+
+
+def test_numpy_answers_where_no_thread_can_be_started(gate, monkeypatch):
+    def refused(thread):
+        raise RuntimeError("can't start new thread")
+
+    function = axiomjit.jit(lambda x: x * 1.772 - 2.0)
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", refused)
+        np.testing.assert_array_equal(function(X), X * 1.772 - 2.0)
+        gate.kernels.background.join()
+    function(X)
+    gate.set()
+    gate.kernels.background.join()
+    assert ran(lambda: function(X))[1] == 1
+
+
+def test_a_failure_is_forgotten_when_the_kernel_is_there(monkeypatch):
+    outcomes = [CompileError("compile this", "no", "leave it"), None, None]
+
+    def compiler(kernel, checked):
+        outcome = outcomes.pop(0)
+        if outcome is not None:
+            raise outcome
+        return Planted(3)
+
+    cache = KernelCache(compiler)
+    handle = cache.handle(planted_kernel(3))
+    for background in (True, False):
+        monkeypatch.setattr(config, "background", background)
+        with contextlib.suppress(NotNowError):
+            handle.get()
+        cache.background.join()
+    handle.drop()
+    monkeypatch.setattr(config, "background", True)
+    with pytest.raises(NotNowError, match="in the background"):
+        handle.get()
+    cache.background.join()
+    assert handle.loaded is not None
+
+
 def test_kernels_from_disk_are_loaded_at_once(monkeypatch, tmp_path):
     from axiomjit.runtime.objects.store import ObjectStore
 
@@ -230,9 +277,7 @@ def test_programs_end_in_the_middle_of_a_compilation_too(waits):
     """The setting comes from the environment; no thread is started by the import."""
     settings = {"AXIOMJIT_BACKGROUND": "1", "AXIOMJIT_CACHE_DIR": "", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM.format(waits=waits)]
-    started = time.perf_counter()
     done = subprocess.run(
         command, env=os.environ | settings, capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
-    assert time.perf_counter() - started < 120
