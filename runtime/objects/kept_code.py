@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from axiomjit.base.config import config
 from axiomjit.base.digests import sha256
+from axiomjit.base.locks import FORKS_WAIT
 from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.objects.directory import CODE_SUFFIX
 from axiomjit.runtime.objects.entry import make_entry
@@ -34,7 +35,8 @@ def kept_code(text: str, symbol: str) -> LoadedCode:
     if found is not None:
         return immortal(found[1])
     began = time.perf_counter()
-    code = compiled(text)
+    with FORKS_WAIT:
+        code = compiled(text)
     entry = make_entry(key, symbol, (code,), (time.perf_counter() - began) * 1e3)
     if key:
         OBJECTS.keep(entry, CODE_SUFFIX)

@@ -45,7 +45,7 @@ class LoadedCode:
 def load(entry: Entry) -> LoadedCode | None:
     """Load an entry; None if it calls what is not there or LLVM refuses it.
 
-    Safe to call from several threads. A fork waits until no thread loads.
+    Safe to call from several threads. A fork waits until LLVM has linked.
     """
     try:
         code = _linked(entry)
@@ -69,9 +69,9 @@ def _linked(entry: Entry) -> LinkedCode:
 
 def _load_by_llvm(entry: Entry) -> LoadedCode | None:
     """Let LLVM link an entry; None if it calls what is not there or LLVM refuses it."""
-    from llvmlite import binding
-
     with FORKS_WAIT:
+        from llvmlite import binding
+
         try:
             linker, builder = _linker(binding), binding.JITLibraryBuilder()
             for code in entry.objects:

@@ -14,6 +14,7 @@ import pytest
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
+from axiomjit.base.locks import FORKS_WAIT, is_held_here
 from axiomjit.runtime.entry import layout, native_calls, structures
 from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.guard_tables import (
@@ -28,6 +29,7 @@ from axiomjit.runtime.entry.guard_tables import (
 )
 from axiomjit.runtime.llvm.object_symbols import undefined_symbols
 from axiomjit.runtime.objects import kept_code
+from tests.object_runs import SYMBOL, object_of
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(
@@ -275,6 +277,19 @@ def test_the_object_file_calls_nothing_by_name():
     assert undefined_symbols(code) <= {"memcpy", "memset"}
     assert len(code) < 20_000
     assert f"@{NAME}(" in entry_text()
+
+
+def test_a_fork_waits_until_it_is_compiled(monkeypatch):
+    held = []
+
+    def compiled(text):
+        held.append(is_held_here(FORKS_WAIT.lock))
+        return object_of(1)
+
+    monkeypatch.setattr(config, "cache_dir", "")
+    monkeypatch.setattr(kept_code, "compiled", compiled)
+    assert kept_code.kept_code("text", SYMBOL).address
+    assert held == [True]
 
 
 WARM = """
