@@ -72,7 +72,8 @@ def compiler_versions() -> tuple[object, ...]:
 
 def _folder(package: str) -> str:
     """Where a package lies."""
-    found = next(filter(None, (f.find_spec(package, None) for f in sys.meta_path)), None)
+    finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    found = next(filter(None, (finder.find_spec(package, None) for finder in finders)), None)
     if found is None or found.origin is None:
         raise ImportError(package)
     return os.path.dirname(found.origin)

@@ -1,12 +1,14 @@
 """What LLVM says of a processor, kept on disk: it is found again where all that decides fits."""
 
 import random
+import sys
 
 import pytest
 
 from axiomjit.base.config import config
 from axiomjit.base.target import NATIVE, ChosenTarget, Target, find_target
 from axiomjit.runtime.objects import known_targets, processor
+from axiomjit.runtime.objects.keys import compiler_versions
 from axiomjit.runtime.objects.known_targets import pack_target, target_key, unpack_target
 from axiomjit.runtime.objects.store import ObjectStore
 
@@ -55,6 +57,12 @@ def test_the_key_tells_apart_all_that_decides(monkeypatch):
     assert len(set(found)) == len(found)
     monkeypatch.setattr(known_targets, "maker_digest", lambda: None)
     assert target_key(NATIVE) is None
+
+
+def test_finders_that_find_no_specs_are_passed_over(monkeypatch):
+    expected = compiler_versions()
+    monkeypatch.setattr(sys, "meta_path", [object(), *sys.meta_path])
+    assert compiler_versions.__wrapped__() == expected
 
 
 def test_a_processor_says_the_same_each_time():
