@@ -31,8 +31,8 @@ class CacheInfo(Record):
     """Calls answered by a ready plan, plans bound anew, and programs traced and lowered.
 
     `reasons` says of each trace what was new, the latest last and no more than 64: the argument
-    that differs, and how, from the known call that is most like it. `times` are milliseconds that
-    calls have waited, by stage.
+    that differs, and how, from the known call that is most like it. `times` are milliseconds by
+    stage, of all that was compiled for the function, ahead and in the background too.
     """
 
     hits: int
@@ -71,7 +71,7 @@ class Reasons:
         elif were:
             self.texts.append("captured array changed: it lies elsewhere, or otherwise")
         elif aspects in self._known:
-            self.texts.append("the program for such calls was dropped, others were used since")
+            self.texts.append("known calls, whose program was dropped or could not be made")
         else:
             self.texts.append(self._difference(aspects))
             self._known.append(aspects)
