@@ -57,18 +57,8 @@ class Config:
 
     __slots__ = (
         *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_pool_bytes"),
-        "_seed",
-        *(
-            "background",
-            "bounds",
-            "cache_dir",
-            "cache_shared",
-            "cache_tag",
-            "check",
-            "disable",
-            "show",
-        ),
-        "was_disabled",
+        *("_seed", "background", "bounds", "cache_dir", "cache_shared", "cache_tag", "check"),
+        *("disable", "show", "was_disabled"),
     )
 
     background: bool

@@ -71,10 +71,8 @@ class LoweredProgram:
         from axiomjit.passes.pipeline import run_pipeline
 
         context = Context(layouts, scope, chosen_target())
-        with (
-            bound(None),
-            stage("lowering"),
-        ):  # a call may be made while another function is followed
+        # A call may be made while another function is followed.
+        with bound(None), stage("lowering"):
             self.stages: Stages = run_pipeline(graph, context, _watcher())
         known = (g for g in scope.guards if not chosen_in(g.left, g.right))
         self.guards: tuple[Guard, ...] = tuple(known)

@@ -9,7 +9,7 @@ no signal handler interrupts.
 from __future__ import annotations
 
 import threading
-from _queue import SimpleQueue  # of `queue`, which imports more than a warm start needs
+from _queue import SimpleQueue  # `queue` has the same one, and imports more than is needed
 from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Final

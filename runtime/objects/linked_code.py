@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from axiomjit.runtime.llvm.object_file import NO_BITS, ObjectFile, Section
+from axiomjit.runtime.llvm.object_file import MACHINES, NO_BITS, ObjectFile, Section
 
-MACHINE: Final = 62
-"""ELF's number for x86-64."""
+MACHINE: Final = MACHINES["x86_64"]
 PROGRAM, UNWINDING = 1, 0x70000001
 """Types of sections: what is loaded, and tables for exceptions, of which kernels have none."""
 WRITTEN, LOADED, THREADS_OWN = 1, 2, 0x400
