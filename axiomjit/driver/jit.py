@@ -85,7 +85,6 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         function, self._name, self._static, self._strict, shapes, more = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
-        vars(self).pop("_signature", None)  # of a function that is compiled already
         vars(self).update(more)
         self.restart()  # a function that is compiled already has given its own entry to this one
         self._exact: Table[Ready] = Table(LAYOUTS)
@@ -94,10 +93,12 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._following = new_lock()
         self._in_numpy = self._writes = self._said = False
         self._hits = self._bound = self._traced = 0
+        self._seen_signature: inspect.Signature | None = None
 
-    @functools.cached_property
+    @property
     def _signature(self) -> inspect.Signature:
-        return inspect.signature(self._function)
+        self._seen_signature = self._seen_signature or inspect.signature(self._function)
+        return self._seen_signature
 
     def __repr__(self) -> str:
         count = self._programs.count()

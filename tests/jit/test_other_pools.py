@@ -2,8 +2,10 @@
 
 import concurrent.futures
 import functools
+import inspect
 import multiprocessing
 import os
+import signal
 import threading
 import warnings
 
@@ -85,6 +87,37 @@ def test_a_pool_of_processes(method):
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
         with concurrent.futures.ProcessPoolExecutor(2, context) as workers:
             check_processes(workers.map(in_process, LARGE, timeout=PATIENCE_S))
+
+
+class Slow:
+    """A callable whose signature another thread looks up for a while."""
+
+    def __init__(self):
+        self.asked, self.known = threading.Event(), threading.Event()
+
+    def __call__(self, x):
+        return x
+
+    @property
+    def __signature__(self):
+        self.asked.set()
+        assert self.known.wait(PATIENCE_S)
+        return inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_does_not_wait_for_a_signature_that_its_parent_looks_up():
+    slow = Slow()
+    other = threading.Thread(target=aj.jit, args=(slow,))
+    other.start()
+    assert slow.asked.wait(PATIENCE_S)
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        os._exit(0 if (aj.jit(lambda x: x + 1)(np.ones(3)) == 2).all() else 1)
+    slow.known.set()
+    other.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
