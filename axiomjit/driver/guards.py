@@ -12,6 +12,7 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.locks import why_not_compile
 from axiomjit.base.tree import LEAF, Leaf
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.assembling import assemble
@@ -35,8 +36,8 @@ Vector = Sequence[object]
 
 
 def is_native() -> bool:
-    """Whether calls may have native guards now."""
-    return not (config.portable or config.disable or refusal())
+    """Whether calls may have native guards now; the first of a process may compile the entry."""
+    return not (config.portable or config.disable or why_not_compile() or refusal())
 
 
 def add_table(function: GuardedCall[Any], table: Table, native: NativeCall | None = None) -> None:

@@ -15,6 +15,7 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.locks import FORKS_WAIT, is_held_here
+from axiomjit.driver import guards
 from axiomjit.runtime.entry import layout, native_calls, structures
 from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.guard_tables import (
@@ -290,6 +291,12 @@ def test_a_fork_waits_until_it_is_compiled(monkeypatch):
     monkeypatch.setattr(kept_code, "compiled", compiled)
     assert kept_code.kept_code("text", SYMBOL).address
     assert held == [True]
+
+
+def test_a_signal_handler_in_a_compilation_does_not_compile_it(monkeypatch):
+    monkeypatch.setattr(guards, "refusal", lambda: pytest.fail("asked for"))
+    with FORKS_WAIT:
+        assert not guards.is_native()
 
 
 WARM = """
