@@ -32,6 +32,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.immortal import immortal
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POOL_BYTES: Final = 2**28
@@ -44,7 +45,7 @@ _SETTINGS: Final = array("q", [0])
 
 def settings_word() -> int:
     """The address of the number of the settings."""
-    return _SETTINGS.buffer_info()[0]
+    return immortal(_SETTINGS).buffer_info()[0]
 
 
 def settings_number() -> int:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable
 from typing import Final
 
+from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import new_lock
 
 _NAMES: Final = (
@@ -33,7 +34,7 @@ def counter(name: str) -> Callable[[], object]:
 
 def word_of(name: str) -> int:
     """The address of a word that native code may add to in place of calling the counter."""
-    return _words[name].buffer_info()[0]
+    return immortal(_words[name]).buffer_info()[0]
 
 
 def add_gauge(name: str, read: Callable[[], int]) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 
 from axiomjit.base.config import settings_word
 from axiomjit.base.counters import word_of
+from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import new_lock
 from axiomjit.runtime.entry import structures
 from axiomjit.runtime.entry.entry_code import NAME, entry_text
 from axiomjit.runtime.entry.layout import RUNTIME
-from axiomjit.runtime.objects.kept_code import immortal, kept_code
+from axiomjit.runtime.objects.kept_code import kept_code
 from axiomjit.runtime.objects.loader import LoadedCode
 from axiomjit.runtime.pool.numpy_functions import AS_SCALAR, NEW_FROM_DESCRIPTION, numpy_function
 

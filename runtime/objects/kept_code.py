@@ -6,12 +6,12 @@ until the process ends, also after Python has cleared modules, so it is never gi
 
 from __future__ import annotations
 
-import ctypes
 import time
-from typing import Any, TypeVar
+from typing import Any
 
 from axiomjit.base.config import config
 from axiomjit.base.digests import sha256
+from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import FORKS_WAIT
 from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.objects.directory import CODE_SUFFIX
@@ -19,8 +19,6 @@ from axiomjit.runtime.objects.entry import make_entry
 from axiomjit.runtime.objects.keys import compiler_versions
 from axiomjit.runtime.objects.loader import LoadedCode, load
 from axiomjit.runtime.objects.store import OBJECTS
-
-T = TypeVar("T")
 
 
 def kept_code(text: str, symbol: str) -> LoadedCode:
@@ -44,12 +42,6 @@ def kept_code(text: str, symbol: str) -> LoadedCode:
     if loaded is None:
         raise RuntimeError(f"LLVM does not load the code of {symbol}")
     return immortal(loaded)
-
-
-def immortal(made: T) -> T:
-    """The same object, which is never freed."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
-    return made
 
 
 def compiled(text: str) -> bytes:

@@ -17,8 +17,8 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
+from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import FORKS_WAIT, why_not_compile
-from axiomjit.runtime.objects.kept_code import immortal
 from axiomjit.runtime.pool.allocator import (
     FRESH,
     KEPT,

@@ -334,9 +334,10 @@ def test_its_code_and_that_of_the_allocator_are_kept_on_disk(tmp_path):
 
 
 LATE = """
-import codecs, os
+import codecs, os, weakref
 import numpy as np
 import axiomjit
+from axiomjit.base import config, counters
 f = axiomjit.jit(lambda x: x * 2.5 + 1)
 x = np.ones(5)
 for _ in range(9):
@@ -345,24 +346,29 @@ assert f.hits_natively[0]
 
 class Late:
     def __init__(self, write=os.write):
-        self.call, self.write = f, write
+        self.call, self.given, self.write = f, x, write
+        self.settings = weakref.ref(config._SETTINGS)
+        self.counted = weakref.ref(counters._words["kernels_run"])
     def __call__(self, error):
         pass
     def __del__(self):
-        self.write(1, b"late ")
-        self.call(x)
+        before = self.call.hits_natively[0]
+        self.call(self.given)
+        there = self.settings() is not None, self.counted() is not None
+        self.write(1, b"late %d %d %d" % (self.call.hits_natively[0] - before, *there))
 
 codecs.register_error("late", Late())  # which Python gives up after it has cleared modules
 """
 
 
 def test_a_call_after_modules_are_cleared_does_not_end_the_process():
+    """It is answered natively, and the words that native code reads and counts in are there."""
     known = {"PYTHONPATH": str(ROOT), "AXIOMJIT_ENTRY": "auto", "AXIOMJIT_CHECK": "0"}
     command = [sys.executable, "-c", LATE]
     done = subprocess.run(
         command, env=os.environ | known, capture_output=True, text=True, timeout=120
     )
-    assert (done.returncode, done.stdout) == (0, "late ")
+    assert (done.returncode, done.stdout) == (0, "late 1 1 1")
 
 
 @pytest.mark.parametrize(
