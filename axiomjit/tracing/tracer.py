@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from axiomjit.tracing.refusals import (
 )
 from axiomjit.tracing.traced_storages import TracedStorage
 from axiomjit.tracing.writes import ITEM, WRITERS, store_exactly, store_result, write_item
+
+COPIES: Final = frozenset({"copy", "flatten"})
+"""Functions whose results are never views, however their operands lie in memory."""
 
 
 class Tracer(WithoutValues, TracedOperators):
@@ -384,7 +387,7 @@ def called(asked: str, row: Row, args: Sequence[object], kwargs: dict[str, objec
     if out is not None:
         return store_exactly(out, made, asked)
     if not isinstance(made, tuple):
-        return _seen_in(args, made)
+        return Tracer(made) if asked in COPIES else _seen_in(args, made)
     same = len(made) == len(args)
     first = args if same else [()] * len(made)
     return tuple(_seen_in((one, *args), n) for one, n in zip(first, made, strict=True))

@@ -248,6 +248,17 @@ def test_what_may_be_a_view_is_not_used_after_a_write():
         axiomjit.jit(f, strict=True)(X)
 
 
+def test_a_copy_of_what_was_written_is_no_view_of_it():
+    def f(x):
+        x[x < 5] = 0
+        y, z = x.T.copy(), (x + 1).flatten()
+        x[0], y[1], z[:7] = 1, 2, 3
+        return x, y, z
+
+    for one, other in zip(axiomjit.jit(f)(X.copy()), f(X.copy()), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_masks_and_where():
     def f(x):
         x[x % 7 == 0] = 3
