@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import strides_through
-from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, views_on
+from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, root_of, views_on
 from axiomjit.graph.primitives import PACK
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -34,9 +34,11 @@ def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
 def strides_of(node: Node) -> Strides | None:
     """The strides (elements) of an argument, a held array, a copy in C order, or a view of one.
 
-    None for computed values: later stages decide whether and how they are stored.
+    Writes leave them as they are. None for computed values: later stages decide whether and how
+    they are stored.
     """
     node, views = views_on(node)
+    node = root_of(node)
     strides: Strides | None = None
     if isinstance(node, Input):
         strides = (_layouts.get() or {}).get(node.position)

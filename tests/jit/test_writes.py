@@ -259,6 +259,19 @@ def test_a_copy_of_what_was_written_is_no_view_of_it():
         np.testing.assert_array_equal(one, other)
 
 
+def test_a_reshape_of_a_written_argument_is_a_view_of_it():
+    def f(x):
+        x[0] = 1
+        line = x.T.reshape(-1)
+        line[3:9] += line[2:8]
+        return line
+
+    x, want = np.asfortranarray(X), np.asfortranarray(X)
+    np.testing.assert_array_equal(axiomjit.jit(f)(x), f(want))
+    np.testing.assert_array_equal(x, want)
+    assert np.shares_memory(axiomjit.jit(f)(x), x)
+
+
 def test_masks_and_where():
     def f(x):
         x[x % 7 == 0] = 3
