@@ -18,6 +18,7 @@ from axiomjit.algebra.index_maps import (
 )
 from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.graph.known_strides import strides_of_held
+from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
     Held,
@@ -29,7 +30,7 @@ from axiomjit.graph.nodes import (
     post_order,
     rewrite,
 )
-from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE, Primitive
+from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -105,7 +106,7 @@ def _computed_row(
 ) -> Node | None:
     if op.fold is not None or op.regions or op.conditions or op.shape != shape or is_view(op):
         return None
-    if not isinstance(op.primitive, Primitive) or op.primitive in STORED or isinstance(op, Update):
+    if isinstance(op.primitive, LibraryOperation) or op.primitive in STORED:
         return None
     operands: list[Node] = []
     maps: list[IndexMap] = []
