@@ -245,7 +245,10 @@ def _extents_inside(loop: For) -> Iterator[Dim]:
 
 
 def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
-    """A grid of groups of blocks, and the part that combines their results."""
+    """A grid of groups of blocks, and the part that combines their results.
+
+    Both compute what stands before the loop; the part that combines alone stores it, once.
+    """
     at = body.index(loop)
     states = [s.state for s in body[:at] if isinstance(s, Alloc)]
     blocked, cut = _cut_fold(loop, _blocked_states(list(body[:at]), loop), whole=False)
@@ -258,7 +261,8 @@ def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nes
     unit = f"{blocked.iterator}g"
     here = Index(dim(0), ((unit, dim(1)),))
     drains = tuple(Drain(state) for state in trees)
-    main: list[Stmt] = [*opened, blocked.replace(block=Block(unit, size)), *drains]
+    before = [stmt for stmt in opened if not isinstance(stmt, Store)]
+    main: list[Stmt] = [*before, blocked.replace(block=Block(unit, size)), *drains]
     gather: list[Stmt] = []
     partials: list[Storage] = []
     for state in states:

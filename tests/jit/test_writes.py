@@ -272,6 +272,19 @@ def test_a_reshape_of_a_written_argument_is_a_view_of_it():
     assert np.shares_memory(axiomjit.jit(f)(x), x)
 
 
+@pytest.mark.parametrize("length", [1, 4])
+def test_an_element_that_is_folded_is_written_once(length):
+    def f(x, y):
+        x[0] += 1
+        y += y[::-1]
+        return (y * x[0]).sum(), y.max()
+
+    given = [np.arange(length) + k for k in (2.0, 3.0)]
+    wanted = [array.copy() for array in given]
+    assert axiomjit.jit(f)(*given) == f(*wanted)
+    np.testing.assert_array_equal(given, wanted)
+
+
 def test_masks_and_where():
     def f(x):
         x[x % 7 == 0] = 3

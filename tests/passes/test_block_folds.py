@@ -5,7 +5,7 @@ import pytest
 
 from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.passes.block_folds import block_folds
-from axiomjit.passes.ir.loop_ir import Alloc, For, statements
+from axiomjit.passes.ir.loop_ir import Alloc, For, Store, statements, walk
 from tests.graphs import before_and_after, follow, lower_until, lowered, run_plain_case, small_forms
 from tests.passes.examples import example, numbers
 
@@ -35,6 +35,17 @@ def test_a_total_has_groups_and_a_combine_part():
     assert len(nest.partials) == 2
     assert evaluate(nest.partials[0].shape[0], {Symbol("n0"): 70_000}) == 2
     assert [s.kind for s in nest.combine if isinstance(s, For)] == ["fold"]
+
+
+def test_what_is_written_before_a_fold_is_written_once():
+    def f(x):
+        x += x[::-1]
+        return x.sum()
+
+    nest = blocked(f, numbers(1))
+    stored = [s.buffer.role for s in walk(nest.body) if isinstance(s, Store)]
+    combined = [s.buffer.role for s in walk(nest.combine) if isinstance(s, Store)]
+    assert (stored, combined) == (["partial"], ["argument", "result"])
 
 
 @pytest.mark.parametrize(("length", "trees"), [(1024, 0), (1025, 1)])
