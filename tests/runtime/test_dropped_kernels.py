@@ -162,6 +162,7 @@ def test_kernels_that_native_calls_run_are_used_ones(most):
     assert after["compiles"] + after["disk_hits"] - before["compiles"] - before["disk_hits"] == 5
 
 
+@pytest.mark.usefixtures("unchecked")  # checked kernels are run by plans, which load them again
 @pytest.mark.skipif(bool(refusal()), reason=refusal())
 def test_native_guards_of_a_dropped_kernel_go_and_come_back(most):
     most(1)
