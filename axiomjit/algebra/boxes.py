@@ -53,5 +53,11 @@ def _narrow(spans: list[Span], condition: BoundCondition) -> None:
         return
     (k, factor), *others = terms
     rest = sum(c * spans[other][0] for other, c in others)
+    first, stop = multiples_within(factor, low - rest, high - rest)
     start, end = spans[k]
-    spans[k] = max(start, -((rest - low) // factor)), min(end, -((rest - high) // factor))
+    spans[k] = max(start, first), min(end, stop)
+
+
+def multiples_within(factor: int, low: int, high: int) -> Span:
+    """The numbers k for which low <= factor * k < high, of a positive factor."""
+    return -(-low // factor), -(-high // factor)

@@ -2,7 +2,8 @@
 
 Such a length is a symbol as others are. While a function is followed a large number stands for it,
 so that comparisons have an outcome; the program asks again once it has counted, and where another
-outcome is found it is not valid for this call.
+outcome is found it is not valid for this call. Where such a length meets another one that it must
+be equal to, it is assumed to be, which is asked as well.
 """
 
 from __future__ import annotations
@@ -10,19 +11,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, Extreme, Guard, Quotient, Scope, Symbol, polynomial
+from axiomjit.algebra.dims import (
+    Dim,
+    Extreme,
+    Guard,
+    Quotient,
+    Scope,
+    Symbol,
+    current_scope,
+    polynomial,
+)
 from axiomjit.algebra.number_kinds import Kind
 from axiomjit.base.records import Record
 
 CHOSEN: Final = Kind("number chosen", 0)
 """Numbers of elements that masks choose."""
-FIRST: Final = 1_000_003
+STEP: Final = 720_720
+"""A multiple of 1 to 16, which what stands for them are multiples of: they are split into rows."""
+FIRST: Final = 1_009 * STEP
 """What stands for the first of them: no length that somebody writes."""
-STEP: Final = 7_919
 
 
 class OtherLengthError(Exception):
     """A length was found to be other than was assumed while the function was followed."""
+
+
+class OtherResultError(OtherLengthError):
+    """A result has another shape or dtype than was assumed; that depends on values."""
 
 
 class Choice(Record):
@@ -37,17 +52,55 @@ class Choice(Record):
         Raises:
             OtherLengthError: it looks otherwise.
         """
-        if not all(guard.holds(lengths) for guard in self.guards):
-            raise OtherLengthError(f"{self.symbol.name} = {lengths[self.symbol]}")
+        for guard in self.guards:
+            if not guard.holds(lengths):
+                assumed = f"{guard.left} {guard.sign} {guard.right} was taken for {guard.outcome}"
+                found = f"{self.symbol.name} = {lengths[self.symbol]}"
+                raise OtherLengthError(f"{found}, where {assumed}")
 
 
 def choose(scope: Scope, key: object) -> Dim:
-    """The length of what `key` chooses, one symbol for each key of a scope."""
+    """The length that `key` stands for, one symbol for each key of a scope.
+
+    A key is a mask, whose length is the number of its true elements, or the node of that number.
+    """
     if key not in scope.chosen:
         number = len(scope.chosen)
         symbol = scope.chosen[key] = Symbol(f"m{number}", CHOSEN)
         scope.values[symbol] = FIRST + STEP * number
     return polynomial({(scope.chosen[key],): 1})
+
+
+def assumed_equal(left: Dim, right: Dim) -> bool:
+    """Whether two lengths are equal, where NumPy raises an error if they are not.
+
+    A length that only the running program knows is assumed to be equal to the other one from here
+    on; the program asks once it has counted.
+    """
+    if not chosen_in(left, right):
+        return left == right
+    scope = current_scope()
+    if scope.value(left) == scope.value(right):
+        return left == right
+    for one, other in ((left, right), (right, left)):
+        free = chosen_in(one) - chosen_in(other)
+        for symbol in sorted(free, key=lambda s: scope.values[s], reverse=True):
+            if one is polynomial({(symbol,): 1}):
+                scope.values[symbol] = scope.value(other)
+                scope.record(Guard(left, right, "==", True))
+                return True
+    return False
+
+
+def assumed_multiple(length: Dim, divisor: Dim) -> None:
+    """Let what stands for a length that only the running program knows be a multiple of another."""
+    (symbol, *others) = chosen_in(length) or (None,)
+    if symbol is None or others or chosen_in(divisor):
+        return
+    scope = current_scope()
+    factor = scope.value(divisor)
+    if factor > 0 and scope.value(length) % factor:
+        scope.values[symbol] *= factor
 
 
 def chosen_in(*lengths: Dim) -> frozenset[Symbol]:

@@ -154,8 +154,7 @@ class Dim:
     def __ge__(self, other: int | Dim) -> bool:
         return compare(self, other, ">=")
 
-    def __hash__(self) -> int:
-        return id(self) >> 4
+    __hash__ = object.__hash__  # by identity, without a call of Python
 
     def __bool__(self) -> bool:
         return self != 0
@@ -303,6 +302,11 @@ class Scope:
         """Keep a comparison that was made."""
         self.guards[guard] = None
 
+    def restart(self) -> None:
+        """Forget what was looked at: the function is followed once more."""
+        self.guards.clear()
+        self.chosen.clear()
+
     def value(self, length: Dim) -> int:
         """The value in this call, without a guard."""
         return evaluate(length, self.values)
@@ -364,7 +368,7 @@ def compare(left: Dim, right: int | Dim, sign: str) -> bool:
 
 def _known(left: Dim, right: Dim, sign: str) -> bool:
     """Whether the kinds of the symbols decide the comparison (see `Scope`)."""
-    one, other = _symbol_of(left), _symbol_of(right)
+    one, other = symbol_of(left), symbol_of(right)
     if sign == "==" and one and other and one.kind == other.kind and one.kind.distinct:
         return True
     return decided(_limits(left, one), _limits(right, other), sign)
@@ -375,7 +379,7 @@ def _limits(length: Dim, alone: Symbol | None) -> Limits:
     return (alone.kind.low, alone.kind.high) if alone else (constant, constant)
 
 
-def _symbol_of(length: Dim) -> Symbol | None:
+def symbol_of(length: Dim) -> Symbol | None:
     """The symbol that the length is, None if it is not one."""
     monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
     atom = monomial[0] if factor == 1 and len(monomial) == 1 else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
 
@@ -76,6 +77,24 @@ def fixed(value: int | Dim) -> Affine:
 def identity(rank: int) -> IndexMap:
     """The map of an operand read in its own order."""
     return tuple(iterator(k) for k in range(rank))
+
+
+def changes_nothing(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...]) -> bool:
+    """Whether an array of a shape, read through a map, is as before.
+
+    Lengths that only the running program knows are compared by what they are: a look at what they
+    come to would leave a guard.
+    """
+    whole = identity(len(extents))
+    named = (d for function in index for d in (function.offset, *(c for _, c in function.terms)))
+    if chosen_in(*named, *extents, *shape):
+        return _exact(index, extents) == _exact(whole, shape)
+    return index == whole and extents == shape
+
+
+def _exact(index: IndexMap, extents: tuple[Dim, ...]) -> tuple[object, ...]:
+    functions = ((id(f.offset), tuple((k, id(c)) for k, c in f.terms)) for f in index)
+    return tuple(functions), tuple(map(id, extents))
 
 
 def permutation(order: Sequence[int]) -> IndexMap:

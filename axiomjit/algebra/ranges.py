@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, Extreme, Quotient, Symbol, dim, polynomial
 from axiomjit.algebra.extremes import larger, smaller
 
@@ -37,7 +38,8 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
 def settled(length: Dim) -> Dim:
     """The length with every minimum and maximum replaced by the length chosen in this call.
 
-    Each choice records a guard in the ambient scope.
+    Each choice records a guard in the ambient scope. Those of lengths that only the running program
+    knows stay: it computes them.
     """
     if all(isinstance(atom, Symbol) for monomial, _ in length.terms for atom in monomial):
         return length
@@ -46,6 +48,8 @@ def settled(length: Dim) -> Dim:
         part = dim(factor)
         for atom in monomial:
             match atom:
+                case Extreme(left=left, right=right) if chosen_in(left, right):
+                    part = part * polynomial({(atom,): 1})
                 case Extreme(which=which, left=left, right=right):
                     one, other = settled(left), settled(right)
                     part = part * (one if (one <= other) is (which == "min") else other)

@@ -7,7 +7,8 @@
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
-| fallback | AXIOMJIT_FALLBACK | error | NumPy functions outside the table: error, warn, allow |
+| fallback | AXIOMJIT_FALLBACK | step | NumPy functions outside the table: step (a step of the \
+program, where that is right), error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | pool_bytes | AXIOMJIT_POOL_BYTES | 2**28 | memory kept for further results; 0: none |
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
@@ -38,6 +39,7 @@ from axiomjit.base.target import choose_target, chosen_target, name_target
 POOL_BYTES: Final = 2**28
 KERNELS: Final = 2000
 POLICIES: Final = ("error", "warn", "allow")
+FALLBACKS: Final = ("step", *POLICIES)
 ENTRIES: Final = ("auto", "portable")
 _SETTINGS: Final = array("q", [0])
 """What ready calls depend on, as one number that the native entry compares."""
@@ -81,7 +83,7 @@ class Config:
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.entry = os.environ.get("AXIOMJIT_ENTRY", "auto")
         self.was_disabled = self.disable
-        self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "error")
+        self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "step")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
         self.cache_dir = os.environ.get("AXIOMJIT_CACHE_DIR")
         self.cache_shared = os.environ.get("AXIOMJIT_CACHE_SHARED", "")
@@ -121,13 +123,15 @@ class Config:
     def fallback(self) -> str:
         """What happens to a function that uses NumPy functions which are not compiled.
 
-        "error" raises, "warn" and "allow" run the whole function in NumPy.
+        NumPy runs them as steps between compiled parts, where what they give can be foreseen, under
+        all policies but "error", which refuses each of them. Where it cannot, "step" (as set at
+        first) raises too; "warn" and "allow" run the whole function in NumPy.
         """
         return self._fallback
 
     @fallback.setter
     def fallback(self, policy: str) -> None:
-        self._fallback = _checked("fallback", policy)
+        self._fallback = _checked("fallback", policy, FALLBACKS)
 
     @property
     def outer(self) -> str:

@@ -17,6 +17,7 @@ _NAMES: Final = (
     "disk_misses",
     "kernels_run",
     "library_calls",
+    "opaque_calls",
     "fallbacks",
     "rewrites_refused",
 )
@@ -46,8 +47,9 @@ def stats() -> dict[str, int]:
     """What axiomjit has done in this process.
 
     Counts of compiled kernels, kernels found compiled in memory, loaded from disk and looked for
-    there in vain, kernels run, library calls, functions that ran in NumPy instead, rewritten
-    loops that LLVM refused, and bytes in the pool of recycled buffers.
+    there in vain, kernels run, library calls, steps among them that are NumPy functions without
+    a row of their own, functions that ran in NumPy instead, rewritten loops that LLVM refused,
+    and bytes in the pool of recycled buffers.
     """
     with _lock:  # to ask a counter adds one to it
         asked = next(_asked)

@@ -29,7 +29,7 @@ _ALL: Final = (
 DTYPES: Final[dict[str, DType]] = {code: np.dtype(code) for code in _ALL}
 CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
 
-WEAK_TYPES: Final[dict[str, type]] = {"i": int, "u": int, "f": float, "c": complex}
+WEAK_TYPES: Final[dict[str, type]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 """The Python type as which promotion sees a weak operand, by kind of dtype."""
 
 

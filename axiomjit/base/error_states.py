@@ -21,6 +21,11 @@ def user_traps_errors() -> bool:
     return bool(copy_context()) and not _PASSED_OVER.issuperset(np.geterr().values())
 
 
+def without_traps() -> np.errstate:
+    """A `with` block in which nothing asks for more."""
+    return np.errstate(all="ignore")
+
+
 def refuse_traps() -> None:
     """Refuse a followed function that asks for it itself.
 

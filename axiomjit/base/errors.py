@@ -9,7 +9,8 @@ AxiomError
 │       └── SpecError               text that is no label notation
 ├── TraceError (TypeError)          the function cannot be followed for all values at once
 │   ├── NeedsValuesError            it branches on values, or changes something outside
-│   ├── InterruptedWritesError      it raises after it has written into its arguments
+│   │   └── ImpureError             it asks for what is other at each call: the time, files
+│   ├── InterruptedWritesError      it raises after it has written, or in a step of NumPy's
 │   └── UnsupportedError            a NumPy function or option outside the table
 │       └── UnsupportedAttributeError (AttributeError)
 ├── CompileError (RuntimeError)     Numba or LLVM refused our own source
@@ -104,8 +105,16 @@ class NeedsValuesError(TraceError):
     """The function branches on values, or changes something outside, while it is followed."""
 
 
+class UnaskedError(NeedsValuesError):
+    """A traced value was given to what takes values, in a list or as an index, without asking."""
+
+
+class ImpureError(NeedsValuesError):
+    """The function asks for what is another at each call: the time, files, entropy."""
+
+
 class InterruptedWritesError(TraceError):
-    """The function raises while it is followed, after it has written into its arguments."""
+    """The function raises while it is followed, after it has written or drawn random numbers."""
 
 
 class UnsupportedError(TraceError):

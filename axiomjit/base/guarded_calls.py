@@ -11,9 +11,13 @@ import functools
 import weakref
 from array import array
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from axiomjit.base.locks import new_lock
 
 R = TypeVar("R")
+Tables = tuple[Any, ...]
+"""Words and what they refer to, in turns."""
 EAGER = 16
 """Calls answered in Python after each of which a native guard may be made."""
 SELDOM = 64
@@ -46,10 +50,7 @@ class GuardedCall(functools.partial[R]):
         """Answer no call natively, or none with this kernel, until tables are made anew."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
-            tables = cell[0] if kernel else ()  # another thread may exchange them meanwhile
-            pairs = zip(tables[::2], tables[1::2], strict=True)
-            others = [p for p in pairs if not any(kept is kernel for kept in p[1])]
-            cell[0] = tuple(part for pair in others for part in pair)
+            change_tables(cell, lambda tables: _without(tables, kernel) if kernel else ())
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """What a call gives."""
@@ -70,6 +71,30 @@ class GuardedCall(functools.partial[R]):
 
     def __setstate__(self, state: Any) -> None:
         vars(self).update(state)
+
+
+def change_tables(cell: list[Any], change: Callable[[Tables], Tables]) -> None:
+    """Exchange the tables of a cell for what `change` makes of them.
+
+    Other threads, and a signal handler at any moment, may exchange them too: then it is made anew.
+    """
+    while True:
+        with _exchange:
+            tables = cell[0]
+            changed = change(tables)
+            if cell[0] is tables:  # no signal is heard between this and the next step
+                cell[0] = changed
+                return
+
+
+def _without(tables: Tables, kernel: object) -> Tables:
+    """Tables that do not keep the kernel."""
+    pairs = zip(tables[::2], tables[1::2], strict=True)
+    others = [p for p in pairs if not any(kept is kernel for kept in p[1])]
+    return tuple(part for pair in others for part in pair)
+
+
+_exchange: Final = new_lock()
 
 
 def _answer(reference: Callable[[], Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from axiomjit.base.locks import import_late
 
 T = TypeVar("T")
 
 
 def immortal(made: T) -> T:
     """The same object, which is never freed."""
-    import ctypes  # here, since most processes that import us make no native code
-
+    ctypes: Any = import_late("ctypes")  # here, since most processes make no native code
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made

@@ -8,11 +8,14 @@ work is done under `FORKS_WAIT`.
 
 from __future__ import annotations
 
+import _thread
+import gc
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, Protocol
@@ -155,12 +158,27 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Put off Python's collector of cycles; not beside other threads, which may turn it off.
+
+    It would run forty times while this package is imported, and find nothing.
+    """
+    waits = gc.isenabled() and not _thread._count()
+    if waits:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if waits:
+            gc.enable()
+
+
 @lru_cache
-def import_late(*modules: str) -> None:
-    """Import modules while no other thread forks.
+def import_late(*modules: str) -> Any:
+    """Import modules while no other thread forks, and return the last one.
 
     A child forked in the middle of an import would wait for ever for the thread that imports.
     """
-    with FORKS_WAIT:
-        for module in modules:
-            import_module(module)
+    with FORKS_WAIT, uncollected():
+        return [import_module(module) for module in modules][-1]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
 _PARTS: Final = tuple(os.path.realpath(f"{_PACKAGE}/{part}") for part in ("passes", "runtime"))
@@ -28,6 +28,17 @@ def user_location() -> str | None:
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return None
+
+
+def catches_errors(within: CodeType | None) -> bool:
+    """Whether a frame of the user's that runs within a function of ours may catch errors."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not within:
+        code: Any = frame.f_code
+        if not code.co_filename.startswith(_OURS) and code.co_exceptiontable:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def warn(text: str, category: type[Warning]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import CodeType
 from typing import Final, TypeVar
 
 from axiomjit.base.errors import AxiomError, GraphTypeError, TraceError, UnrolledLoopWarning
@@ -22,7 +23,10 @@ class Following:
     hold the following that made them, and only it may use them.
     """
 
-    __slots__ = ("count", "ended", "last", "name", "refusal", "scalars", "thread")
+    __slots__ = (
+        *("arguments", "count", "ended", "handles", "last", "may_fail", "name"),
+        *("refusal", "scalars", "thread", "within"),
+    )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
         """Start.
@@ -37,6 +41,14 @@ class Following:
         self.ended = False
         self.last: object = None
         """The last node with an effect; it is computed even if nobody uses it."""
+        self.may_fail: list[object] = []
+        """Nodes that may raise an error; they are computed even if nobody uses them."""
+        self.handles = False
+        """Whether errors of such nodes may be caught where they are recorded."""
+        self.arguments: Callable[[], Sequence[object]] | None = None
+        """Gives the arguments of the call for which it is followed, where they are known."""
+        self.within: CodeType | None = None
+        """What runs the function: the frames within it are of this following."""
         self.count = 0
         self.thread = threading.get_ident()
 
@@ -76,6 +88,7 @@ def entered(following: Following) -> Iterator[None]:
         yield
     finally:
         following.ended = True
+        following.arguments = None
         _following.reset(token)
 
 

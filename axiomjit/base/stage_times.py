@@ -33,6 +33,8 @@ class StageTimes(Record):
 class Clock:
     """Adds up the times of what is compiled inside `running()`."""
 
+    __slots__ = ("spent",)
+
     def __init__(self) -> None:
         """Start at 0."""
         self.spent: dict[str, float] = {}
@@ -41,14 +43,24 @@ class Clock:
         """The times up to now."""
         return StageTimes(**self.spent)
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Let stages inside the block count here."""
-        token = _clock.set(self)
-        try:
-            yield
-        finally:
-            _clock.reset(token)
+    def running(self) -> _Running:
+        """Let stages inside a `with` block count here."""
+        return _Running(self)
+
+
+class _Running:
+    """A block in which a clock runs."""
+
+    __slots__ = ("_clock", "_token")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        self._token = _clock.set(self._clock)
+
+    def __exit__(self, *error: object) -> None:
+        _clock.reset(self._token)
 
 
 @contextmanager

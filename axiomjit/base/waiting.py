@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -15,14 +13,16 @@ def calls_wait() -> bool:
     return not config.background or _waits.get()
 
 
-@contextmanager
-def waiting() -> Iterator[None]:
+class waiting:  # noqa: N801  # used as a function, in a with statement
     """Wait for what is compiled inside the block, whatever `config.background` says."""
-    token = _waits.set(True)
-    try:
-        yield
-    finally:
-        _waits.reset(token)
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _waits.set(True)
+
+    def __exit__(self, *error: object) -> None:
+        _waits.reset(self._token)
 
 
 _waits: Final[ContextVar[bool]] = ContextVar("waits", default=False)

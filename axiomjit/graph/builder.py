@@ -12,21 +12,24 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.chosen import assumed_equal, chosen_in
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import (
     Conditions,
     IndexMap,
     affine,
+    changes_nothing,
     identity,
     iterator,
     permutation,
     through,
 )
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import BOOL, HALF, SINGLE, DType
+from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.captured import held_array
+from axiomjit.graph.joins import concatenate
 from axiomjit.graph.nodes import Held, Node, Op, Scalar, size
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import (
@@ -50,16 +53,20 @@ MULTIPLY: Final = PRIMITIVES["multiply"]
 def as_node(value: Any, asked: str) -> Node:
     """Return the node of a number, an array or a length; a node is returned as it is.
 
-    An array from outside a followed function is held by reference; a list becomes an array.
+    An array from outside a followed function is held by reference; a list becomes an array, also
+    one of nodes and lengths, whose numbers count as NumPy's.
 
     Raises:
         GraphTypeError: nothing can be computed with the value.
+        ValueError: the parts of a list have other shapes.
     """
     if isinstance(value, Node):
         return value
     if isinstance(value, Dim):
         return size(value) if value.constant is None else as_node(value.constant, asked)
     if isinstance(value, list | tuple):
+        if _holds_nodes(value):
+            return _stacked([strong(as_node(part, asked)) for part in value])
         value = np.asarray(value)
     kind = type(value)  # not isinstance: a traced array claims to be an ndarray
     if issubclass(kind, np.ndarray):
@@ -94,6 +101,30 @@ def as_node(value: Any, asked: str) -> Node:
     )
 
 
+def _holds_nodes(value: object) -> bool:
+    """Whether nested lists have nodes or lengths in them."""
+    if isinstance(value, list | tuple):
+        return any(map(_holds_nodes, value))
+    return isinstance(value, Node | Dim)
+
+
+def _stacked(parts: Sequence[Node]) -> Node:
+    """Nodes of one shape along a new first dimension, in their common dtype."""
+    rank = len(parts[0].shape)
+    if not all(
+        len(part.shape) == rank and all(map(assumed_equal, part.shape, parts[0].shape))
+        for part in parts
+    ):
+        raise ValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous "
+            f"shape; its parts have the shapes {', '.join(seen_shape(p.shape) for p in parts)}"
+        )
+    common = dtypes.common(tuple(part.dtype for part in parts))
+    index = tuple(iterator(d + 1) for d in range(rank))
+    rows = [view(cast(part, common), index, (dim(1), *part.shape)) for part in parts]
+    return concatenate(rows, 0)
+
+
 def map_op(
     primitive: Primitive,
     operands: Sequence[Node],
@@ -119,15 +150,20 @@ def broadcast_shapes(
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Dim] = []
     for position in range(-rank, 0):
-        length = dim(1)
-        found = [shape[position] for shape in shapes if -position <= len(shape)]
+        found = (shape[position] for shape in shapes if -position <= len(shape))
         met = list(dict.fromkeys(each for each in found if each.constant != 1))
-        for each in met if len(met) > 1 else ():
+        if len(met) == 1:  # nothing to compare it with: a look would leave a guard
+            result += met
+            continue
+        length = dim(1)
+        for each in met:
             if each == 1:
                 continue
             if length == 1:
                 length = each
-            elif length != each:
+            elif assumed_equal(length, each):
+                length = each if chosen_in(length) else length
+            else:
                 meet = f"lengths {at_hand(length)} and {at_hand(each)} meet"
                 raise GraphValueError(
                     seen_call(function, *operands),
@@ -135,14 +171,14 @@ def broadcast_shapes(
                     "reshape or slice so that the lengths are equal, or 1 where one stretches",
                     user_location(),
                 )
-        result.append(met[0] if len(met) == 1 else length)
+        result.append(length)
     return tuple(result)
 
 
 def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
     """The map by which NumPy's broadcasting reads an operand of `shape` at points of `extents`."""
     shift = len(extents) - len(shape)
-    return tuple(
+    return tuple(  # the same length is not looked at, which would leave a guard
         iterator(d + shift)
         if length is extents[d + shift] or length != 1 or extents[d + shift] == 1
         else affine({})
@@ -159,7 +195,7 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
 
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     """The node read through a map; the node itself if the map changes nothing."""
-    if index == identity(len(extents)) and extents == node.shape:
+    if changes_nothing(index, extents, node.shape):
         return node
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
 
@@ -173,6 +209,7 @@ def read_only(node: Node, seen: Node) -> Node:
 
 def part(node: Node, name: str) -> Node:
     """The real or imaginary parts of complex elements, computed; `name` is "real" or "imag"."""
+    node = cast(node, INT) if node.weak and node.dtype == BOOL else node
     if node.dtype.kind == "c":
         return elementwise(PRIMITIVES[name], node)
     if name == "real":
@@ -327,7 +364,7 @@ def dot(left: Node, right: Node) -> Node:
         return elementwise(MULTIPLY, strong(left), strong(right))
     a, b = len(left.shape), len(right.shape)
     meet = max(b - 2, 0)
-    if left.shape[-1] != right.shape[meet]:
+    if not assumed_equal(left.shape[-1], right.shape[meet]):
         raise GraphValueError(
             seen_call("dot", left, right),
             f"lengths {at_hand(left.shape[-1])} (last dimension of the left operand) and "

@@ -15,6 +15,7 @@ from axiomjit.algebra.dims import (
     current_scope,
     dim,
     polynomial,
+    product,
 )
 from axiomjit.algebra.index_maps import fixed, iterator
 from axiomjit.base.dtypes import BOOL, INT
@@ -91,9 +92,20 @@ def with_choices(graph: Graph, scope: Scope) -> Graph:
     order = list(masks)
     last = {guard: max(symbols, key=order.index) for guard, symbols in later.items()}
     chosen = tuple(Choice(s, tuple(g for g in later if last[g] == s)) for s in order)
-    counts = tuple(count_chosen(mask) for mask in masks.values() if isinstance(mask, Node))
+    counts = tuple(_count(key) for key in masks.values() if isinstance(key, Node))
     outputs = (*graph.results, *counts, *graph.finals)
     return Graph(graph.inputs, outputs, graph.writes, chosen)
+
+
+def _count(key: Node) -> Node:
+    """The number that a length is: that of the true elements of a mask, or the node itself."""
+    return count_chosen(key) if key.dtype == BOOL else key
+
+
+def most(key: Node) -> Dim:
+    """A number that the length is probably not beyond: that of all elements."""
+    chosen_of = (key,) if key.dtype == BOOL else key.children
+    return sum((product(node.shape) for node in chosen_of), dim(0))
 
 
 def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:

@@ -45,7 +45,7 @@ class Assign(Effect):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """That of the part."""
+        """The shape of the part."""
         return self.extents
 
     @property
@@ -62,7 +62,7 @@ class Materialized(Effect):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """That of the value."""
+        """The shape of the value."""
         return self.value.shape
 
     @property
@@ -81,7 +81,7 @@ class Sequential(Effect):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """That of the last one."""
+        """The shape of the last operation."""
         return self.steps[-1].shape
 
     @property
@@ -103,7 +103,7 @@ class Version(Effect):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """That of the storage."""
+        """The shape of the storage."""
         return self.root.shape
 
     @property

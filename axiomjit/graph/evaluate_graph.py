@@ -32,10 +32,10 @@ from axiomjit.graph.nodes import (
     Update,
     is_scan,
     is_view,
-    operand_iterators,
     post_order,
     views_on,
 )
+from axiomjit.graph.operand_iterators import operand_iterators
 from axiomjit.graph.origins import origin
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
 from axiomjit.graph.state_folds import StateFold
@@ -132,10 +132,7 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     if isinstance(op.primitive, LibraryOperation):
         return _library(op, op.primitive, operands, lengths)
     if isinstance(op, Update):
-        changed = np.array(operands[0], order="K")
-        into, written = op.maps
-        read(changed, into, extents, lengths)[...] = read(operands[1], written, extents, lengths)
-        return changed
+        return _changed(op, operands, extents, lengths)
     if op.conditions:
         return _within_conditions(op, operands, extents, lengths)
     reads = [
@@ -238,6 +235,31 @@ def _gather(
     ]
     here = np.ix_(*map(np.arange, shape))
     return np.asarray(values[(*here, *positions)])
+
+
+def _changed(
+    op: Update, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
+) -> Array:
+    """The first operand with the second one written into it, at positions in C order."""
+    changed, shape = np.array(operands[0], order="K"), extents[: op.rank]
+    if 0 in shape:
+        return changed
+    target = read(changed, op.maps[0], extents, lengths)
+    value, *positions = (
+        read(operand, index, shape, lengths)
+        for operand, index in zip(operands[1:], op.maps[1:], strict=True)
+    )
+    if not positions and op.combine is None:
+        target[...] = value
+        return changed
+    here = np.indices(shape).reshape(op.rank, value.size)
+    places = (*here, *(each.reshape(-1) for each in positions))
+    if op.combine is None:
+        target[places] = value.reshape(-1)
+    else:
+        assert op.combine.ufunc is not None
+        op.combine.ufunc.at(target, places, value.reshape(-1))
+    return changed
 
 
 def _join(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from axiomjit.algebra.dims import Symbol
 from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.graph.evaluate_graph import run_in_numpy
+from axiomjit.base.locks import import_late
 from axiomjit.graph.nodes import Graph, Held, post_order
 
 Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndarray, ...]]
@@ -127,6 +127,18 @@ def run(
         shared = any(np.may_share_memory(value, result) for result in results)
         results.append(value.copy() if shared else value)
     return tuple(results)
+
+
+def run_in_numpy(
+    graph: Graph,
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+    given: Sequence[object] | None = None,
+) -> list[np.ndarray]:
+    """As `evaluate_graph.run_in_numpy`, which is imported where nothing can be compiled."""
+    late = import_late("axiomjit.graph.evaluate_graph")
+    values: list[np.ndarray] = late.run_in_numpy(graph, arguments, lengths, given)
+    return values
 
 
 def _evaluate(

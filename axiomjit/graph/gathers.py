@@ -7,19 +7,32 @@ from typing import Final
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, iterator
-from axiomjit.base.dtypes import INT
+from axiomjit.base.dtypes import INT, integer_range
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.library_nodes import stored
-from axiomjit.graph.library_operations import check_positions
-from axiomjit.graph.nodes import Node, Op, Scalar
+from axiomjit.graph.library_nodes import may_fail, stored
+from axiomjit.graph.library_operations import LibraryOperation, check_ends, check_positions
+from axiomjit.graph.nodes import Node, Op, Scalar, Update, base_of
 from axiomjit.graph.origins import note
-from axiomjit.graph.primitives import COPY, GATHER, PRIMITIVES, WHERE
+from axiomjit.graph.primitives import (
+    COPY,
+    GATHER,
+    MATERIALIZE,
+    MAX,
+    MIN,
+    PACKS,
+    PRIMITIVES,
+    SAVE,
+    WHERE,
+)
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type
 
 ZERO: Final = Scalar(INT, INT.type(0), False)
+LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in integer_range(INT))
+KEPT: Final = (*PACKS, SAVE, MATERIALIZE)
+"""Primitives whose values are stored."""
 Position = tuple[Node, IndexMap]
 """Positions from 0 on, and the map from points of the result to them."""
 
@@ -68,15 +81,37 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
             user_location(),
         )
     wide = cast(positions, INT)
-    as_is = positions.dtype.kind == "i" or positions.dtype.str[1:] in ("u1", "u2", "u4")
-    looked_at = (stored(positions if as_is else wide),)
-    seen = (builder.stretch_map(positions.shape, shape),)
-    # the last iterator brings the length; the operand is the same along it, also for a length of 0
-    check = check_positions(axis)
-    within = note(Op(INT, check, None, looked_at, seen, (*shape, length + 1), 0))
+    within = may_fail(_within(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
     from_end = builder.elementwise(PRIMITIVES["less"], wide, ZERO)
     return builder.elementwise(WHERE, from_end, behind, wide)
+
+
+def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Op:
+    """The length, once positions, `wide` as int64, are found to be within it.
+
+    What is computed element by element is not stored for that: a loop finds its ends.
+    """
+    # the last iterator brings the length; the operand is the same along it, also for a length of 0
+    whole = shape and list(map(id, positions.shape)) == list(map(id, shape))
+    if whole and _is_computed(positions):
+        axes = range(len(shape))
+        low, high = (
+            builder.fold(*each) for each in ((MIN, wide, axes, HIGHEST), (MAX, wide, axes, LOWEST))
+        )
+        return note(Op(INT, check_ends(axis), None, (low, high), ((), ()), (length + 1,), 0))
+    as_is = positions.dtype.kind == "i" or positions.dtype.str[1:] in ("u1", "u2", "u4")
+    looked_at = (stored(positions if as_is else wide),)
+    seen = (builder.stretch_map(positions.shape, shape),)
+    return note(Op(INT, check_positions(axis), None, looked_at, seen, (*shape, length + 1), 0))
+
+
+def _is_computed(node: Node) -> bool:
+    """Whether the elements of a node are computed one by one, in the loops of who reads them."""
+    base = base_of(node)
+    if not isinstance(base, Op) or isinstance(base, Update) or base.fold is not None:
+        return False
+    return not isinstance(base.primitive, LibraryOperation) and base.primitive not in KEPT
 
 
 def take(values: Node, positions: Node, axis: int) -> Node:

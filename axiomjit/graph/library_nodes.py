@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from axiomjit.algebra.index_maps import iterator, permutation
 from axiomjit.base.dtypes import DType
+from axiomjit.base.origins import catches_errors
+from axiomjit.base.owners import current
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import BITCAST, LibraryOperation
 from axiomjit.graph.nodes import Held, Input, Node, Op, base_of
@@ -43,3 +45,12 @@ def stored(node: Node) -> Node:
     base = base_of(node)
     at_hand = isinstance(base, Op | Held) or (isinstance(base, Input) and not base.weak)
     return node if at_hand else builder.elementwise(COPY, node)
+
+
+def may_fail(node: Op) -> Op:
+    """The node, which may raise an error: it is computed even if nobody uses it, as in NumPy."""
+    following = current()
+    if following is not None:
+        following.may_fail.append(node)
+        following.handles = following.handles or catches_errors(following.within)
+    return node

@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.algebra.boxes import BoundCondition
-from axiomjit.algebra.dims import Dim, product
+from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
-from axiomjit.base.errors import PositionError
+from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
 from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
 
@@ -41,6 +41,13 @@ class LibraryOperation(Primitive):
     `seen_once` says that each operand has each element at most once; else what it reads is all of
     the storage. One that is computed in `parts(operands, labels, out, conditions)` instead may
     leave out what conditions do, and several threads may compute its parts at the same time.
+    A draw of random numbers changes the state of its `generator`; a result may be a `number`
+    of Python's.
+
+    Where `ranks` are given, each operand has that many iterators of its own behind those of the
+    result, one for each of its dimensions. It `fails` if it may raise an error of NumPy's while it
+    runs, and `guesses` if shape and dtype of its result depend on values, so that a result which is
+    another than was assumed raises an OtherResultError.
     """
 
     gives: DType | None = None
@@ -49,6 +56,11 @@ class LibraryOperation(Primitive):
     shorten: Callable[[OperandArrays, Labels], Callable[..., np.ndarray] | None] | None = None
     seen_once: bool = True
     parts: Callable[[OperandArrays, Labels, np.ndarray, Bounds], Parts] | None = None
+    generator: Any = None
+    number: bool = False
+    ranks: tuple[int, ...] | None = None
+    fails: bool = False
+    guesses: bool = False
 
     def dtype(self, operand: DType) -> DType:
         """The dtype of the result for a first operand of this dtype."""
@@ -74,17 +86,23 @@ class LibraryOperation(Primitive):
 def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Contract the dimensions of equal labels; matrices and vectors go straight to BLAS."""
     left, right = operands
-    met = [k for k in labels[0] if k in labels[1]]
-    axes = [labels[0].index(k) for k in met], [labels[1].index(k) for k in met]
-    if left.ndim > 2 or right.ndim > 2 or len(met) != 1:
+    axes = _met(*labels)
+    if left.ndim > 2 or right.ndim > 2 or len(axes[0]) != 1:
         out[...] = np.tensordot(left, right, axes)
         return
-    first = left.T if axes[0] == [0] else left
-    second = right.T if axes[1] == [1] else right
+    first = left.T if axes[0] == (0,) else left
+    second = right.T if axes[1] == (1,) else right
     if out.flags.c_contiguous:
         np.dot(first, second, out=out)
     else:
         out[...] = np.dot(first, second)
+
+
+@lru_cache(maxsize=256)
+def _met(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions of both operands that have the same labels."""
+    met = [k for k in left if k in right]
+    return tuple([left.index(k) for k in met]), tuple([right.index(k) for k in met])
 
 
 def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
@@ -139,11 +157,11 @@ def _sort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
 
 def _argsort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """The positions that sort the elements along the last dimension."""
-    out[...] = np.argsort(operands[0], axis=-1)
+    out[...] = operands[0].argsort(axis=-1)
 
 
 def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Random numbers."""
+    """Draw as many random numbers as the result has, by a method of the generator."""
     out[...] = getattr(config.generator, method)(out.shape)
 
 
@@ -152,6 +170,9 @@ def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     values, text = operands
     out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
     print(f"{text.tobytes().decode()}{out}")
+
+
+_UNSIGNED: Final = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
@@ -163,8 +184,8 @@ def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np
     positions, length = operands[0][..., 0], operands[0].shape[-1] - 1
     out[...] = length
     # as unsigned numbers negative ones are the largest: one look instead of two
-    unsigned = positions.view(f"u{positions.itemsize}")
-    if not positions.size or unsigned.max() < length:
+    unsigned = positions.view(_UNSIGNED[positions.itemsize])
+    if not positions.size or np.maximum.reduce(unsigned, axis=None) < length:
         return
     if -length <= positions.min() <= positions.max() < length:
         return
@@ -184,15 +205,59 @@ def check_positions(axis: int) -> LibraryOperation:
         *(f"positions_{axis}", 1, evaluate, "", INTEGERS),
         gives=INT,
         additions=lambda shapes, labels: product(shapes[0][:-1]),
+        fails=True,
     )
+
+
+def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """The length that the smallest and the largest of positions are within.
+
+    It is one less than the last extent; without positions the smallest is the larger one.
+
+    Raises:
+        PositionError: a position is out of range.
+    """
+    low, high, length = int(operands[0].flat[0]), int(operands[1][()]), len(operands[0]) - 1
+    out[...] = length
+    if low <= high and not -length <= low <= high < length:
+        wrong = np.array([high if high >= length else low])
+        _check_positions(axis, [np.broadcast_to(wrong[:, None], (1, length + 1))], labels, out)
+
+
+@lru_cache(maxsize=64)
+def check_ends(axis: int) -> LibraryOperation:
+    """As `check_positions`, of the smallest and the largest position."""
+    evaluate = partial(_check_ends, axis)
+    parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
+    return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), fails=True)
+
+
+def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """One more than the largest number, 0 if there is none.
+
+    Raises:
+        GraphValueError: a number is negative.
+    """
+    (numbers,) = operands
+    if numbers.size and numbers.min() < 0:
+        raise GraphValueError(
+            "'list' argument must have no negative elements",
+            f"{numbers.min()} among {numbers.size} numbers",
+            "give numbers from 0 on",
+        )
+    out[...] = numbers.max(initial=-1) + 1
 
 
 def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """A row of positions of true elements for each dimension of a mask."""
     if out.size:
-        mask = _spread(operands[0], labels[0], out.ndim + len(out))[0, 0]
-        for row, positions in zip(out, np.nonzero(mask), strict=True):
-            row[...] = positions
+        own = labels[0]
+        if own == (*range(2, 2 + len(out)), 0, 1):  # as it is made
+            mask = operands[0][..., 0, 0]
+        else:
+            mask = _spread(operands[0], own, out.ndim + len(out))[0, 0]
+        for k, positions in enumerate(mask.nonzero()):
+            out[k] = positions
 
 
 def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
@@ -263,5 +328,7 @@ NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(
     additions=lambda shapes, labels: product(shapes[0][:-2]) * 2
 )
 """Positions of true elements; the second operand is their number."""
+END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(fails=True)
+"""One more than the largest of numbers, which must not be negative."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """The first operand, printed with the text whose bytes the second one has."""

@@ -64,6 +64,11 @@ def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
     return builder.view(node, tuple(index), shape)
 
 
+def flat(node: Node) -> Node:
+    """The elements of the node, in C order, in one dimension."""
+    return reshaped(node, (product(node.shape),))
+
+
 def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
     """Whether NumPy copies to reshape: some merged dimensions are not contiguous."""
     merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]

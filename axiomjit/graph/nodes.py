@@ -25,8 +25,9 @@ from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record, RecordType
+from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.origins import inherit
-from axiomjit.graph.primitives import GATHER, IMAG, REAL, FoldRule, Primitive
+from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
 
 
 class NodeType(RecordType):
@@ -118,7 +119,7 @@ class Scalar(Node):
         return self.is_weak
 
     def identity(self) -> tuple[object, ...]:
-        """dtype and bits."""
+        """What tells scalars apart: dtype, bits, and whether it is weak."""
         return self.dtype, self.value.tobytes(), self.is_weak
 
 
@@ -183,17 +184,19 @@ class Op(Node):
 
     @property
     def walked(self) -> tuple[Dim, ...]:
-        """The extents of the iterators that run: all but those that a gather sets."""
-        return self.extents[: self.rank] if self.primitive is GATHER else self.extents
+        """The extents of the iterators that run: all but those that positions set."""
+        return self.extents[: self.rank] if self.primitive in (GATHER, UPDATE) else self.extents
 
     @property
     def weak(self) -> bool:
-        """Arithmetic of Python numbers alone is a Python number."""
+        """Arithmetic of Python numbers alone is a Python number; some draws give one."""
         # With a stack, leaves before ops: a long chain neither recurses nor is walked to its end.
         seen: set[Node] = set()
         stack: list[Op] = [self]
         while stack:
             node = stack.pop()
+            if isinstance(node.primitive, LibraryOperation) and node.primitive.number:
+                continue
             arithmetic = node.primitive.keeps_weak and node.dtype.kind != "b"
             leaves = (child for child in node.operands if not isinstance(child, Op))
             if not arithmetic or node.extents or not all(leaf.weak for leaf in leaves):
@@ -214,9 +217,14 @@ class Update(Op):
     The iteration space is that of the second operand. The first map says which element each of
     its points replaces, no two the same; the value has the shape of the first operand, `whole`.
     Lowered, it is written into the memory of the first operand.
+
+    Operands behind the second are positions, as those of a gather: a scatter. Its points may name
+    one element several times; in C order the last value stays, or each is combined with what is
+    there, in the dtype of the values.
     """
 
     whole: tuple[Dim, ...] = ()
+    combine: Primitive | None = None
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -314,22 +322,6 @@ def with_operands(node: Node, operands: Sequence[Node]) -> Node:
 def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
     """Apply `rule` to every node once its operands are rewritten."""
     return rebuild(graph, lambda n, new: rule(with_operands(n, [new[c] for c in n.children])))
-
-
-def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
-    """For each operand the iterators along which a library operation sees it.
-
-    A single operand runs along all of them. Of two, each runs along those that its map names, and
-    the first one also along those that neither names, along which its values repeat.
-    """
-    if len(op.operands) == 1:
-        return (tuple(range(len(op.extents))),)
-    first, second = (
-        tuple(dict.fromkeys(k for function in index for k, _ in function.terms))
-        for index in op.maps
-    )
-    repeated = (k for k in range(op.rank + 1) if k not in (*first, *second))
-    return (*first, *repeated), second
 
 
 def users(graph: Graph) -> dict[Node, list[Op]]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import show, show_conditions, show_region
 from axiomjit.base.dtypes import type_name
-from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Scalar, post_order
+from axiomjit.graph.nodes import (
+    Graph,
+    Held,
+    Input,
+    LengthNode,
+    Node,
+    Op,
+    Scalar,
+    Update,
+    post_order,
+)
 
 
 def shape_text(shape: tuple[Dim, ...]) -> str:
@@ -26,6 +36,8 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
     for k, region in enumerate(op.regions):
         reads[k] += f" where {show_region(region, op.extents) or 'always'}"
     name = f"part {op.primitive.source} of " if op.primitive.name == "part" else op.primitive
+    if isinstance(op, Update) and op.combine is not None:
+        name = f"{op.combine} {name}"
     text = f"{name}({', '.join(reads)})"
     if op.fold is not None:
         folded = ", ".join(

@@ -25,10 +25,11 @@ Margins = tuple[tuple[Dim, Dim], ...]
 class Projections(Record):
     """The product space of an operation, and where its operands and its result are touched.
 
-    `space` has the extents, in the order of the iterators; `reduced` are the positions of those
-    that the result does not have. `result` and `operands` say for each dimension, in memory order,
-    at which index it is touched: coefficients by position, and an offset. `symbols` are
-    indices that are known later, with what stands for them in an offset.
+    The points of the space have the `extents`; the result, of this `shape`, is `written` there,
+    and each operand is `read`, which reaches beyond it by its `margins`. `space`, `result` and
+    `operands` show the same as numbers: for each dimension, in memory order, the coefficients of
+    the index by position, and its offset. `symbols` are indices that are known later, with what
+    stands for them in an offset.
     """
 
     extents: tuple[Dim, ...]

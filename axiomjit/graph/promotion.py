@@ -24,7 +24,7 @@ from axiomjit.graph.seen import seen_call
 
 def promotable(node: Node) -> Promotable:
     """The node as promotion sees it: its dtype, or the type of a Python number."""
-    return WEAK_TYPES[node.dtype.kind] if node.weak else node.dtype
+    return WEAK_TYPES[node.dtype.kind] if node.weak and node.dtype != BOOL else node.dtype
 
 
 def fits(node: Node, dtype: DType) -> bool:
@@ -56,7 +56,8 @@ def cast(node: Node, dtype: DType) -> Node:
         return LengthNode(dtype, node.length)
     if isinstance(node, Scalar):
         with np.errstate(all="ignore"):
-            return Scalar(dtype, dtypes.convert(node.value, dtype), node.weak)
+            value = dtypes.convert(node.value, dtype)
+        return Scalar(dtype, value, node.weak and dtype != BOOL)
     rank = len(node.shape)
     return note(Op(dtype, CAST, None, (node,), (identity(rank),), node.shape, rank))
 

@@ -70,12 +70,29 @@ class StateFold(FoldRule):
         ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
         return sum(op.primitive.weight for op in ops)
 
+    @property
+    def functions(self) -> int:
+        """How many elementary functions combining two states calls."""
+        ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
+        return sum(op.primitive.elementary for op in ops)
+
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
         """The states of arrays of one shape, folded along their last dimensions, in NumPy.
 
         Of no folded dimension: the states after each element along the last one.
         """
-        return _evaluated(self, given, folded)
+        if not folded:
+            return _evaluate_scan(self, given)
+        kept = given[0].shape[: given[0].ndim - folded]
+        count = math.prod(given[0].shape[given[0].ndim - folded :])
+        if not count:
+            return recorded([np.broadcast_to(value, kept) for value in self.start], self)
+        rows = [array.reshape(*kept, count) for array in given]
+        states = [row[..., 0] for row in rows]
+        for k in range(1, count):
+            combined = in_arrays(self.outputs, [*states, *(row[..., k] for row in rows)])
+            states = [v.astype(d, copy=False) for v, d in zip(combined, self.parts, strict=True)]
+        return recorded(states, self)
 
     def __repr__(self) -> str:
         kinds = "".join(
@@ -220,21 +237,6 @@ def parts_of(folded: Node) -> list[Node]:
         note(Op(d, part_of_state(k), None, (folded,), (identity(rank),), folded.shape, rank))
         for k, d in enumerate(parts)
     ]
-
-
-def _evaluated(fold: StateFold, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-    if not folded:
-        return _evaluate_scan(fold, given)
-    kept = given[0].shape[: given[0].ndim - folded]
-    count = math.prod(given[0].shape[given[0].ndim - folded :])
-    if not count:
-        return recorded([np.broadcast_to(value, kept) for value in fold.start], fold)
-    rows = [array.reshape(*kept, count) for array in given]
-    states = [row[..., 0] for row in rows]
-    for k in range(1, count):
-        combined = in_arrays(fold.outputs, [*states, *(row[..., k] for row in rows)])
-        states = [v.astype(d, copy=False) for v, d in zip(combined, fold.parts, strict=True)]
-    return recorded(states, fold)
 
 
 def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Self
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from axiomjit.algebra.dims import Symbol
+from axiomjit.algebra.dims import Scope, Symbol, bound
+from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Keeper(Protocol):
-    """Keeps functions by keys."""
-
-    kept: dict[Hashable, Any]
-
-    def keep(self, key: Hashable, function: Function) -> Function:
-        """Keep a function under a key, and return it."""
 
 
 class Folding(Record):
@@ -70,6 +61,10 @@ class Placing(Record):
     made: Callable[[Node, Sequence[Sequence[Source]]], Any]
     known: Mapping[Symbol, int] | None = None
 
+    def with_lengths(self) -> AbstractContextManager[object]:
+        """Return a context in which lengths have the values that are known."""
+        return nullcontext() if self.known is None else bound(Scope(self.known))
+
 
 class NodeValue:
     """Represents the value of a node; functions for every door ask it to apply a primitive."""
@@ -89,21 +84,27 @@ class NodeValue:
         raise NotImplementedError
 
 
-class NamedValue:
-    """An array with axes, at hand: functions of tensors are computed with it at once."""
+class AxisValue(NodeValue):
+    """A tensor of the axis language; other doors recognise it by this class."""
 
     __slots__ = ()
 
-    def at_once(
+
+class NamedValue:
+    """An array with axes whose values are known: functions of tensors compute with it directly."""
+
+    __slots__ = ()
+
+    def computed(
         self,
         function: Callable[..., Any],
         operands: Sequence[object],
-        keeper: Keeper,
+        kept: BoundedTable[Hashable, Any],
         key: Hashable,
     ) -> Any:
         """What a function of tensors gives for operands, of which this is one.
 
-        `keeper` keeps the function compiled, under `key` and the axes and dtypes of operands.
+        The compiled function is kept in a table, under `key` and the axes and dtypes of operands.
         """
         raise NotImplementedError
 

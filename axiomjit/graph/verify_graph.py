@@ -20,7 +20,7 @@ from axiomjit.graph.nodes import (
     post_order,
     root_of,
 )
-from axiomjit.graph.primitives import GATHER, JOIN, PRODUCT, STATE, UPDATE
+from axiomjit.graph.primitives import ANY_NUMBER, GATHER, JOIN, STATE, UPDATE
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.views.complex_views import partition_fault
 
@@ -75,7 +75,8 @@ def _faults(node: Node, listed: set[Input]) -> Iterator[str]:
 
 def _op_faults(op: Op) -> Iterator[str]:
     primitive = op.primitive
-    count = len(op.operands) if primitive in (JOIN, PRODUCT, STATE, GATHER) else primitive.arity
+    several = primitive.arity == ANY_NUMBER or isinstance(op, Update)
+    count = len(op.operands) if several else primitive.arity
     if not len(op.operands) == len(op.maps) == count:
         yield f"{primitive} takes {count} operands, has {len(op.operands)}"
         return
@@ -89,8 +90,11 @@ def _op_faults(op: Op) -> Iterator[str]:
     library = primitive if isinstance(primitive, LibraryOperation) else None
     whole = library is not None and not library.keeps
     runs = is_scan(op) and op.fold is not None and op.fold.may_run and op.rank > 0
-    if primitive is GATHER:
-        yield from _gather_faults(op)
+    if primitive is GATHER or isinstance(op, Update):
+        yield from _position_faults(op, 1 if primitive is GATHER else 2)
+    elif library is not None and library.ranks is not None:
+        if sum(library.ranks) != len(op.extents) - op.rank:
+            yield f"operands of {library.ranks} dimensions with {len(op.extents)} iterators"
     elif not runs and (op.fold is None and not whole) != (op.rank == len(op.extents)):
         yield "folded iterators without an accumulator, or an accumulator without them"
     if isinstance(primitive, LibraryOperation) and op.dtype != primitive.dtype(
@@ -124,13 +128,18 @@ def _condition_faults(op: Op) -> Iterator[str]:
         yield f"{op.primitive} reads places where its operand is undefined"
 
 
-def _gather_faults(op: Op) -> Iterator[str]:
-    """Faults where a gathered iterator has no position, or a position depends on one."""
-    if op.fold is not None or not 1 < len(op.operands) == 1 + len(op.extents) - op.rank:
-        yield f"a gather of {len(op.extents) - op.rank} iterators by {len(op.operands)} operands"
-    for positions, index in zip(op.operands[1:], op.maps[1:], strict=True):
+def _position_faults(op: Op, first: int) -> Iterator[str]:
+    """Faults where a gathered iterator has no position, or a position depends on one.
+
+    Positions are the operands from `first` on; a gather has some, an update may have none.
+    """
+    gathered, what = len(op.extents) - op.rank, "gather" if first == 1 else "scatter"
+    if op.fold is not None or len(op.operands) != first + gathered or gathered + first < 2:
+        yield f"a {what} of {gathered} iterators by {len(op.operands)} operands"
+    for positions in op.operands[first:]:
         if positions.dtype != INT:
-            yield f"a gather at {positions.dtype}"
+            yield f"a {what} at {positions.dtype}"
+    for index in op.maps[1:]:
         if any(k >= op.rank for k in iterators_of(index)):
             yield f"a position {show(index)} of gathered iterators"
 
@@ -141,7 +150,13 @@ def _update_faults(op: Update) -> Iterator[str]:
         yield f"an update of {op.operands[0]!r} as {op.dtype}"
     if op.whole != op.operands[0].shape:
         yield f"an update of {op.operands[0]!r} with another shape"
+    if op.combine is not None and (
+        op.combine.arity != 2 or code(op.operands[1].dtype) not in op.combine.loops
+    ):
+        yield f"an update by {op.combine} of {op.operands[1].dtype}"
     walked = iterators_of(op.maps[0])
+    if op.rank < len(op.extents) or op.combine is not None:
+        return  # in their order
     for k, extent in enumerate(op.extents):
         if k not in walked and extent.constant not in (0, 1):
             yield f"an update in which i{k} writes one element again"
@@ -154,13 +169,17 @@ def _dtype_faults(op: Op) -> Iterator[str]:
             yield f"a state of {len(kinds)} values as {op.dtype}, folded by {op.fold}"
         return
     values = kinds[:1] if op.primitive is GATHER else kinds
+    if isinstance(op, Update):
+        values = kinds[:2] if op.combine is None else kinds[:1]
     if op.primitive.chooser is not None:
         at, wanted = op.primitive.chooser
         values = kinds[:at] + kinds[at + 1 :]
         if kinds[at] != wanted:
             yield f"{op.primitive} chooses by {kinds[at]}"
     signs_meet = op.primitive.compares and set(values) == {INT, UNSIGNED}
-    if len(set(values)) > 1 and not signs_meet:
+    library = op.primitive if isinstance(op.primitive, LibraryOperation) else None
+    apart = library is not None and (library.keeps or library.ranks is not None)
+    if len(set(values)) > 1 and not (signs_meet or apart):
         yield f"operands of {', '.join(str(k) for k in kinds)} without a cast"
     if op.primitive.name == "part":
         parts = state_parts(kinds[0])

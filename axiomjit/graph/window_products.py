@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.algebra.boxes import BoundCondition, Span, boxes
+from axiomjit.algebra.boxes import BoundCondition, Span, boxes, multiples_within
 from axiomjit.base.records import Record
 
 Array = np.ndarray
@@ -59,7 +59,7 @@ def in_blocks(
     if not out.size or any(0 in operand.shape for operand in operands):
         out[...] = 0
         return Parts(0, lambda low, high: 0)
-    if conditions and not np.isfinite(operands[1]).all():
+    if conditions and not np.isfinite(operands[1]).all():  # rare: done here, and no part is left
         _by_boxes(operands, labels, out, conditions)
         return Parts(0, lambda low, high: 0)
     blocks = _Blocks(operands, labels, out, conditions)
@@ -254,8 +254,8 @@ def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, 
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]
     for k, c in free:
-        start, end = spans[k]
-        start, end = max(start, -((rest - low) // c)), min(end, -((rest - high) // c))
-        spans[k] = start, max(start, end)
+        first, stop = multiples_within(c, low - rest, high - rest)
+        start = max(spans[k][0], first)
+        spans[k] = start, max(start, min(spans[k][1], stop))
     if not free and not low <= rest < high:
         spans.update(dict.fromkeys(spans, (0, 0)))

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import random
 import sys
 import threading
 
@@ -9,6 +10,7 @@ import pytest
 
 from axiomjit.algebra.dims import (
     SIGNS,
+    Extreme,
     Guard,
     Scope,
     Symbol,
@@ -16,8 +18,10 @@ from axiomjit.algebra.dims import (
     dim,
     evaluate,
     named_length,
+    polynomial,
     product,
 )
+from axiomjit.algebra.evaluation import Lengths, Looks
 from axiomjit.algebra.extremes import larger, smaller
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
 from axiomjit.algebra.substitution import substitute
@@ -235,3 +239,37 @@ def test_threads_get_one_object():
             assert len({id(length) for length in made}) == 1
     finally:
         sys.setswitchinterval(interval)
+
+
+def test_lengths_are_evaluated_together_as_one_by_one():
+    symbols = [Symbol(name) for name in "nmk"]
+    draw = random.Random(3)
+    lengths = [named_length(s.name) for s in symbols] + [dim(k) for k in (-2, 0, 1, 7)]
+    for _ in range(300):
+        left, right = draw.choice(lengths), draw.choice(lengths)
+        kind = draw.choice(["+", "-", "*", "//", "min", "max"])
+        if kind in ("min", "max"):
+            lengths.append(polynomial({(Extreme(kind, left, right),): 1}))
+        elif kind == "//":
+            lengths.append(left // (right * right + 1))
+        else:
+            lengths.append({"+": left + right, "-": left - right, "*": left * 3 + right}[kind])
+    together = Lengths(lengths)
+    for k in range(5):
+        values = {symbol: draw.randrange(-50, 5000) for symbol in symbols}
+        found = together.at(values)
+        assert all(found[together.number(d)] == evaluate(d, values) for d in lengths)
+        assert (together._compiled is not None) == (k > 0)
+    with pytest.raises(KeyError):
+        Lengths([lengths[0]]).at({})
+
+
+def test_looks_hold_as_their_guards_do():
+    n, m = named_length("n"), named_length("m")
+    guards = [Guard(n, m, "<", True), Guard(n * 2, dim(40), ">=", False)]
+    guards.append(Guard(n, m // 3, "==", False))
+    looks = Looks(guards)
+    for k in range(60):
+        values = {Symbol("n"): k, Symbol("m"): 3 * k if k % 5 == 0 else 30}
+        assert looks.hold(values) == all(guard.holds(values) for guard in guards)
+    assert Looks(()).hold({})
