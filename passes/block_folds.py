@@ -145,7 +145,9 @@ def _with_inner(loop: For, inner: tuple[Stmt, ...]) -> For:
 def _blocked_states(before: list[Stmt], loop: For) -> list[State]:
     """The states that a loop folds in blocks."""
     states = [s.state for s in before if isinstance(s, Alloc)]
-    return [s for s in _folded_in(loop, states) if s.accumulator.blocked]
+    running = _running(loop)
+    folded = _folded_in(loop, states)
+    return [s for s in folded if s.accumulator.blocked or s.name in running]
 
 
 def _folded_in(loop: For, states: Sequence[State]) -> list[State]:

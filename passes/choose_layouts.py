@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import IndexMap, compose, identity, strides_through
+from axiomjit.algebra.index_maps import IndexMap, identity, strides_through
 from axiomjit.algebra.strides import magnitude, stride_size
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import (
@@ -25,6 +25,7 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import GATHER, PACKS, SAVE
 from axiomjit.passes.costs.estimate_walk import STORE, Walk, estimate_walk
 from axiomjit.passes.ir.context import Layouts
+from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
 
 Order = tuple[int, ...]
@@ -33,7 +34,7 @@ Size = tuple[int, ...] | None
 """What orders the strides of a value; None where there is no stride."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEPT: Final = (*PACKS, GATHER, SAVE)
-"""Primitives whose values are in C order."""
+"""Primitives whose values have the order that they have in NumPy."""
 GAIN: Final = 0.8
 """Another order is taken where loops cost at most this part."""
 
@@ -92,7 +93,7 @@ def _sizes_of(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[Size, .
 
 def _order(op: Op, sizes: Mapping[Node, tuple[Size, ...]]) -> Order:
     """Dimensions in the memory order of all operands."""
-    if op.primitive in (*PACKS, GATHER):
+    if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has the order of what it saves
         return tuple(range(op.rank))
     found = []
     for child, index in zip(op.operands, op.maps, strict=True):
@@ -142,7 +143,7 @@ class _Choice:
         self.free = [node for node in self.nodes if node in orders and self._is_free(node)]
         # what the loops of an op load, and the ops whose loops load a value
         self.loads: dict[Op, list[tuple[Node, IndexMap]]] = {}
-        self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
+        self.readers: dict[Node, Readers] = {}
 
     def chosen(self) -> dict[Node, Order]:
         """The orders of all ops."""
@@ -166,19 +167,8 @@ class _Choice:
         for node in reversed(self.nodes):
             if isinstance(node, Op) and is_view(node):
                 continue
-            found = self.readers[node] = dict[tuple[Op, IndexMap], None]()
-            for user in dict.fromkeys(self.users[node]):
-                if is_view(user):
-                    continue
-                for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
-                    if child is not node:
-                        continue
-                    gathered = user.primitive is GATHER and k == 0
-                    if user in self.stored or user.fold is not None or gathered:
-                        found[user, index] = None
-                    else:
-                        readers = self.readers[user]
-                        found.update(((r, compose(index, outer)), None) for r, outer in readers)
+            found = loop_readers(node, self.users, self.stored, self.readers)
+            self.readers[node] = found
             if node in self.strides or node in self.stored or not isinstance(node, Op):
                 for reader, index in found:
                     self.loads.setdefault(reader, []).append((node, index))

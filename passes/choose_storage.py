@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, compose, iterators_of
+from axiomjit.algebra.index_maps import IndexMap, iterators_of
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -18,16 +18,17 @@ from axiomjit.graph.nodes import (
     base_of,
     is_scan,
     is_view,
-    operand_iterators,
     post_order,
     users,
 )
+from axiomjit.graph.operand_iterators import operand_iterators
 from axiomjit.graph.origins import origin
-from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
+from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, STATE, UPDATE
+from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
 
 CHEAP: Final = 4
-"""Additions that may be repeated per element of a broadcast; a dearer value is stored."""
+"""Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
 SHARED: Final = 16
 """Additions that may be repeated for readers in other loops or at other places."""
 SELECTIONS: Final = 8
@@ -48,7 +49,7 @@ def choose_storage(graph: Graph) -> dict[Node, Library | None]:
     Needs: a legal graph in which only outputs are views.
     Gives: a choice that holds every output (or what it views), every copy that asks for it, every
     version of a storage that is written, every library call, each operand of one, each fold
-    that is not finished in place by its only reader, and each value that is too dear to repeat.
+    that is not finished in place by its only reader, and each value too expensive to repeat.
     Keeps: the graph.
     """
     return _Choice(graph).stored()
@@ -63,7 +64,7 @@ class _Choice:
         self.users = users(graph)
         self.chosen: dict[Node, Library | None] = {}
         # where a value is computed: the op in whose loops, and the map from the value to it
-        self.readers: dict[Node, dict[tuple[Op, IndexMap], None]] = {}
+        self.readers: dict[Node, Readers] = {}
         self.cones = _cones(self.order)
         # operands of joins, and the values computed in place for those
         self.selected: set[Node] = set()
@@ -75,7 +76,7 @@ class _Choice:
         for op in reversed(self.order):
             if is_view(op):
                 continue
-            self.readers[op] = self._storing_readers(op)
+            self.readers[op] = loop_readers(op, self.users, self.chosen, self.readers)
             if any(u.regions or u in self.selected for u in self.users[op]):
                 self.selected.add(op)
             if self._must_store(op):
@@ -89,21 +90,6 @@ class _Choice:
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents
-
-    def _storing_readers(self, op: Op) -> dict[tuple[Op, IndexMap], None]:
-        found: dict[tuple[Op, IndexMap], None] = {}
-        for user in dict.fromkeys(self.users[op]):
-            if is_view(user):
-                continue
-            for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
-                if child is not op:
-                    continue
-                gathered = user.primitive is GATHER and k == 0
-                if user in self.chosen or user.fold is not None or gathered:
-                    found[user, index] = None
-                else:
-                    found.update(((t, compose(index, o)), None) for t, o in self.readers[user])
-        return found
 
     def _must_store(self, op: Op) -> bool:
         if op.primitive is STATE:  # its parts are
@@ -194,7 +180,7 @@ def _finishes(reader: Op, index: IndexMap) -> bool:
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
-    plain = reader.fold is None and reader.primitive is not GATHER
+    plain = reader.fold is None and reader.walked == reader.extents
     return plain and alone and all(n.constant == 1 for n in missing)
 
 

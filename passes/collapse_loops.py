@@ -10,17 +10,16 @@ from axiomjit.passes.ir.loop_ir import (
     Index,
     Load,
     LoopProgram,
-    Nest,
     Part,
     Pick,
     Stmt,
     Store,
     bounds_of,
-    limits_of,
-    map_nests,
+    limited_iterators,
     rewrite_body,
     walk,
 )
+from axiomjit.passes.ir.rewriting import rewrite_nests
 
 
 def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -33,12 +32,7 @@ def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: the order in which elements are visited.
     """
-    return map_nests(program, _collapse)
-
-
-def _collapse(nest: Nest) -> Nest:
-    body = rewrite_body(nest.body, lambda stmt: (_merge(stmt),))
-    return nest if body == nest.body else Nest(body)
+    return rewrite_nests(program, lambda stmt: (_merge(stmt),))
 
 
 def _merge(stmt: Stmt) -> Stmt:
@@ -53,8 +47,7 @@ def _merge(stmt: Stmt) -> Stmt:
         return stmt
     if any(bound.iterator == inner.iterator for bound in bounds_of(inner.body)):
         return stmt
-    limited = {name for limit in limits_of(inner.body) for name, _ in limit.terms}
-    if not limited.isdisjoint((stmt.iterator, inner.iterator)):
+    if not limited_iterators(inner.body).isdisjoint((stmt.iterator, inner.iterator)):
         return stmt
     body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator, inner),))
     merged: For = inner.replace(extent=stmt.extent * inner.extent, body=body)

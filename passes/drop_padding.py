@@ -13,13 +13,11 @@ from axiomjit.algebra.index_maps import (
     compose,
     condition,
 )
+from axiomjit.graph.contractions import Read
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, Update, is_view, rewrite
 from axiomjit.graph.primitives import GATHER
 from axiomjit.passes.ir.context import Context
-
-Read = tuple[Node, IndexMap]
-"""An operand, and the map from points of the reader to it."""
 
 
 def drop_padding(graph: Graph, context: Context) -> Graph:

@@ -12,17 +12,16 @@ from axiomjit.passes.ir.loop_ir import (
     Index,
     Load,
     LoopProgram,
-    Nest,
     Pick,
     Stmt,
     Store,
     Take,
-    limits_of,
-    map_nests,
+    limited_iterators,
     rewrite_body,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import keeps_order
+from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
 
 
@@ -37,15 +36,10 @@ def flip_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: the nests and their data; sums may be added in another order.
     """
-    return map_nests(program, _flip)
+    return rewrite_nests(program, _flip)
 
 
-def _flip(nest: Nest) -> Nest:
-    body = rewrite_body(nest.body, _rule)
-    return nest if body == nest.body else Nest(body)
-
-
-def _rule(stmt: Stmt) -> tuple[Stmt, ...]:
+def _flip(stmt: Stmt) -> tuple[Stmt, ...]:
     if not isinstance(stmt, For) or not _goes_backward(stmt):
         return (stmt,)
     name, last = stmt.iterator, stmt.extent - 1
@@ -63,9 +57,8 @@ def _goes_backward(loop: For) -> bool:
         if name == loop.iterator
     ]
     backward = bool(strides) and all(map(is_backward, strides))
-    limited = {name for limit in limits_of(loop.body) for name, _ in limit.terms}
-    kept = keeps_order(loop) or _takes_states(loop) or loop.iterator in limited
-    return backward and not kept
+    limited = loop.iterator in limited_iterators(loop.body)
+    return backward and not (keeps_order(loop) or _takes_states(loop) or limited)
 
 
 def _takes_states(loop: For) -> bool:

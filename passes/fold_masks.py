@@ -16,6 +16,7 @@ from axiomjit.algebra.index_maps import (
     iterators_of,
 )
 from axiomjit.graph.choices import counted, lengths_of
+from axiomjit.graph.contractions import Read
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -32,9 +33,6 @@ from axiomjit.graph.origins import inherit
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
 from axiomjit.graph.promotion import cast
 from axiomjit.passes.ir.context import Context
-
-Read = tuple[Node, IndexMap]
-"""A node and the map from its dimensions to the iterators of its reader."""
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
@@ -98,9 +96,9 @@ def _over_masks(op: Op) -> Op:
     for k in range(op.rank, len(op.extents)):
         symbol = _symbol(op.extents[k])
         places = None if symbol is None else _places_of(op, symbol)
-        spread = None if places is None else _Spread(places).fold(op, k)
-        if spread is not None:
-            return _over_masks(spread)
+        whole = None if places is None else _MaskRewrite(places).fold(op, k)
+        if whole is not None:
+            return _over_masks(whole)
     return op
 
 
@@ -124,8 +122,8 @@ def _places_of(op: Op, symbol: Symbol) -> Op | None:
     return None
 
 
-class _Spread:
-    """Reads along what a mask chooses as reads along the mask's own dimensions.
+class _MaskRewrite:
+    """Rewrites ops over the elements that a mask chooses as ops over all elements of the mask.
 
     `places` has the positions of what is chosen, one row for each dimension of the mask.
     """
@@ -136,7 +134,7 @@ class _Spread:
         self.made: dict[tuple[Op, int], Op | None] = {}
 
     def fold(self, op: Op, k: int) -> Op | None:
-        """A fold over iterator k as one over the mask; None where an operand cannot be spread."""
+        """A fold over iterator k as one over the mask; None where an operand stands in the way."""
         assert isinstance(op.fold, UfuncFold)
         reads = self.reads(op, k)
         if reads is None:
@@ -157,8 +155,8 @@ class _Spread:
     def reads(self, op: Op, k: int) -> list[Read] | None:
         """The operands of an op whose iterator k is replaced by those of the mask."""
         found = [self.read(*read, k) for read in zip(op.operands, op.maps, strict=True)]
-        spread = [read for read in found if read is not None]
-        return spread if len(spread) == len(found) else None
+        known = [read for read in found if read is not None]
+        return known if len(known) == len(found) else None
 
     def read(self, child: Node, index: IndexMap, k: int) -> Read | None:
         """A read of an op whose iterator k is replaced by those of the mask."""
@@ -176,8 +174,8 @@ class _Spread:
         if self.is_chosen(child, d):
             inner: list[Affine] = [*before, fixed(0), *after, *mask]
             return child.operands[0], compose(child.maps[0], inner)
-        spread = self.spread(child, d)
-        return None if spread is None else (spread, (*before, *mask, *after))
+        whole = self.op(child, d)
+        return None if whole is None else (whole, (*before, *mask, *after))
 
     def is_chosen(self, op: Op, d: int) -> bool:
         """Whether an op takes, along its dimension d, the elements that the mask chooses."""
@@ -188,14 +186,14 @@ class _Spread:
             and all(positions is self.places for positions in op.operands[1:])
         )
 
-    def spread(self, op: Op, d: int) -> Op | None:
+    def op(self, op: Op, d: int) -> Op | None:
         """An op whose dimension d is replaced by those of the mask; None where that cannot be."""
         if (op, d) not in self.made:
-            self.made[op, d] = self.spread_anew(op, d)
+            self.made[op, d] = self.new_op(op, d)
         return self.made[op, d]
 
-    def spread_anew(self, op: Op, d: int) -> Op | None:
-        """As `spread`, for an op that was not asked for yet."""
+    def new_op(self, op: Op, d: int) -> Op | None:
+        """As `op`, for an op that was not asked for yet."""
         special = isinstance(op.primitive, LibraryOperation) or op.primitive in (POSITION, STATE)
         if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
             return None

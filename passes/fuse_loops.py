@@ -89,16 +89,20 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 class _Facts(Record):
-    """What decides at once that two steps are not joined."""
+    """What decides at once that two steps are not joined; `counts` hold lengths that it names."""
 
     reads: frozenset[Storage]
     writes: frozenset[Storage]
-    size: int
-    """How many statements the step has."""
+    size: int  # statements of the step
     extents: tuple[Dim, ...]
     """Those of the loops in each other; none where it has no or several outer loops."""
     limited: bool = False
     """Whether some statements are for a part of the steps only."""
+    scattered: frozenset[Storage] = frozenset()
+    """Those that are written in an order; nothing else may use them meanwhile."""
+    fails: bool = False
+    """Whether it may raise an error; arguments are written later."""
+    counts: frozenset[Storage] = frozenset()
 
     @property
     def storages(self) -> frozenset[Storage]:
@@ -107,6 +111,8 @@ class _Facts(Record):
 
     def may_join(self, other: _Facts) -> bool:
         """Whether the outer loops may be one, as they are or in another order."""
+        if self.scattered & other.storages or other.scattered & self.storages:
+            return False
         if not self.extents or not other.extents or self.extents[0] is other.extents[0]:
             return True
         return set(map(id, self.extents)) == set(map(id, other.extents))
@@ -116,7 +122,7 @@ def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts
     """What a step uses; one with a chosen length uses the count of it."""
     if isinstance(step, LibraryCall):
         reads = frozenset(view.storage for view in step.operands)
-        return _Facts(reads, frozenset({step.target}), 0, ())
+        return _Facts(reads, frozenset({step.target}), 0, (), fails=step.operation.fails)
     every = list(statements(step))
     loops = [s for s in step.body if isinstance(s, For)]
     known = frozenset(counts[s] for s in _chosen(every)) if counts else frozenset()
@@ -126,6 +132,8 @@ def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts
         len(every),
         tuple(extents_of(step.body)) if len(loops) == 1 else (),
         any(isinstance(s, If) for s in every),
+        frozenset(s.buffer for s in every if isinstance(s, Store) and s.scatters),
+        counts=known,
     )
 
 
@@ -143,14 +151,16 @@ def _host(
     """The latest earlier nest that can take `nest` in, and what it becomes."""
     for k in reversed(range(len(steps))):
         step, facts = steps[k], known[k]
-        small = facts.size + len(own.writes) <= LARGEST
-        small = small and not (facts.limited or own.limited)
+        if own.counts & facts.writes:
+            return None
+        small = facts.size + len(own.writes) <= LARGEST and not (facts.limited or own.limited)
         if isinstance(step, Nest) and small and facts.may_join(own):
-            shared = not facts.storages.isdisjoint(own.storages)
-            fused = _join(step, nest, shared)
+            fused = _join(step, nest, bool(facts.storages & own.storages))
             if fused is not None:
                 return k, fused
         if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
+            return None
+        if facts.fails and any(storage.role == "argument" for storage in own.writes):
             return None
     return None
 
@@ -297,7 +307,7 @@ def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
             result.append(stmt)
             continue
         guest = rename_iterators(stmt.body, {stmt.iterator: host.iterator})
-        kind = "map" if host.kind == stmt.kind == "map" else "fold"
+        kind = host.kind if host.kind == stmt.kind else "fold"
         joined = host.replace(kind=kind, body=host.body + guest)
         opened: list[Stmt] = [s for s in between if isinstance(s, Alloc)]
         rest = [s for s in between if not isinstance(s, Alloc)]
@@ -313,6 +323,8 @@ def _alike(host: For, guest: For, within: bool) -> bool:
     Within another loop also one with folds of its own, which are long: accumulators per rank.
     """
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
+        return False
+    if host.kind != guest.kind and "scatter" in (host.kind, guest.kind):
         return False
     mapped = [loop for loop in (host, guest) if loop.kind == "map"]
     if len(mapped) != 1 or not any(isinstance(s, Fold) for s in walk(mapped[0].body)):

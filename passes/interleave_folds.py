@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
@@ -19,14 +19,12 @@ from axiomjit.passes.ir.loop_ir import (
     Let,
     Load,
     LoopProgram,
-    Nest,
     State,
     Stmt,
     Store,
     Take,
-    map_nests,
-    rewrite_body,
 )
+from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
 
 LANES: Final = 64
@@ -54,26 +52,15 @@ def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         return _interleaved(stmt, numbers) if isinstance(stmt, For) else (stmt,)
 
-    def interleaved(nest: Nest) -> Nest:
-        body = rewrite_body(nest.body, rule)
-        return nest if body == nest.body else nest.replace(body=body)
-
     with bound(context.scope):
-        return map_nests(program, interleaved)
+        return rewrite_nests(program, rule)
 
 
 def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     """The loop, or loops over its lanes and what combines them."""
-    if loop.kind != "fold" or loop.span is not None or loop.limits or loop.at is not None:
-        return (loop,)
-    folds = [s for s in loop.body if isinstance(s, Fold)]
-    plain = all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
-    if not folds or not plain or not all(_may_turn(fold.state) for fold in folds):
-        return (loop,)
+    states = [s.state for s in loop.body if isinstance(s, Fold)]
     size = LANES if loop.block is None else dim(loop.block.size).constant
-    if size is None or size % LANES or len({fold.state for fold in folds}) < len(folds):
-        return (loop,)
-    if loop.extent < SHORT:
+    if size is None or size % LANES or not _may_have_lanes(loop, states) or loop.extent < SHORT:
         return (loop,)
     turns, own = f"{loop.iterator}l", loop.block
     within = None if own is None else Block(own.outer, size // LANES)
@@ -81,10 +68,9 @@ def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     block = Block(turns, LANES)
     result: list[Stmt] = []
     lanes: dict[State, State] = {}
-    for fold in folds:
-        name = f"{fold.state.name}l"
-        lanes[fold.state] = fold.state.replace(name=name, lanes=loop.iterator, cells=LANES)
-        result.append(Alloc(lanes[fold.state]))
+    for state in states:
+        lanes[state] = state.replace(name=f"{state.name}l", lanes=loop.iterator, cells=LANES)
+        result.append(Alloc(lanes[state]))
     body = tuple(s.replace(state=lanes[s.state]) if isinstance(s, Fold) else s for s in loop.body)
     side = loop.replace(kind="map", body=body, block=block)
     result.append(outer.replace(body=(side,)))
@@ -97,6 +83,14 @@ def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
         joined = loop.replace(body=(*taken, Fold(state, names)), block=block)
         result.append(outer.replace(body=(joined,), block=None, at=first))
     return tuple(result)
+
+
+def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
+    """Whether a loop takes all of its steps, and folds into each of these states once per step."""
+    whole = loop.kind == "fold" and loop.span is None and loop.at is None and not loop.limits
+    plain = all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
+    once = bool(states) and len(set(states)) == len(states)
+    return whole and plain and once and all(map(_may_turn, states))
 
 
 def _may_turn(state: State) -> bool:

@@ -24,7 +24,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import stride_cost
 from axiomjit.passes.ir.view_ir import Storage
 
-DEAR: Final = 16
+EXPENSIVE: Final = 16
 """Additions from which on a value is kept: storing and loading it costs about two."""
 
 ROLES: Final = ("result", "temporary", "materialized")
@@ -32,7 +32,7 @@ ROLES: Final = ("result", "temporary", "materialized")
 
 
 def keep_rows(program: LoopProgram, context: Context) -> LoopProgram:
-    """Keep dear values of a fold over a row in the row of a result, where a later loop needs them.
+    """Store expensive values of a fold in the row of a result, from which a later loop loads them.
 
     A softmax computes exponentials to add them up, and again to divide them by the sum. The first
     loop stores them into the row of the result, which stays in the cache; the last one loads them
@@ -92,15 +92,15 @@ def _is_plain(loop: For) -> bool:
 
 
 def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
-    """Both loops with the dearest value that both compute kept where the store will write."""
+    """Both loops; the first one stores the last expensive value of both, the other loads it."""
     if first.extent is not last.extent:
         return None
     known = {key: name for name, key in _keys(first).items()}
     own = _keys(last)
     lets = {s.name: s for s in last.body if isinstance(s, Let)}
     for name, let in reversed(lets.items()):
-        dear = let.primitive.weight >= DEAR and let.dtype == store.buffer.dtype
-        if not dear or own[name] not in known or name == store.value:
+        expensive = let.primitive.weight >= EXPENSIVE and let.dtype == store.buffer.dtype
+        if not expensive or own[name] not in known or name == store.value:
             continue
         into = Index(
             store.index.offset,

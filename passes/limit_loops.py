@@ -17,6 +17,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     statements,
 )
+from axiomjit.passes.ir.rewriting import map_bodies
 
 
 def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -37,16 +38,11 @@ def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
 def _limit(nest: Nest) -> Nest:
     if not any(isinstance(stmt, If) for stmt in statements(nest)):
         return nest
-    limited: Nest = nest.replace(body=_settled(nest.body), combine=_settled(nest.combine))
-    return limited
-
-
-def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements with limits moved to loops, inner loops first."""
-    return rewrite_body(body, _moved)
+    return map_bodies(nest, lambda body: rewrite_body(body, _moved))
 
 
 def _moved(stmt: Stmt) -> tuple[Stmt, ...]:
+    """A loop with the limits that all of its body shares; limits without iterators are decided."""
     if isinstance(stmt, If):
         held = {limit: limit.low <= 0 < limit.high for limit in stmt.limits if not limit.terms}
         if not all(held.values()):

@@ -89,11 +89,13 @@ class _Emitter:
         assert definition.storage is not None
         storage = definition.storage
         whole = View(storage, storage.shape, dim(0), storage.strides)
-        index = self.index(definition.target or whole, place)
-        inner.append(Store(definition.storage, index, value))
+        at = () if definition.target is None else self.positions(definition, place, inner)
+        index = self.index(definition.target or whole, (*place, *at))
+        inner.append(Store(definition.storage, index, value, definition.combine))
         if state is None:
             within = tuple(inner) if definition.fold else _within(definition, place, inner)
-            return Nest(self.loops("map", range(definition.rank), within))
+            ordered = definition.ordered
+            return Nest(self.loops("map", range(definition.rank), within, ordered))
         last = definition.rank - 1
         body = (Alloc(state), *self.loops("fold", range(last, last + 1), tuple(inner)))
         return Nest(self.loops("map", range(last), body))
@@ -136,16 +138,24 @@ class _Emitter:
         self.bodies.append([])
         return self.bodies[-1]
 
-    def loops(self, kind: str, iterators: range, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    def loops(
+        self,
+        kind: str,
+        iterators: range,
+        body: tuple[Stmt, ...],
+        ordered: frozenset[int] = frozenset(),
+    ) -> tuple[Stmt, ...]:
         """Loops around a body, first iterator outermost; one that takes one step is none.
 
-        A fold always keeps one loop: its element is computed inside a fold loop.
+        A fold always keeps one loop: its element is computed inside a fold loop. Steps of
+        `ordered` loops write one element again.
         """
         inner = body
         for k in reversed(iterators):
             last_chance = kind == "fold" and k == iterators[0] and body is inner
             if self.extents[k].constant != 1 or last_chance:
-                body = (For(Name("i", k), self.extents[k], kind, body),)
+                own = "scatter" if k in ordered else kind
+                body = (For(Name("i", k), self.extents[k], own, body),)
         return body
 
     def place(self, k: int) -> Affine:
@@ -203,9 +213,14 @@ class _Emitter:
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The first operand, with the values of the others for the iterators from rank on."""
-        values, *positions = definition.operands
-        at = (_value(self.read(operand, place, body)) for operand in positions)
-        return self.read(values, (*place, *at), body)
+        at = self.positions(definition, place, body)
+        return self.read(definition.operands[0], (*place, *at), body)
+
+    def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
+        """The values of the operands behind the first, as iterators from rank on."""
+        count = len(definition.extents) - definition.rank
+        operands = definition.operands[1:] if count else ()
+        return tuple(_value(self.read(operand, place, body)) for operand in operands)
 
     def pick(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """The value of a join: each operand is read only where its region is."""

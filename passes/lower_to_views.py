@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import IndexMap, strides_through
+from axiomjit.base.locks import import_late
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import (
     PART_VIEWS,
@@ -37,7 +38,6 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
-from axiomjit.passes.order_writes import order_writes
 from axiomjit.views.dense_layout import ordered_strides
 
 
@@ -97,24 +97,27 @@ class _Lowering:
     def _nodes(self) -> Iterator[Node]:
         """All nodes, operands before users, and readers of a version before the next one."""
         if any(isinstance(node, Update) for node in self.stored):
-            order = order_writes(self.graph, self.stored)
+            late = import_late("axiomjit.passes.order_writes")  # few programs write
+            order = late.order_writes(self.graph, self.stored)
             assert not order.late, "versions with later readers are saved before"
-            return post_order((*self.graph.counts, *order.ops, *self.graph.outputs))
+            return post_order((*order.ops, *self.graph.outputs))
         return post_order((*self.graph.counts, *self.graph.outputs))
 
     def _update(self, op: Update) -> None:
         """Write the next version of a storage over the one before."""
-        old, value = op.operands
+        old, *read = op.operands
         storage = self.storages[old]
         self.versions[op] = self.versions.get(old, 0) + 1
-        operand = self._operand(value, op.maps[1], op)
+        operands = tuple(map(self._operand, read, op.maps[1:], (op,) * len(read)))
         name = self.values[op] = f"r{len(self.values)}"
         self.storages[op] = storage
         target = _view(self._whole(op), op.maps[0], op.extents)
         self.definitions.append(
             Definition(
-                *(name, op.dtype, VIEW, None, (operand,), op.extents, op.rank, storage),
+                *(name, op.dtype, VIEW, None, operands, op.extents, op.rank, storage),
                 target=target,
+                ordered=_ordered(op),
+                combine=op.combine,
             )
         )
 
@@ -204,6 +207,17 @@ class _Lowering:
         self.values[node] = name
         operands = (self.numbers[node],)
         self.definitions.append(Definition(name, node.dtype, VIEW, None, operands, (), 0, storage))
+
+
+def _ordered(op: Update) -> frozenset[int]:
+    """The iterators along which an update may write one element again.
+
+    Not those that alone are the place along a dimension of what is written.
+    """
+    if op.walked == op.extents and op.combine is None:
+        return frozenset()
+    apart = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
+    return frozenset(range(op.rank)) - apart
 
 
 def _parts(view: View, part: Op) -> View:

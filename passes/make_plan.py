@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from axiomjit.algebra.chosen import Choice, chosen_in
-from axiomjit.algebra.dims import Dim, Symbol, dim, product
+from axiomjit.algebra.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.base.dtypes import code
+from axiomjit.base.locks import import_late
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
 from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
-    Cost,
     For,
     LibraryCall,
     LoopProgram,
@@ -35,13 +36,20 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.view_ir import Number, Storage, View
 from axiomjit.passes.render_source import Rendered, render_source
+from axiomjit.views.dense_layout import row_major_strides
 
 SCRATCH: Final = ("temporary", "materialized", "partial")
 """Roles of storages that are given back after their last reader."""
 
 
+Steps = Sequence[Nest | LibraryCall]
+"""Those of a loop program."""
+
+
 def make_plan(program: LoopProgram, context: Context) -> Plan:
     """Render each nest and put the steps in order.
+
+    Library calls that are results of one function of the same operands become one.
 
     All memory is allocated before the first kernel runs, so that a failure leaves nothing
     half-written; a temporary is released after its last reader, or a later one of as many bytes
@@ -58,12 +66,15 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     }
     storages = list(program.storages)
     for step in program.steps:
-        storages += step.partials if isinstance(step, Nest) else ()
-    allocated = [s for s in storages if s.role not in ("argument", "held")]
-    first, last = _uses(program, rendered)
+        storages += step.partials if isinstance(step, Nest) and step.chain is None else ()
+    groups = _groups(program.steps)
+    made = {target for k in groups for target in _made(program.steps[k], groups[k])}
+    allocated = [s for s in storages if s.role not in ("argument", "held") and s not in made]
+    first, last = _uses(program, rendered, groups)
     written = _written(program)
-    scratch = [s for s in allocated if s.role in SCRATCH]
-    heirs = _heirs([s for s in scratch if s.role != "partial"], first, last)
+    scratch = [s for s in storages if s.role in SCRATCH]
+    plain = [s for s in scratch if s.role != "partial" and s not in made]
+    heirs = _heirs(plain, first, last)
     choices = _choices(program, context)
     late = {s: chosen_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
     steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
@@ -72,7 +83,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
         begun = [s.name for s in scratch if first[s.name] == k]
         steps += [Reuse(name, heirs[name]) for name in begun if name in heirs]
         if isinstance(step, LibraryCall):
-            steps.append(_call(step))
+            steps += [_call(step, groups[k])] if k in groups else []
         else:
             steps.append(_launch(step, rendered[k], program.costs[k]))
         for choose in (c for c in choices if written[c.count.buffer] == k):
@@ -86,61 +97,128 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
         if storage.name in program.updated and isinstance(storage.origin, Input):
             steps.append(WriteBack(storage.name, storage.origin.position))
     results = tuple(map(_window, program.results))
-    return Plan(tuple(map(_buffer, storages)), tuple(steps), results, _total(program))
+    early = _early(program, choices)
+    cost = _total(program, early)
+    return Plan(tuple(map(_buffer, storages)), tuple(steps), results, cost, early)
+
+
+def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
+    """By the place of a library call the later ones that are other results of it.
+
+    They are computed at its place; those places themselves are left out.
+    """
+    found: dict[int, tuple[LibraryCall, ...]] = {}
+    known: dict[object, int] = {}
+    for k, step in enumerate(steps):
+        if isinstance(step, LibraryCall):
+            same = _shared(step)
+            at = k if same is None else known.setdefault((same, step.operands), k)
+            found[at] = (*found[at], step) if at in found else ()
+    return found
+
+
+def _shared(call: LibraryCall) -> object:
+    """What calls have in common that are results of one function; None where it has one."""
+    found: object = import_late("axiomjit.graph.array_functions").shared(call.operation)
+    return found
+
+
+def _made(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
+    """What a call of NumPy's function makes itself: its results, where they are in C order."""
+    if not isinstance(step, LibraryCall) or _shared(step) is None:
+        return []
+    targets = [step.target, *(other.target for other in others)]
+    plain = all(target.strides == row_major_strides(target.shape) for target in targets)
+    return targets if plain else []
 
 
 def _choices(program: LoopProgram, context: Context) -> list[Choose]:
-    """The lengths that only the running program knows, each with what was looked at of it."""
-    order = [count.choice.symbol for count in program.counts]
-    found = []
-    for count in program.counts:
-        symbol, guards = count.choice.symbol, count.choice.guards
-        for guard in context.scope.guards:  # of the passes
-            named = chosen_in(guard.left, guard.right)
-            if named and max(named, key=order.index) == symbol:
-                guards += (guard,)
-        found.append(Choose(Choice(symbol, guards), _window(count.view)))
-    return found
+    """The lengths that only the running program knows, in the order in which steps count them.
+
+    Each has what was looked at of it, by who followed the function or by passes, when those that
+    are counted before are known.
+    """
+    written = _written(program)
+    counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])
+    order = [count.choice.symbol for count in counts]
+    asked: dict[Symbol, dict[Guard, None]] = {symbol: {} for symbol in order}
+    followed = (guard for count in program.counts for guard in count.choice.guards)
+    for guard in (*followed, *context.scope.guards):
+        named = chosen_in(guard.left, guard.right)
+        if named:
+            asked[max(named, key=order.index)][guard] = None
+    choices = [Choice(symbol, tuple(asked[symbol])) for symbol in order]
+    windows = [_window(count.view) for count in counts]
+    return list(map(Choose, choices, windows))
 
 
 def _written(program: LoopProgram) -> dict[str, int]:
     """The last step that writes each storage."""
-    last: dict[str, int] = {}
-    for k, step in enumerate(program.steps):
-        if isinstance(step, LibraryCall):
-            last[step.target.name] = k
-        else:
-            last.update({s.buffer.name: k for s in statements(step) if isinstance(s, Store)})
-    return last
+    return {s.name: k for k, step in enumerate(program.steps) for s in _targets(step)}
 
 
-def _total(program: LoopProgram) -> Cost:
-    """The cost of all steps, and the memory of their partial results."""
+def _targets(step: Nest | LibraryCall) -> list[Storage]:
+    """The storages that a step writes."""
+    if isinstance(step, LibraryCall):
+        return [step.target]
+    return [s.buffer for s in statements(step) if isinstance(s, Store)]
+
+
+def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
+    """The arguments written before, or while, a step finds a length that may not fit, or fails."""
+    written = _written(program)
+    asked = [written[c.count.buffer] for c in choices if c.choice.guards]
+    calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
+    asked += [k for k, operation in calls if operation.fails or operation.guesses]
+    before = program.steps[: max(asked, default=-1) + 1]
+    origins = [storage.origin for step in before for storage in _targets(step)]
+    return tuple(dict.fromkeys(o.position for o in origins if isinstance(o, Input)))
+
+
+def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
+    """The cost of all steps, the memory of their partial results, and that of kept arguments.
+
+    Of a step that may be shared only the memory counts: the next one runs, or costs about as much.
+    """
     scratch = dim(0)
     for step in program.steps:
-        for buffer in step.partials if isinstance(step, Nest) else ():
+        for buffer in step.partials if isinstance(step, Nest) and step.chain is None else ():
             scratch += buffer.shape[0] * buffer.dtype.itemsize
+    pairs = zip(program.steps, program.costs, strict=True)
+    costs = [cost for step, cost in pairs if not _is_shared(step)]
     sums = {
-        field: sum((getattr(cost, field) for cost in program.costs), dim(0))
+        field: sum((getattr(cost, field) for cost in costs), dim(0))
         for field in ("bytes_read", "bytes_written", "flops", "temporary_bytes")
     }
-    return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in program.costs))
+    for storage in program.storages:
+        if isinstance(storage.origin, Input) and storage.origin.position in early:
+            sums["temporary_bytes"] += _size(storage)
+    return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in costs))
 
 
 def _uses(
-    program: LoopProgram, rendered: dict[int, Rendered]
+    program: LoopProgram,
+    rendered: dict[int, Rendered],
+    groups: Mapping[int, tuple[LibraryCall, ...]],
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """The first and the last step that uses each storage."""
+    """The first and the last step that uses each storage; a step that may be shared is the next."""
+    places = {more.target.name: k for k, calls in groups.items() for more in calls}
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for k, step in enumerate(program.steps):
         if isinstance(step, LibraryCall):
-            used = [view.storage for view in step.operands] + [step.target]
+            read = [view.storage for view in step.operands] if k in groups else []
+            used = [*read, step.target]
         else:
             used = list(rendered[k].buffers)
-        last.update({storage.name: k for storage in used})
+        last.update({storage.name: k + _is_shared(step) for storage in used})
         first = {storage.name: k for storage in used} | first
-    return first, last
+    return first | places, last
+
+
+def _is_shared(step: Nest | LibraryCall) -> bool:
+    """Whether a step is a nest that may run in place of the next one."""
+    return isinstance(step, Nest) and step.shared is not None
 
 
 def _heirs(
@@ -160,7 +238,7 @@ def _heirs(
 
 
 def _size(storage: Storage) -> Dim:
-    """In bytes."""
+    """The bytes of a storage."""
     return product(storage.shape) * storage.dtype.itemsize
 
 
@@ -190,22 +268,32 @@ def _number(number: Number) -> NumberSource:
 def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
     loops = (stmt for stmt in nest.body if isinstance(stmt, For) and stmt.kind == "map")
     loop = next(loops, None)
+    under = () if loop is None else (s for s in loop.body if isinstance(s, For) and s.under)
+    grid = dim(1) if loop is None else product((loop.extent, *(inner.extent for inner in under)))
     work = cost.flops + cost.bytes_read + cost.bytes_written
     return Launch(
         rendered.kernel,
         tuple(storage.name for storage in rendered.buffers),
         tuple(_number(number) for number in rendered.numbers),
         rendered.lengths,
-        dim(1) if loop is None else loop.extent,
+        grid,
         work,
+        nest.ahead,
+        nest.chain,
+        nest.shared,
     )
 
 
-def _call(step: LibraryCall) -> Call:
-    whole = View(step.target, step.target.shape, dim(0), step.target.strides)
+def _call(step: LibraryCall, others: Sequence[LibraryCall]) -> Call:
     operands = tuple(map(_window, step.operands))
-    given = step.operation, operands, step.labels, _window(whole)
-    return Call(*given, step.where, step.conditions)
+    more = tuple((other.operation, _whole(other.target)) for other in others)
+    given = step.operation, operands, step.labels, _whole(step.target)
+    return Call(*given, step.where, step.conditions, more, bool(_made(step, others)))
+
+
+def _whole(storage: Storage) -> Window:
+    """A window that shows all of a storage."""
+    return _window(View(storage, storage.shape, dim(0), storage.strides))
 
 
 def _window(view: View) -> Window:

@@ -72,7 +72,7 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
 
 
 class _Contraction:
-    """One sum of products."""
+    """Chooses the steps in which one sum of products is computed, and makes their ops."""
 
     def __init__(self, op: Op, sizes: Sizes) -> None:
         self.op, self.sizes = op, sizes

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from axiomjit.algebra.chosen import chosen_in
+from axiomjit.algebra.dims import Symbol
 from axiomjit.base.records import Record
+from axiomjit.graph.choices import lengths_of
+from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, Update, base_of, post_order
 from axiomjit.graph.stored_reads import reads_of
 
@@ -20,13 +24,16 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
     """Put the stored ops in an order in which each version is read before the next is written.
 
     If no such order exists, some versions are `late`, and the order is one
-    in which copies of them are read. Without updates the order is that of the graph.
+    in which copies of them are read. Without updates the order is that of the graph. What masks
+    choose is counted early, in the order of the graph, and before its number is used. What may
+    raise an error comes early.
 
     Needs: a legal graph in which only outputs are views, and which of its ops are stored.
     Gives: every stored op once.
     Keeps: operands before users.
     """
-    units = [n for n in post_order(graph.outputs) if isinstance(n, Op) and n in stored]
+    every = post_order((*graph.counts, *graph.outputs))
+    units = [n for n in every if isinstance(n, Op) and n in stored]
     successor = {n.operands[0]: n for n in units if isinstance(n, Update)}
     if not successor:
         return Order(tuple(units), frozenset())
@@ -37,10 +44,44 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
         before[unit] = {n for n in (*read, *unit.operands) if n in stored and n is not unit}
         for old in read & set(successor):
             readers[old].add(unit)
+    if graph.chosen:
+        _count_first(graph, stored, before)
     for node in graph.outputs:
         if base_of(node) in successor:
             readers[base_of(node)].add(None)
-    return _scheduled(units, before, readers)
+    return _scheduled(_failing_first(units, before), before, readers)
+
+
+def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
+    """The ops with those that may raise an error, and what these need, first.
+
+    What is written later needs no copy for the case that an error is raised.
+    """
+    early: set[Node] = set()
+    for unit in reversed(units):
+        if unit in early or (isinstance(unit.primitive, LibraryOperation) and unit.primitive.fails):
+            early |= {unit, *before[unit]}
+    return [unit for unit in units if unit in early] + [u for u in units if u not in early]
+
+
+def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
+    """Let each op come after the counts of the lengths it names, and each count after the last."""
+    counts: dict[Symbol, Node] = {}
+    last: Node | None = None
+    for choice, node in zip(graph.chosen, graph.counts, strict=True):
+        count = base_of(node)
+        if isinstance(count, Op) and count in before:
+            counts[choice.symbol] = count
+            if last is not None and last is not count:
+                before[count].add(last)
+            last = count
+
+    def own(node: Node) -> tuple[Node, ...]:
+        return tuple(child for child in node.children if child not in stored)
+
+    for unit, needed in before.items():
+        named = {s for node in post_order((unit,), own) for s in chosen_in(*lengths_of(node))}
+        needed |= {counts[s] for s in named if s in counts and counts[s] is not unit}
 
 
 def _scheduled(

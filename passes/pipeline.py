@@ -7,37 +7,37 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.base.config import config
+from axiomjit.base.locks import import_late
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Graph
+from axiomjit.graph.nodes import Graph, Update
+from axiomjit.graph.primitives import MERGED, PRODUCT, SUM
 from axiomjit.passes.block_folds import block_folds
 from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.compose_views import compose_views
 from axiomjit.passes.costs.estimate_cost import estimate_cost
-from axiomjit.passes.cut_joins import cut_joins
-from axiomjit.passes.drop_packs import drop_packs
-from axiomjit.passes.drop_padding import drop_padding
-from axiomjit.passes.find_convolutions import find_convolutions
 from axiomjit.passes.flip_loops import flip_loops
-from axiomjit.passes.fold_masks import fold_masks
 from axiomjit.passes.fuse_loops import fuse_loops
-from axiomjit.passes.interleave_folds import interleave_folds
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.loop_ir import Cost, LoopProgram
+from axiomjit.passes.ir.cost import Cost
+from axiomjit.passes.ir.late_passes import (
+    LatePass,
+    folds_by_graph,
+    has_fold,
+    has_node,
+    has_op,
+    has_statement,
+    reads_windows,
+)
+from axiomjit.passes.ir.loop_ir import If, LoopProgram, Pick, Store, Take
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
-from axiomjit.passes.keep_rows import keep_rows
-from axiomjit.passes.limit_loops import limit_loops
 from axiomjit.passes.lower_to_loops import lower_to_loops
 from axiomjit.passes.lower_to_views import lower_to_views
 from axiomjit.passes.make_plan import make_plan
-from axiomjit.passes.order_contractions import order_contractions
 from axiomjit.passes.order_loops import order_loops
-from axiomjit.passes.save_versions import save_versions
-from axiomjit.passes.search_blocks import search_blocks
 from axiomjit.passes.simplify_algebra import simplify_algebra
-from axiomjit.passes.split_regions import split_regions
 from axiomjit.passes.strip_mine import strip_mine
-from axiomjit.passes.tile_folds import tile_folds
+from axiomjit.passes.watch_loops import watch_loops
 
 if TYPE_CHECKING:
     from axiomjit.passes.ir.forms import AnyProgram
@@ -49,29 +49,40 @@ Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
-    fold_masks,
-    order_contractions,
-    drop_padding,
-    drop_packs,
+    LatePass("fold_masks", lambda graph: bool(graph.chosen)),
+    LatePass("order_contractions", has_op(lambda op: op.primitive is PRODUCT)),
+    LatePass("drop_padding", has_op(lambda op: bool(op.conditions))),
+    LatePass("drop_packs", has_op(lambda op: op.primitive is MERGED)),
     simplify_algebra,
-    find_convolutions,
-    save_versions,
+    LatePass("find_convolutions", has_op(lambda op: op.fold is SUM and reads_windows(op))),
+    LatePass("save_versions", has_node(lambda node: isinstance(node, Update))),
     lower_to_views,
-    cut_joins,
+    LatePass("cut_joins", lambda program: any(d.regions for d in program.definitions)),
     lower_to_loops,
     fuse_loops,
     order_loops,
     flip_loops,
     collapse_loops,
+    LatePass("join_moments", lambda program: len(program.steps) > 1 and has_fold(program)),
     estimate_cost,
-    keep_rows,
-    tile_folds,
+    LatePass("keep_rows", has_fold),
+    LatePass("tile_folds", has_fold),
     block_folds,
-    search_blocks,
-    interleave_folds,
-    limit_loops,
-    split_regions,
+    LatePass("center_blocks", folds_by_graph),
+    LatePass("search_blocks", folds_by_graph),
+    LatePass("interleave_folds", folds_by_graph),
+    LatePass("buffer_rows", lambda program: bool(program.updated)),
+    LatePass(
+        "split_scans", has_statement(lambda stmt: isinstance(stmt, Take) and bool(stmt.ahead))
+    ),
+    LatePass(
+        "privatise_scatters",
+        has_statement(lambda stmt: isinstance(stmt, Store) and stmt.combine is not None),
+    ),
+    LatePass("limit_loops", has_statement(lambda stmt: isinstance(stmt, If))),
+    LatePass("split_regions", has_statement(lambda stmt: isinstance(stmt, Pick))),
     strip_mine,
+    watch_loops,
     make_plan,
 )
 
@@ -127,6 +138,7 @@ def simplified(graph: Graph, context: Context) -> Graph:
 
 def _verify(program: AnyProgram) -> None:
     if config.check:
-        from axiomjit.passes.ir.forms import FORMS  # here, since other programs do not need it
+        import_late("axiomjit.passes.ir.forms")  # here, since other programs do not need it
+        from axiomjit.passes.ir.forms import FORMS
 
         FORMS[type(program)].verify(program)

@@ -1,7 +1,6 @@
 """Nest -> Python source of one kernel, specialised for what it bakes; runs in plain Python too.
 
-The source knows no user's name and depends on nothing but the nest: buffers, scalars, lengths,
-iterators and values are numbered by first use, so equal nests give equal text and equal keys.
+Buffers, scalars, lengths, iterators and values are numbered by first use: equal nests, equal keys.
 """
 
 from __future__ import annotations
@@ -11,15 +10,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.number_kinds import SMALL
-from axiomjit.base.digests import sha256
 from axiomjit.base.dtypes import INT, DType, cast_name, code
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.graph.state_folds import StateFold
-from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits
+from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Drain,
@@ -37,11 +35,13 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
     statements,
 )
-from axiomjit.passes.ir.range_source import RangeSource, shared_walk
+from axiomjit.passes.ir.range_source import RangeSource, shared_walk, strips_of
 from axiomjit.passes.ir.state_source import (
     combine_source,
+    combined_element,
     flagged_step,
     flagged_value,
+    functions_of,
     is_flagged,
     start_source,
 )
@@ -49,8 +49,6 @@ from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""
-ABI: Final = "2"
-"""Changes when the meaning of a word or of a name in the source changes."""
 
 
 class Rendered(Record):
@@ -92,8 +90,8 @@ class _Writer:
         self.over_blocks: dict[str, For] = {}
         self.firsts: dict[str, str] = {}
         self.ends: dict[str, str] = {}
-        self.open: set[str] = set()
-        self.strips = self.rows = False
+        self.open: dict[str, None] = {}
+        self.strips = self.rows = self.looks = self.calls = False
 
     @property
     def ranges(self) -> RangeSource:
@@ -106,9 +104,9 @@ class _Writer:
         self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
         loops = [s for s in statements(nest) if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
-        lines = list(self.tiles(nest.tiles))
-        lines += self.body(nest.body, 1, grid=True)
-        traits = Traits(_functions(nest), self.strips, self.rows)
+        self.calls = functions_of(nest) > 0
+        lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
+        traits = Traits(functions_of(nest), self.strips, self.rows)
         if nest.combine:
             lines.append("    if lo == hi:")
             lines += self.body(nest.combine, 2, grid=False)
@@ -119,21 +117,21 @@ class _Writer:
                 for k, n in self.numbers.items()
             ),
             *(Parameter(n, "length", code(INT)) for n in self.lengths.values()),
+            *([Parameter("h0", "flag", code(INT))] if self.looks else []),
         )
         header = ["def kernel(w, lo, hi):"]
         header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
         source = "\n".join(header + lines) + "\n"
-        types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
-        key = sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()
+        key = kernel_key(source, parameters, target)
         return Rendered(
             Kernel(source, parameters, key, bool(nest.combine), target, traits),
             tuple(self.buffers),
             tuple(self.program_numbers[name] for name in self.numbers),
-            tuple(self.lengths),
+            (*self.lengths, *([dim(0)] if self.looks else [])),
         )
 
     def tiles(self, tiles: tuple[Storage, ...]) -> Iterator[str]:
-        """Scratch on the stack."""
+        """The lines that open tiles: scratch memory on the stack."""
         for tile in tiles:
             self.scratch[tile] = self.fresh("x")
             dtype = cast_name(code(tile.dtype))
@@ -191,6 +189,13 @@ class _Writer:
         element = " + ".join(parts)
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
+    def apart(self, stmt: Load | Store) -> str:
+        """The end of the name of an access beside calls, in steps that are a length."""
+        if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
+            return ""
+        step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)
+        return "" if self.length(step, baked=1).lstrip("-").isdigit() else "_apart"
+
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
         indent = "    " * depth
@@ -214,11 +219,16 @@ class _Writer:
                 self.strips |= depth == 2 and stmt is body[0]
             limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
             limits = self.ranges.entered(stmt, limits, grid=grid)
-            yield f"{indent}for {self.named('i', stmt.iterator)} in range({', '.join(limits)}):"
             self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
-            self.open.add(stmt.iterator)
-            yield from self.body(stmt.body, depth + 1, grid=False)
-            self.open.remove(stmt.iterator)
+            if stmt.looks:
+                self.looks, strip = True, self.fresh("k")
+                strips, limits = strips_of(limits, strip, stmt.looks)
+                yield f"{indent}for {strip} in range({strips}):"
+            inner, step = depth + bool(stmt.looks), self.named("i", stmt.iterator)
+            yield f"{'    ' * inner}for {step} in range({', '.join(limits)}):"
+            self.open[stmt.iterator] = None
+            yield from self.body(stmt.body, inner + 1, grid=False)
+            del self.open[stmt.iterator]
 
     def statement(self, stmt: Stmt) -> Iterator[str]:
         """The lines of one statement that is no loop."""
@@ -230,13 +240,13 @@ class _Writer:
                 yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
             case Load():
                 place, name = self.place(stmt.buffer, stmt.index), stmt.name
-                text = place if stmt.buffer is POSITIONS else f"load({place})"
+                load = "load" + self.apart(stmt)
+                text = place if stmt.buffer is POSITIONS else f"{load}({place})"
                 if stmt.ahead is not None:
                     text = f"load_ahead({place}, {self.length(stmt.ahead)})"
                 yield f"{self.define(name, stmt.buffer.dtype)} = {text}"
             case Store():
-                place = self.place(stmt.buffer, stmt.index)
-                yield f"store({place}, {self.as_type(stmt.value, stmt.buffer.dtype)})"
+                yield from self.store(stmt)
             case Alloc():
                 yield from self.alloc(stmt)
             case Fold():
@@ -250,6 +260,17 @@ class _Writer:
             case _:
                 raise TypeError(f"{type(stmt).__name__} has no form in source")
 
+    def store(self, stmt: Store) -> Iterator[str]:
+        """A scalar, perhaps combined with what is there."""
+        place, dtype = self.place(stmt.buffer, stmt.index), stmt.buffer.dtype
+        if stmt.combine is None:
+            yield f"store{self.apart(stmt)}({place}, {self.as_type(stmt.value, dtype)})"
+            return
+        held, value = self.fresh("u"), self.value(stmt.value)
+        yield f"{held} = load({place})"
+        made = combined_element(stmt.combine, held, dtype, value, self.dtypes[value])
+        yield f"store({place}, {made})"
+
     def define(self, old: str, dtype: DType) -> str:
         """The name of a new scalar."""
         name = self.named("v", old)
@@ -257,7 +278,7 @@ class _Writer:
         return name
 
     def as_type(self, old: str, dtype: DType) -> str:
-        """A scalar in a dtype."""
+        """A scalar, cast where it has another dtype."""
         name = self.value(old)
         return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
 
@@ -311,10 +332,11 @@ class _Writer:
         if is_flagged(state):
             yield f"{', '.join(names)} = {', '.join(flagged_step(state, names, values[0]))}"
             return
-        if isinstance(fold, UfuncFold) and state.lanes is None and not fold.running:
+        free = state.lanes is None and not stmt.kept
+        if isinstance(fold, UfuncFold) and free and not fold.running:
             yield f"{names[0]} = {fold.lane.format(names[0], values[0])}"
             return
-        lines, combined = self.combined(state, values)
+        lines, combined = ([], values) if stmt.kept else self.combined(state, values)
         yield from lines
         if begun is not None:
             names, combined = [*names, begun], [*combined, "b1(True)"]
@@ -376,8 +398,3 @@ class _Writer:
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"
         return f"drain_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
-
-
-def _functions(nest: Nest) -> int:
-    """How many calls of elementary functions a nest has."""
-    return sum(isinstance(s, Let) and s.primitive.elementary for s in statements(nest))

@@ -25,18 +25,17 @@ from axiomjit.passes.ir.loop_ir import (
     Let,
     Load,
     LoopProgram,
-    Nest,
     Pick,
     State,
     Stmt,
     Store,
     Take,
     cell,
-    map_nests,
     rewrite_body,
     used,
     walk,
 )
+from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
 
 BLOCK: Final = 256
@@ -71,12 +70,8 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         return _searched(stmt, numbers) if isinstance(stmt, For) else (stmt,)
 
-    def searched(nest: Nest) -> Nest:
-        body = rewrite_body(nest.body, rule)
-        return nest if body == nest.body else nest.replace(body=body)
-
     with bound(Advice(context.scope)):
-        return map_nests(program, searched)
+        return rewrite_nests(program, rule)
 
 
 def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
@@ -199,39 +194,44 @@ class _Search(Record):
     def search(self, loop: For, best: str) -> tuple[Stmt, ...]:
         """Statements that search a loop over a block for an element, and fold it with its place."""
         assert loop.block is not None
-        own, size = self.name, dim(loop.block.size)
-        here, found = cell(loop.iterator, loop.block), State(f"{own}p", MIN, NARROW)
-        element, dtype = self.fold.values[0], self.block.dtype
-        hit, test = f"{own}e", [Let(f"{own}e", BOOL, PRIMITIVES["equal"], (element, best))]
+        size, dtype = dim(loop.block.size), self.block.dtype
+        here, found = cell(loop.iterator, loop.block), State(f"{self.name}p", MIN, NARROW)
+        element = self.fold.values[0]
+        equal, missing, hit, long, short, nowhere, candidate, nearest, steps, start, place = (
+            f"{self.name}{letter}" for letter in "eihcdowgmjq"
+        )
+        test = [Let(equal, BOOL, PRIMITIVES["equal"], (element, best))]
         if dtype.kind in "fc":
-            hit = f"{own}h"
-            test.append(Let(f"{own}i", BOOL, PRIMITIVES["isnan"], (element,)))
-            test.append(Let(hit, BOOL, PRIMITIVES["logical_or"], (f"{own}e", f"{own}i")))
+            test.append(Let(missing, BOOL, PRIMITIVES["isnan"], (element,)))
+            test.append(Let(hit, BOOL, PRIMITIVES["logical_or"], (equal, missing)))
+        else:
+            hit = equal
         body = (
             *self.body,
             *test,
-            Load(f"{own}c", POSITIONS, here),
-            Let(f"{own}d", NARROW, CAST, (f"{own}c",)),
-            Let(f"{own}w", NARROW, WHERE, (hit, f"{own}d", f"{own}o")),
-            Fold(found, (f"{own}w",)),
+            Load(long, POSITIONS, here),
+            Let(short, NARROW, CAST, (long,)),
+            Let(candidate, NARROW, WHERE, (hit, short, nowhere)),
+            Fold(found, (candidate,)),
         )
-        steps, further = f"{own}g", list[Stmt]()
-        if self.step.constant != 1:
-            steps = f"{own}m"
-            further.append(Load(f"{own}k", POSITIONS, Index(self.step, ())))
-            operands = (f"{own}g", f"{own}k")
-            further.append(Let(steps, INT, PRIMITIVES["multiply"], operands))
+        scaled = list[Stmt]()
+        if self.step.constant == 1:
+            steps = nearest
+        else:
+            scaled.append(Load(f"{self.name}k", POSITIONS, Index(self.step, ())))
+            factors = (nearest, f"{self.name}k")
+            scaled.append(Let(steps, INT, PRIMITIVES["multiply"], factors))
         terms = dict(self.place.terms) | {loop.block.outer: self.step * size}
         del terms[loop.iterator]
         return (
-            Load(f"{own}l", POSITIONS, Index(size, ())),
-            Let(f"{own}o", NARROW, CAST, (f"{own}l",)),
+            Load(f"{self.name}l", POSITIONS, Index(size, ())),
+            Let(nowhere, NARROW, CAST, (f"{self.name}l",)),
             Alloc(found),
             loop.replace(body=body),
-            Take(f"{own}f", found),
-            Let(f"{own}g", INT, CAST, (f"{own}f",)),
-            *further,
-            Load(f"{own}j", POSITIONS, Index(self.place.offset, tuple(terms.items()))),
-            Let(f"{own}q", INT, PRIMITIVES["add"], (f"{own}j", steps)),
-            Fold(self.fold.state, (best, f"{own}q")),
+            Take(f"{self.name}f", found),
+            Let(nearest, INT, CAST, (f"{self.name}f",)),
+            *scaled,
+            Load(start, POSITIONS, Index(self.place.offset, tuple(terms.items()))),
+            Let(place, INT, PRIMITIVES["add"], (start, steps)),
+            Fold(self.fold.state, (best, place)),
         )

@@ -22,6 +22,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.renaming import rename_iterators
+from axiomjit.passes.ir.rewriting import map_bodies
 
 
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
@@ -42,8 +43,7 @@ def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
 def _split(nest: Nest) -> Nest:
     if not any(isinstance(stmt, Pick) for stmt in statements(nest)):
         return nest
-    split: Nest = nest.replace(body=_parted(nest.body), combine=_parted(nest.combine))
-    return split
+    return map_bodies(nest, _parted)
 
 
 def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Set
-from functools import cached_property
 from itertools import count
 from typing import Final
 
 from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
+from axiomjit.base.kept_properties import kept_property
 from axiomjit.base.target import ChosenTarget
 from axiomjit.passes.costs.estimate_time import estimate_time
 from axiomjit.passes.costs.operation_times import operation_time
@@ -66,12 +66,12 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     One scalar operation makes scalar code of the whole loop, and so does a running fold. Elementary
     functions one after the other are so many dependent instructions that a processor, which looks
     some hundred of them ahead, does not see the next step. Such a loop is cut into strips, and a
-    strip runs as several
-    loops in turn: vector code, scalar operations, vector code; or parts of each chain after the
-    other, where `estimate_time` says that this is faster. What crosses from one to the next is kept
-    in tiles, a cell per step of the strip, unless it is cheaper to load or to compute it again. A
-    loop over a short block is a strip as it is. Loops over part of their extent, and loops that
-    store into a buffer they load, or store or fold twice into one place, are left as they are.
+    strip runs as several loops in turn: vector code, scalar operations, vector code; or parts of
+    each chain after the other, where `estimate_time` says that this is faster. What crosses from
+    one to the next is kept in tiles, a cell per step of the strip, unless it is cheaper to load or
+    to compute it again. A loop over a short block is a strip as it is. Loops over part of their
+    extent, and loops that store into a buffer they load, or store or fold twice into one place, are
+    left as they are.
     Whether a loop is long enough leaves a guard in the scope.
 
     Needs: blocked nests.
@@ -144,7 +144,8 @@ def _best_split(loop: For, scalar: Set[str]) -> _Split | None:
 
 
 def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
-    return loop.kind if any(isinstance(s, Fold) for s in body) else "map"
+    kept = any(isinstance(s, Fold) or (isinstance(s, Store) and s.scatters) for s in body)
+    return loop.kind if kept else "map"
 
 
 def _may_split(loop: For, scalar: Set[str]) -> bool:
@@ -237,7 +238,7 @@ class _Split:
         """How many groups of vector code there are."""
         return sum(map(bool, self.groups[::2]))
 
-    @cached_property
+    @kept_property
     def time(self) -> float:
         """Cycles that a vector of results takes, without scalar operations."""
         total = 0.0

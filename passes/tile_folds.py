@@ -15,17 +15,16 @@ from axiomjit.passes.ir.loop_ir import (
     Let,
     Load,
     LoopProgram,
-    Nest,
     State,
     Stmt,
     Store,
     Take,
-    limits_of,
-    map_nests,
+    limited_iterators,
     rewrite_body,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
+from axiomjit.passes.ir.rewriting import rewrite_nests
 
 LANES: Final = 512
 """Lanes that one thread takes at least: long enough for vector code."""
@@ -44,21 +43,15 @@ def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
     element. Instead a block of `LANES` results is folded at once: the map loop is cut into
     blocks, the states become a tile with a cell per lane, and the lanes run innermost. Where little
     is computed, a thread takes up to `TOGETHER` blocks as one, since memory is read fastest along
-    whole rows.
-    Folds over windows that end at an edge that depends on the lane, and short ones, are tiled, too:
-    how short leaves a guard in the scope.
+    whole rows. Folds over short windows, and over windows that the edge of the array cuts off, are
+    tiled, too; how short they are leaves a guard in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
     Keeps: the order in which each result's elements are added.
     """
     with bound(context.scope):
-        return map_nests(program, _tile)
-
-
-def _tile(nest: Nest) -> Nest:
-    body = rewrite_body(nest.body, lambda stmt: (_tiled(stmt),))
-    return nest if body == nest.body else Nest(body)
+        return rewrite_nests(program, lambda stmt: (_tiled(stmt),))
 
 
 def _tiled(stmt: Stmt) -> Stmt:
@@ -77,7 +70,7 @@ def _tiled(stmt: Stmt) -> Stmt:
     allocs = tuple(s for s in before if isinstance(s, Alloc))
     shared = tuple(s for s in before if not isinstance(s, Alloc))
     repeated = tuple(s for s in shared if not isinstance(s, Store))
-    limited = bool(limits_of(folds[0].body))
+    limited = bool(limited_iterators(folds[0].body))
     together = _together(allocs, folds[0]) if across and not limited else 1
     block = Block(tiles, LANES, together)
 
@@ -133,7 +126,7 @@ def _walks_across(mapped: For, fold: For) -> bool:
 
 def _is_over_windows(mapped: For, fold: For) -> bool:
     """Whether the fold is over windows along the map loop, at edges or short ones."""
-    if any(mapped.iterator in dict(limit.terms) for limit in limits_of(fold.body)):
+    if mapped.iterator in limited_iterators(fold.body):
         return True
     innermost = chain_of(fold)[0][-1]
     accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]

@@ -7,8 +7,8 @@ from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
-    Cost,
     Fold,
     For,
     If,
@@ -37,7 +37,7 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
     """
     written: set[Storage] = set()
     costs = tuple(
-        _library_cost(step) if isinstance(step, LibraryCall) else _nest_cost(step, written)
+        _library_cost(step) if isinstance(step, LibraryCall) else cost_of(step, written)
         for step in program.steps
     )
     annotated: LoopProgram = program.replace(costs=costs)
@@ -63,7 +63,8 @@ def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt,
                 yield from _each(part.body, {**loops, **spans})
 
 
-def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
+def cost_of(nest: Nest, known: set[Storage]) -> Cost:
+    """The cost of a nest without blocks; `known` are storages that earlier ones have written."""
     read = written = flops = temporary = dim(0)
     loaded: set[object] = set()
     for stmt, loops in _each(nest.body, {}):
@@ -74,8 +75,12 @@ def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
                 if key not in loaded and buffer is not POSITIONS:
                     loaded.add(key)
                     read += _elements(index, loops) * buffer.dtype.itemsize
-            case Store(buffer=buffer, index=index):
-                written += _elements(index, loops) * buffer.dtype.itemsize
+            case Store(buffer=buffer, index=index, combine=combine):
+                stored = _elements(index, loops) * buffer.dtype.itemsize
+                written += stored
+                if combine is not None:
+                    read += stored
+                    flops += trips * combine.weight
                 if buffer.role in TEMPORARY and buffer not in known:
                     temporary += product(buffer.shape) * buffer.dtype.itemsize
                 known.add(buffer)

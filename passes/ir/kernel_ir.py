@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from axiomjit.base.digests import sha256
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
+
+ABI: Final = "2"
+"""Changes when the meaning of a word or of a name in the source changes."""
 
 
 class Parameter(Record):
@@ -41,3 +48,14 @@ class Kernel(Record):
     combines: bool
     target: ChosenTarget
     traits: Traits = Traits()
+
+    @property
+    def looks(self) -> bool:
+        """Whether it has a flag, its last word: where that is not 0, long loops end early."""
+        return any(parameter.kind == "flag" for parameter in self.parameters)
+
+
+def kernel_key(source: str, parameters: Sequence[Parameter], target: ChosenTarget) -> str:
+    """The key of a kernel: equal for equal text, types of words and target."""
+    types = ",".join(f"{p.kind}:{p.dtype}" for p in parameters)
+    return sha256(f"{ABI}\n{target.name}\n{types}\n{source}".encode()).hexdigest()

@@ -7,18 +7,18 @@
 
 Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators, and
 in values that were found to be positions before the nest runs; it counts elements from the first
-element of its buffer. A fold has a state that `Alloc` opens with
-the neutral value, `Fold` combines elements into, and whose value `Take` gives afterwards. A `tree`
-collects the states of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of
-several cells is a tile: one cell per step of a loop over a block, its lanes. So is a storage of
-role "tile": what a loop over a block stores there, a later one over the same block loads. A `Pick`
-computes one of several scalars, by where its iterators stand.
+element of its buffer. A fold has a state that `Alloc` opens with the neutral value,
+`Fold` combines elements into, and whose value `Take` gives afterwards. A `tree` collects the states
+of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of several cells is a
+tile: one cell per step of a loop over a block, its lanes. So is a storage of role "tile": what a
+loop over a block stores there, a later one over the same block loads. A `Pick` computes one of
+several scalars, by where its iterators stand. A scatter is a `Store` at values, or with a combine;
+its loops take their steps one after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Conditions
@@ -27,6 +27,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.state_folds import StateFold
+from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.view_ir import Count, Number, Storage, View
 
 
@@ -58,7 +59,7 @@ class Name(str):
 class Index(Record):
     """offset + sum of stride * iterator or value, in elements; none zero.
 
-    Values come first (a gather), iterators in loop order.
+    Values come first (a gather), iterators in loop order; the place of a copy is before them.
     """
 
     offset: Dim
@@ -82,7 +83,10 @@ class Block(Record):
 
 
 class Limit(Record):
-    """low <= sum of factor * iterator < high; factors are positive, terms in loop order."""
+    """low <= sum of factor * iterator < high; terms in loop order.
+
+    Factors are positive, of a loop's limits that of its own iterator.
+    """
 
     terms: tuple[tuple[str, Dim], ...]
     low: Dim
@@ -90,11 +94,15 @@ class Limit(Record):
 
 
 class For(Record):
-    """A loop; `kind` is "map" (steps are independent) or "fold" (steps feed a fold).
+    """A loop of a `kind`.
+
+    Of a "map" the steps are independent, those of a "fold" feed a fold, and those of a "scatter"
+    may store at one place, so that they keep their order.
 
     With a `span` it takes only the steps from the first to before the second; with `at`, the name
     of a whole number, only the step of this number; with `limits` only those at which they hold.
-    It takes up to so many steps `together`, as one: those that are left in the caller's range.
+    It takes up to so many steps `together`, as one, and `looks` after so many if it is given up.
+    The caller's range counts the steps of the first loop, or of one `under` it in all its steps.
     """
 
     iterator: str
@@ -106,6 +114,8 @@ class For(Record):
     at: str | None = None
     limits: tuple[Limit, ...] = ()
     together: int = 1
+    under: str | None = None
+    looks: int = 0
 
 
 class If(Record):
@@ -134,11 +144,21 @@ class Load(Record):
 
 
 class Store(Record):
-    """A scalar written to memory."""
+    """A scalar written to memory.
+
+    With `combine`, what is there is cast to the scalar's dtype, and the two are combined.
+    """
 
     buffer: Storage
     index: Index
     value: str
+    combine: Primitive | None = None
+
+    @property
+    def scatters(self) -> bool:
+        """Whether several steps may store at one place; those of a row in a buffer never do."""
+        found = bool(self.index.gathered) and self.buffer.role != "partial"
+        return self.combine is not None or found
 
 
 class State(Record):
@@ -164,10 +184,14 @@ class Alloc(Record):
 
 
 class Fold(Record):
-    """Combine values, cast to the state's dtypes, into a state (into the cell of the lane)."""
+    """Combine values, cast to the state's dtypes, into a state (into the cell of the lane).
+
+    Values that are `kept` of the state take its place.
+    """
 
     state: State
     values: tuple[str, ...]
+    kept: bool = False
 
 
 class Take(Record):
@@ -232,12 +256,22 @@ class Nest(Record):
 
     Without a combine part the body is complete; `partials` are the buffers that carry the states
     of body parts to the combine part, of `groups` cells each. `tiles` are scratch of the body.
+
+    With a `chain` every so many steps of the range are one: each step needs what the one before has
+    left in `partials`. They are taken in order, or in any order after the nest before, which leaves
+    all that in its own and is run `ahead` for nothing else.
+
+    A nest whose units may be `shared` by threads gives what the next one gives, unless the number
+    is negative; one of both runs.
     """
 
     body: tuple[Stmt, ...]
     combine: tuple[Stmt, ...] = ()
     partials: tuple[Storage, ...] = ()
     tiles: tuple[Storage, ...] = ()
+    ahead: bool = False
+    chain: Dim | None = None
+    shared: Dim | None = None
 
 
 class LibraryCall(Record):
@@ -254,25 +288,6 @@ class LibraryCall(Record):
     target: Storage
     where: str | None = None
     conditions: Conditions = ()
-
-
-class Cost(Record):
-    """What a step, or a plan, moves and computes, as lengths.
-
-    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
-    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
-    65,536 elements.
-    """
-
-    bytes_read: Dim
-    bytes_written: Dim
-    flops: Dim
-    temporary_bytes: Dim
-    scratch_bytes: Dim
-    kernels: int
-
-
-NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 
 
 class LoopProgram(Record):
@@ -322,9 +337,10 @@ def _gather(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
                 _gather(inner, found)
 
 
-def limits_of(body: tuple[Stmt, ...]) -> list[Limit]:
-    """The limits of all statements with limits in a body."""
-    return [limit for stmt in walk(body) if isinstance(stmt, If | For) for limit in stmt.limits]
+def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
+    """The iterators that limits of statements in a body name."""
+    limits = [limit for stmt in walk(body) if isinstance(stmt, If | For) for limit in stmt.limits]
+    return {name for limit in limits for name, _ in limit.terms}
 
 
 def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:

@@ -34,6 +34,8 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
     if len(plain) != 1 or not isinstance(plain[0], For):
         return
     chain, inner = chain_of(plain[0])
+    if keeps_order(plain[0]):
+        return
     wanted = extents_of(other)
     extents = [loop.extent for loop in chain]
     if sorted(map(id, extents)) != sorted(map(id, wanted)) or len(chain) > DEEPEST:
@@ -76,9 +78,11 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
 
 
 def keeps_order(loop: For) -> bool:
-    """Whether elements are folded in the order of the loops, which is the one listed."""
+    """Whether elements are folded or stored in the order of the loops, which is the one listed."""
     folds = (s.state.accumulator for s in walk((loop,)) if isinstance(s, Fold))
-    return loop.kind == "fold" and not all(fold.commutative for fold in folds)
+    if loop.kind == "fold":
+        return not all(fold.commutative for fold in folds)
+    return loop.kind == "scatter"
 
 
 def stride_cost(loop: For, accesses: Sequence[Load | Store]) -> tuple[float, float]:

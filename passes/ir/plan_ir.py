@@ -13,8 +13,8 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Conditions
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.passes.ir.cost import NO_COST, Cost
 from axiomjit.passes.ir.kernel_ir import Kernel
-from axiomjit.passes.ir.loop_ir import NO_COST, Cost
 
 
 class Buffer(Record):
@@ -65,7 +65,10 @@ class Allocate(Record):
 class Launch(Record):
     """Run a kernel over `grid` units.
 
-    `work` is its cost in additions; a byte of memory traffic takes about as long as one.
+    `work` is its cost in additions; a byte of memory traffic takes about as long as one. Units with
+    a `chain` are run in order, every so many of them; or in any order after the launch before,
+    which is run `ahead` for nothing else. A launch whose units may be `shared` by threads gives
+    what the next one gives, unless the number is negative; one of both runs.
     """
 
     kernel: Kernel
@@ -74,6 +77,9 @@ class Launch(Record):
     lengths: tuple[Dim, ...]
     grid: Dim
     work: Dim
+    ahead: bool = False
+    chain: Dim | None = None
+    shared: Dim | None = None
 
 
 class Call(Record):
@@ -81,7 +87,9 @@ class Call(Record):
 
     `labels` name the dimensions of the operands; those of the target are 0, 1 and so on. `where` is
     the user's line, for what the operation refuses.
-    Operands with `conditions` reach out of their memory where one does not hold.
+    Operands with `conditions` reach out of their memory where one does not hold. `more` are other
+    results of the same function of arrays, and where they are written. A call that `makes` its
+    results gives the targets their memory.
     """
 
     operation: LibraryOperation
@@ -90,6 +98,13 @@ class Call(Record):
     target: Window
     where: str | None = None
     conditions: Conditions = ()
+    more: tuple[tuple[LibraryOperation, Window], ...] = ()
+    makes: bool = False
+
+    @property
+    def targets(self) -> tuple[Window, ...]:
+        """All windows that are written."""
+        return self.target, *(window for _, window in self.more)
 
 
 class Release(Record):
@@ -130,9 +145,31 @@ Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose
 
 
 class Plan(Record):
-    """Buffers, steps in order, one window per result, and what all steps cost."""
+    """Buffers, steps in order, one window per result, and what all steps cost.
+
+    `early` are the positions of arguments that are written before the last step that may find that
+    the plan does not fit the call, or raise an error.
+    """
 
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     results: tuple[Window, ...]
     cost: Cost = NO_COST
+    early: tuple[int, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether a step may raise an error of NumPy's."""
+        return any(isinstance(step, Call) and step.operation.fails for step in self.steps)
+
+    @property
+    def guesses(self) -> bool:
+        """Whether a step may give a result of another shape or dtype."""
+        return any(isinstance(step, Call) and step.operation.guesses for step in self.steps)
+
+    @property
+    def generators(self) -> tuple[object, ...]:
+        """The generators of random numbers that it draws from."""
+        operations = [step.operation for step in self.steps if isinstance(step, Call)]
+        drawn = [one.generator for one in operations if one.generator is not None]
+        return tuple({id(generator): generator for generator in drawn}.values())

@@ -57,12 +57,16 @@ def _for_text(loop: For) -> str:
     text = f"for {loop.iterator} < {loop.extent} {loop.kind}"
     if loop.span is not None:
         text += " from {} to {}".format(*loop.span)
+    if loop.under is not None:
+        text += f" under {loop.under}"
     if loop.block is not None:
         text += f" in block {loop.block.outer} of {loop.block.size}"
     if loop.together > 1:
         text += f" by {loop.together}"
     if loop.at is not None:
         text += f" at {loop.at}"
+    if loop.looks:
+        text += f" looks after {loop.looks}"
     return text + (f" where {_limits_text(loop.limits)}:" if loop.limits else ":")
 
 
@@ -104,7 +108,8 @@ def _stmt_text(stmt: Stmt) -> str:
             ahead = "" if stmt.ahead is None else f" ahead {stmt.ahead}"
             return f"{stmt.name} = load {stmt.buffer.name}{index_text(stmt.index)}{ahead}"
         case Store():
-            return f"store {stmt.buffer.name}{index_text(stmt.index)} = {stmt.value}"
+            by = "" if stmt.combine is None else f" by {stmt.combine}"
+            return f"store {stmt.buffer.name}{index_text(stmt.index)} = {stmt.value}{by}"
         case Alloc(state=state):
             cells = f" x {state.cells}" if state.cells > 1 else ""
             tree = " tree of" if stmt.scope == "tree" else ""
@@ -112,6 +117,7 @@ def _stmt_text(stmt: Stmt) -> str:
             return f"alloc{tree} {state.name}: {kind}"
         case Fold():
             name = stmt.state.accumulator.name
+            name = "again" if stmt.kept else name
             return f"fold {_state_text(stmt.state)} {name} {', '.join(stmt.values)}"
         case Take():
             part = f"{stmt.part} of " if len(stmt.state.parts) > 1 else ""
@@ -131,13 +137,15 @@ def _step_text(step: Nest | LibraryCall) -> Iterator[str]:
         where = show_conditions(step.conditions)
         yield f"  {step.operation} {step.target.name} = ({operands}) by {step.labels}{where}"
         return
-    yield "  nest"
+    chained = "" if step.chain is None else f" in chains of {step.chain}"
+    shared = "" if step.shared is None else f" shared unless {step.shared} < 0"
+    yield "  nest" + " ahead" * step.ahead + shared + chained
     for buffer in step.tiles:
         yield f"    tile {buffer.name}: {code(buffer.dtype)}[{buffer.shape[0]}]"
     yield from _lines(step.body, 2)
+    for buffer in step.partials:
+        yield f"    partials {buffer.name}: {code(buffer.dtype)}[{buffer.shape[0]}]"
     if step.combine:
-        for buffer in step.partials:
-            yield f"    partials {buffer.name}: {code(buffer.dtype)}[{buffer.shape[0]}]"
         yield "  combine"
         yield from _lines(step.combine, 2)
 

@@ -40,7 +40,14 @@ def _step_text(step: Step) -> str:
         case Call():
             operands = "; ".join(map(_window_text, step.operands))
             called = f"{step.operation}({operands}) by {step.labels}"
-            return f"  {_window_text(step.target)} = {called}{show_conditions(step.conditions)}"
+            more = "".join(f"; {_window_text(window)} = {one}" for one, window in step.more)
+            made = "make " if step.makes else ""
+            text = f"{_window_text(step.target)} = {called}{show_conditions(step.conditions)}"
+            return f"  {made}{text}{more}"
     words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
     source = step.kernel.source.replace("\n", "\n    ").rstrip()
-    return f"  launch over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"
+    order = " ahead" if step.ahead else "" if step.chain is None else f" in chains of {step.chain}"
+    order += "" if step.shared is None else f" shared unless {step.shared} < 0"
+    return (
+        f"  launch{order} over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"
+    )

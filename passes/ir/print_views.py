@@ -71,6 +71,10 @@ def _definition_text(definition: Definition) -> str:
     fold = f"{definition.fold} " if definition.fold is not None else ""
     kept = _list(definition.extents[: definition.rank])
     text = f"{kind} {target}[{kept}] = {fold}{part}({reads})"
+    if definition.combine is not None:
+        text += f" by {definition.combine}"
+    if definition.ordered:
+        text += f" in order of {', '.join(f'i{k}' for k in sorted(definition.ordered))}"
     if definition.fold is not None:
         folded = _list(definition.extents[definition.rank :])
         text += f" over [{folded}]" if folded else " running"

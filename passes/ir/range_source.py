@@ -41,12 +41,24 @@ class RangeSource(Record):
         if loop.limits:
             starts = starts or ["0"]
             starts, stops = starts + self.starts(loop), stops + self.stops(loop)
-        if grid:
-            starts, stops = ["lo", *starts], ["hi", *stops]
+        if loop.under is not None:
+            passed = f"{self.iterator(loop.under)} * {self.length(loop.extent)}"
+            starts, stops = [f"lo - {passed}", "0"], [f"hi - {passed}", *stops]
+        elif grid:
+            low, high = self._callers(loop)
+            starts, stops = [low, *starts], [high, *stops]
         elif loop.block is not None:
             start = start or self.start(loop)
             starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
         return *([extreme("max", starts)] if starts else []), extreme("min", stops)
+
+    def _callers(self, loop: For) -> tuple[str, str]:
+        """The caller's range as steps of the first loop, where it counts those of one under it."""
+        inner = loop.body[0] if loop.body else None
+        if not isinstance(inner, For) or inner.under is None:
+            return "lo", "hi"
+        steps = self.length(inner.extent)
+        return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
 
     def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
         """The range of a loop with these limits, about which its statements may ask."""
@@ -127,3 +139,9 @@ def shared_walk(loop: For) -> tuple[str, str] | None:
 def extreme(function: str, values: Sequence[str]) -> str:
     """The smallest or largest of some values."""
     return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+
+
+def strips_of(limits: tuple[str, ...], strip: str, steps: int) -> tuple[str, tuple[str, str]]:
+    """Over what a loop ranges in strips of so many steps, and the range of one that looks."""
+    first, last = limits if len(limits) > 1 else ("0", *limits)
+    return f"{first}, {last}, {steps}", (strip, f"live(h0, min({strip} + {steps}, {last}))")

@@ -38,7 +38,7 @@ def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                 key = (dtype, primitive, operands)
             case Take(state=state, part=at, ahead=ahead):
                 key = (state, at, ahead)
-            case Store(buffer=buffer, index=index, value=value):
+            case Store(buffer=buffer, index=index, value=value) if not stmt.scatters:
                 stored[(buffer, index)] = value
         if key is not None and isinstance(stmt, Load | Let | Take):
             if key in known:

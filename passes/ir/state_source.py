@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from axiomjit.base.dtypes import DType, cast_name, code, part_dtype
+from axiomjit.base.dtypes import DType, cast_name, code, part_dtype, resolve_loop
 from axiomjit.graph.nodes import Node, Op, Scalar
-from axiomjit.graph.primitives import MAX, MIN, UfuncFold
+from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
 from axiomjit.graph.state_folds import StateFold, computed
-from axiomjit.passes.ir.loop_ir import State
+from axiomjit.passes.ir.loop_ir import Fold, Let, Nest, State, Take, statements
 
 EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
 """How an extreme of floats goes on: by which function of numbers, and how the bits of all elements
 are joined, from which start, to tell the sign of a zero."""
+
+
+def combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
+    """What a scatter stores: an element that is held, combined with a value of some dtype."""
+    result = resolve_loop(combine.ufunc, (dtype, dtype))[-1] if combine.ufunc else dtype
+    codes = [code(dtype)] * 2
+    cast = held if kind == dtype else f"{cast_name(code(dtype))}({held})"
+    text = combine.written([cast, value], codes, code(result))
+    return text if result == kind else f"{cast_name(code(kind))}({text})"
 
 
 def is_flagged(state: State) -> bool:
@@ -100,3 +109,15 @@ def combine_source(
     given = [*zip(left, kinds, strict=True), *zip(right, kinds, strict=True)]
     outputs: Sequence[Node] = fold.outputs
     return lines, [text(value)[0] for value in computed(outputs, given, apply)]
+
+
+def functions_of(nest: Nest) -> int:
+    """How many calls of elementary functions a nest has."""
+    found = 0
+    for stmt in statements(nest):
+        if isinstance(stmt, Let):
+            found += stmt.primitive.elementary
+        elif isinstance(stmt, Fold) or (isinstance(stmt, Take) and stmt.ahead):
+            fold = stmt.state.accumulator
+            found += fold.functions if isinstance(fold, StateFold) else 0
+    return found

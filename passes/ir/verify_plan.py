@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from axiomjit.algebra.dims import product
 from axiomjit.base.errors import VerifyError
+from axiomjit.graph.array_functions import shared
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
@@ -65,7 +66,12 @@ def _faults(plan: Plan) -> Iterator[str]:
             case Call():
                 launched = True
                 user = str(step.operation)
-                yield from _window_faults((*step.operands, step.target), present, user)
+                made = {window.buffer for window in step.targets} if step.makes else set()
+                for name in made & present:
+                    yield f"{user} makes {name}, which has memory already"
+                present |= made
+                yield from _window_faults((*step.operands, *step.targets), present, user)
+                yield from _sharing_faults(step)
                 if len(step.labels) != len(step.operands):
                     yield f"{user} has labels for {len(step.labels)} operands"
             case Choose():
@@ -75,6 +81,13 @@ def _faults(plan: Plan) -> Iterator[str]:
                 if positions.get(name) != position:
                     yield f"{name} is written back to argument {position}, which it is not"
     yield from _window_faults(plan.results, present, "a result")
+    launches = [step for step in plan.steps if isinstance(step, Launch)]
+    for one, later in zip([None, *launches], [*launches, None], strict=True):
+        if (one is not None and one.ahead) != (later is not None and later.chain is not None):
+            yield "a launch ahead of one without a chain, or the reverse"
+        used = set() if one is None or one.shared is None else {*one.buffers}
+        if used and not (later is not None and {*later.buffers} <= used):
+            yield "a shared launch before one that uses other memory, or none"
 
 
 def _absent(names: tuple[str, ...], present: set[str], user: str) -> Iterator[str]:
@@ -88,9 +101,22 @@ def _window_faults(windows: tuple[Window, ...], present: set[str], user: str) ->
             yield f"{user} has a window of {len(window.shape)} lengths, {len(window.strides)} steps"
 
 
+def _sharing_faults(step: Call) -> Iterator[str]:
+    """Results of one call are results of one function, each in memory of its own."""
+    operations = [step.operation, *(operation for operation, _ in step.more)]
+    if step.more and len({shared(operation) for operation in operations} | {None}) != 2:
+        yield f"one call for {', '.join(map(str, operations))}"
+    if len({window.buffer for window in step.targets}) < len(operations):
+        yield f"two results of {step.operation} in one buffer"
+
+
 def _word_faults(step: Launch) -> Iterator[str]:
-    """The words of a kernel are its buffers, then numbers, then lengths."""
+    """The words of a kernel are its buffers, numbers, lengths, and perhaps a flag, which is 0."""
     kinds = [parameter.kind for parameter in step.kernel.parameters]
+    if step.kernel.looks:
+        if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:
+            yield "a flag that is not the last word, or not 0"
+        kinds.append("length")
     counts = {"buffer": step.buffers, "scalar": step.numbers, "length": step.lengths}
     given = [kind for kind, words in counts.items() for _ in words]
     if kinds != given:

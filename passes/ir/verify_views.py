@@ -10,7 +10,7 @@ from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER
 from axiomjit.passes.ir.print_views import print_views
-from axiomjit.passes.ir.view_ir import Definition, Number, Value, View, ViewProgram
+from axiomjit.passes.ir.view_ir import Definition, Number, Storage, Value, View, ViewProgram
 from axiomjit.views.complex_views import partition_fault
 
 NOTHING: Final = dim(0)
@@ -37,6 +37,8 @@ def _faults(program: ViewProgram) -> Iterator[str]:
             yield f"storage {storage.name} has no layout"
         if storage.tensor.read_only:
             yield f"storage {storage.name} is no l-tensor"
+        if storage.role not in ("argument", "held") and not _is_dense(storage):
+            yield f"elements of {storage.name} share memory, or have gaps between them"
     versions = {s.name: 0 for s in program.storages if s.role in ("argument", "held")}
     known: dict[str, int] = {}
     pieces: dict[str, Dim] = {}
@@ -58,6 +60,19 @@ def _faults(program: ViewProgram) -> Iterator[str]:
             yield f"result {view.storage.name} is never computed"
         yield from _version_faults("the result", {(view.storage.name, view.version)}, versions)
         yield from _view_faults("the result", view)
+
+
+def _is_dense(storage: Storage) -> bool:
+    """Whether strides are those of dense memory, in some order of the dimensions."""
+    left = [d for d, length in enumerate(storage.shape) if length.constant != 1]
+    step = dim(1)
+    while left:
+        inner = next((d for d in left if storage.strides[d] is step), None)
+        if inner is None:
+            return False
+        left.remove(inner)
+        step = step * storage.shape[inner]
+    return True
 
 
 def _read(definition: Definition, cones: dict[str, set[tuple[str, int]]]) -> set[tuple[str, int]]:
@@ -146,9 +161,16 @@ def _definition_faults(
     whole = isinstance(definition.primitive, LibraryOperation)
     fold = definition.fold
     runs = fold is not None and fold.may_run and unfolded and bool(definition.extents)
-    if definition.primitive is GATHER:
+    if definition.primitive is GATHER or (definition.target is not None and not definition.regions):
         if len(definition.extents) - definition.rank != len(definition.operands) - 1:
             yield f"{definition.name} gathers by {len(definition.operands) - 1} positions"
+        apart = _apart(definition)
+        walked = definition.extents[: definition.rank]
+        again = any(k not in apart and n.constant != 1 for k, n in enumerate(walked))
+        target = definition.target
+        written = walked if target is None else (*walked, *target.storage.shape)
+        if again and all(n.constant != 0 for n in written):
+            yield f"{definition.name} may write one element again, out of order"
     elif not whole and not runs and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
     if whole and definition.library is None:
@@ -160,6 +182,14 @@ def _definition_faults(
         yield f"{definition.name} joins {gap}"
     if definition.library is not None and definition.storage is None:
         yield f"{definition.name} is computed by a library but has no storage"
+
+
+def _apart(definition: Definition) -> frozenset[int]:
+    """The iterators along which a definition writes other elements, or the same in order."""
+    if definition.target is None or not (definition.combine or len(definition.operands) > 1):
+        return frozenset(range(definition.rank))
+    strides = enumerate(definition.target.strides)
+    return definition.ordered | {k for k, stride in strides if stride.constant != 0}
 
 
 def _view_faults(reader: str, view: View) -> Iterator[str]:

@@ -165,6 +165,10 @@ class Definition(Record):
     `library` computes it instead of loops, where there is one. A join has a region per operand.
     With a `target` it writes the next version of a storage that has one already, at the places
     that the target sees. Points where one of the `conditions` does not hold are left out.
+
+    A scatter's operands behind the first are positions: the iterators of its target from rank on.
+    Along iterators that are `ordered` it may write one element again, so that they run in C order;
+    `combine` says what becomes of what is there.
     """
 
     name: str
@@ -179,6 +183,8 @@ class Definition(Record):
     regions: tuple[Region, ...] = ()
     target: View | None = None
     conditions: Conditions = ()
+    ordered: frozenset[int] = frozenset()
+    combine: Primitive | None = None
 
 
 class Count(Record):

@@ -43,6 +43,14 @@ def swapped() -> Case:
     return stored([x, y])
 
 
+def swapped_rows() -> Case:
+    """Two rows of one storage change places: one of them is kept, not the storage."""
+    x, y = _storages()
+    old = x[0] * 1.0
+    x[0], x[2] = x[2], old
+    return stored([x, y])
+
+
 def reversed_rows() -> Case:
     """A storage is read at other places than it is written to."""
     (x,) = _storages(1)
@@ -80,7 +88,10 @@ def given() -> Case:
 
 MAKERS: dict[str, Callable[[], Case]] = {
     f.__name__: f
-    for f in (in_place, exchanged, swapped, reversed_rows, parts, kept_apart, beside_a_fold, given)
+    for f in (
+        *(in_place, exchanged, swapped, swapped_rows, reversed_rows),
+        *(parts, kept_apart, beside_a_fold, given),
+    )
 }
 
 

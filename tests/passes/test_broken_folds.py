@@ -10,10 +10,10 @@ from axiomjit.accumulate.elementwise import Elementwise
 from axiomjit.accumulate.fold import fold_nodes
 from axiomjit.graph import state_folds
 from axiomjit.graph.nodes import Scalar
-from axiomjit.passes import block_folds, order_loops
+from axiomjit.passes import block_folds, order_loops, split_scans
 from axiomjit.runtime.names import plain
 from tests.graphs import follow, lowered, run_plain_case, small_forms
-from tests.passes import test_elementwise, test_folded, test_scans
+from tests.passes import test_elementwise, test_folded, test_scans, test_split_scans
 
 
 def orders_swapped():
@@ -87,6 +87,12 @@ def blocks_do_not_see_those_before():
     return patch.object(block_folds._Chained, "within_block", alone)
 
 
+def blocks_start_from_their_own_end():
+    """A block loads the state behind it, not the one before it."""
+    right = split_scans._Scan._place
+    return patch.object(split_scans._Scan, "_place", lambda self, before=0: right(self))
+
+
 def nan_in_a_row():
     """max of a row with NaN."""
     x = np.array([[1.0, np.nan, 3.0, 2.0, 0.0]] * 3)
@@ -129,6 +135,10 @@ BROKEN = [
     (
         blocks_do_not_see_those_before,
         lambda: test_scans.test_scans_of_whole_numbers_are_numpys("cumsum", (33,)),
+    ),
+    (
+        blocks_start_from_their_own_end,
+        lambda: test_split_scans.test_split_scans_of_whole_numbers_are_numpys("cumsum", (40,)),
     ),
 ]
 

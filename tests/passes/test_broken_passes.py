@@ -1,4 +1,7 @@
-"""A broken pass is found: illegal IR by the verifiers, wrong IR by its meaning."""
+"""A broken pass is found: illegal IR by the verifiers, wrong IR by its meaning.
+
+What passes ask beside it (`choose_layouts`, `choose_storage`) is spoilt in the tests of these.
+"""
 
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -13,9 +16,10 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import COPY, SAVE, SUM, VIEW, WHERE
 from axiomjit.passes import pipeline
-from axiomjit.passes.ir.loop_ir import For, Index, Load, Store, rewrite_body
+from axiomjit.passes.ir.loop_ir import For, Index, Load, Nest, Store, rewrite_body
 from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
+from tests.passes import spoiling
 from tests.passes.examples import centred, numbers, rows_and_columns, undone
 from tests.passes.folded import MEANT
 from tests.passes.spoiling import in_ops, in_statements, without
@@ -40,7 +44,10 @@ def replaced(name, spoil):
         yield
 
 
-ILLEGAL = {
+LOADING = """lower_to_loops block_folds join_moments center_blocks keep_rows search_blocks
+buffer_rows interleave_folds split_scans privatise_scatters limit_loops split_regions strip_mine
+watch_loops"""
+ILLEGAL = dict.fromkeys(LOADING.split(), without(Load)) | {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "order_contractions": in_ops(lambda op: op.replace(maps=())),
     "drop_padding": in_ops(lambda op: op.replace(maps=())),
@@ -51,19 +58,11 @@ ILLEGAL = {
     "lower_to_views": lambda program: program.replace(definitions=program.definitions[1:]),
     "fold_masks": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "cut_joins": lambda program: program.replace(definitions=program.definitions[1:]),
-    "lower_to_loops": without(Load),
     "fuse_loops": without(Store),
     "order_loops": in_statements(lambda s: s.body if isinstance(s, For) else (s,)),
     "flip_loops": without(Store),
     "collapse_loops": lambda program: program.replace(steps=program.steps[1:]),
     "tile_folds": in_statements(lambda s: (s, s) if isinstance(s, Load) else (s,)),
-    "block_folds": without(Load),
-    "keep_rows": without(Load),
-    "search_blocks": without(Load),
-    "interleave_folds": without(Load),
-    "limit_loops": without(Load),
-    "split_regions": without(Load),
-    "strip_mine": without(Load),
     "estimate_cost": lambda program: program.replace(costs=program.costs * 2),
     "make_plan": lambda plan: plan.replace(steps=plan.steps[1:]),
 }
@@ -219,6 +218,19 @@ def first_block_alone(program):
     return in_statements(rule)(program)
 
 
+def nothing_left_over(program):
+    """Rows that wait at the ends of blocks are never written."""
+    steps = (s.replace(combine=()) if isinstance(s, Nest) else s for s in program.steps)
+    return program.replace(steps=tuple(steps))
+
+
+def moved_along(x):
+    """Each element becomes the sum of its neighbours."""
+    y = x * 2.0
+    y[1:-1] = y[:-2] + y[2:]
+    return y
+
+
 def no_last_launch(plan):
     """The plan without its last kernel."""
     last = max(k for k, step in enumerate(plan.steps) if isinstance(step, Launch))
@@ -309,14 +321,20 @@ WRONG = {
         lambda: follow(lambda x: fold(MEANT["seeded"].acc, x, axes=0), numbers(30) + 9),
         [],
     ),
+    "buffer_rows": (nothing_left_over, moved_along, [numbers(40)]),
     "search_blocks": (
         first_block_alone,
         lambda x: np.argmax(x, axis=1),
         [np.tile([1.0, 5.0, 2.0, 3.0, 4.0, 9.0, 7.0, 8.0, 6.0], (2, 1))],
     ),
+    "privatise_scatters": (spoiling.one_copy, spoiling.counted, [np.arange(30) % 7]),
+    "split_scans": (spoiling.own_states, lambda x: np.cumsum(x), [numbers(33)]),
+    "join_moments": (spoiling.sum_for_squares, np.var, [np.tile([2.0, -2.0], 10)]),
+    "center_blocks": (spoiling.whole_blocks, np.var, [np.tile([2.0, -2.0], 10)]),
     "limit_loops": (without_limits, pooled, []),
     "split_regions": (without_first_range, lambda x: np.pad(x, 2), [numbers(9)]),
     "strip_mine": (one_tile_for_all, lambda x, y: x * y - x / (y + 9.0), [numbers(9), numbers(9)]),
+    "watch_loops": (shorter("fold"), lambda x: x.sum(axis=0), [numbers(6, 12) + 9]),
     "make_plan": (no_last_launch, centred, [numbers(5, 7)]),
 }
 

@@ -6,6 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from axiomjit.base.errors import VerifyError
 from axiomjit.passes import lower_to_views
 from axiomjit.passes.choose_layouts import choose_layouts
 from axiomjit.passes.choose_storage import choose_storage
@@ -118,3 +119,34 @@ def test_any_layout_of_temporaries_means_the_same(function):
             found = run_plain_case(case, lowered(case).plan, 2)
         for one, other in zip(found, wanted, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def with_layouts(order):
+    """`lower_to_views` with another order of dimensions for each value."""
+    right = lower_to_views.choose_layouts
+
+    def spoilt(*given):
+        return {node: order(was) for node, was in right(*given).items()}
+
+    return patch.object(lower_to_views, "choose_layouts", spoilt)
+
+
+def lies_as_in_numpy(function, *arguments) -> bool:
+    """Whether results have the values of NumPy's, and lie in memory as those do."""
+    case = follow(function, *arguments)
+    found = run_plain_case(case, lowered(case).plan)
+    pairs = list(zip(found, in_numpy(function, arguments), strict=True))
+    assert all(np.array_equal(one, other) for one, other in pairs)
+    return all(one.strides == other.strides for one, other in pairs)
+
+
+@pytest.mark.parametrize("x", [numbers(5, 6), numbers(6, 5).T])
+def test_a_wrong_choice_of_layouts_is_found(x):
+    def scaled(x):
+        return x * 2.0
+
+    assert lies_as_in_numpy(scaled, x)
+    with with_layouts(lambda was: was[::-1]):
+        assert not lies_as_in_numpy(scaled, x)
+    with with_layouts(lambda was: was[:1] * 2), pytest.raises(VerifyError, match="share memory"):
+        lowered(follow(scaled, x))

@@ -95,6 +95,29 @@ def test_the_count_of_vector_loops_sees_scalar_code():
     assert vector_loops(kernel) == kernel.packed_instructions() == 0
 
 
+def _write(x, y):
+    y[:] = np.log(x[: len(y)])
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_functions_of_numbers_apart_are_vector_code(code):
+    x, y = np.ones(3 * N, code), np.ones((N, 7), code)
+    for function, *arguments in (
+        (lambda x: np.exp(x), x[::3]),
+        (lambda x: np.exp(x).sum(), x[::3]),
+        (lambda y: np.tanh(y) * 2, y[:, 2]),
+        (_write, x, x[N::2]),
+    ):
+        (kernel,) = compiled(follow(function, *arguments))
+        assert kernel.packed_instructions() > 3
+        assert "ident.check" not in kernel.llvm  # whether the step is 1
+
+
+def test_other_operations_of_numbers_apart_have_code_for_a_step_of_1():
+    (kernel,) = compiled(follow(lambda x: x * 2 + 1, np.ones(3 * N)[::3]))
+    assert "ident.check" in kernel.llvm
+
+
 @pytest.mark.parametrize(
     ("function", "code"),
     [

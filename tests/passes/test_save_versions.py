@@ -7,6 +7,7 @@ import pytest
 
 from axiomjit.graph.nodes import Op, post_order
 from axiomjit.passes.ir.print_loops import print_loops
+from axiomjit.passes.ir.print_plan import print_plan
 from axiomjit.passes.ir.print_views import print_views
 from axiomjit.passes.save_versions import save_versions
 from tests.graphs import (
@@ -22,9 +23,10 @@ from tests.passes.examples import example
 from tests.passes.stored import MAKERS, assert_same
 
 
-@pytest.mark.parametrize("name", ["swapped", "reversed_rows", "given"])
+@pytest.mark.parametrize("name", ["swapped", "swapped_rows", "reversed_rows", "given"])
 def test_save_versions_golden(golden, name):
     golden(before_and_after("save_versions", MAKERS[name]()))
+    golden(print_plan(lowered(MAKERS[name]()).plan), "source")
 
 
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "product"])
@@ -45,6 +47,7 @@ SAVED = {
     "in_place": 0,  # each element is read before it is written
     "exchanged": 0,  # reads bind to the version of their moment: y = x = y
     "swapped": 1,
+    "swapped_rows": 2,
     "reversed_rows": 1,
     "parts": 0,
     "kept_apart": 0,
@@ -86,6 +89,10 @@ def test_a_swap_is_one_loop_without_a_temporary():
     cost = stages.cost
     assert cost.kernels == 1
     assert cost.temporary_bytes.constant == 0
+
+
+def test_rows_that_change_places_cost_a_copy_of_one():
+    assert str(lowered(MAKERS["swapped_rows"]()).cost.temporary_bytes) == "8*n1"
 
 
 def test_a_shifted_read_costs_a_copy():

@@ -59,7 +59,7 @@ ALONE = {
 def test_search_blocks_leaves_alone(name):
     case = ALONE[name]()
     program = lower_until("search_blocks", case)
-    assert search_blocks(program, case.context) is program or name == "running"
+    assert search_blocks(program, case.context) is program
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,11 +1,13 @@
 """Each rule of the verifier of plans finds the plan that breaks it."""
 
+import numpy as np
 import pytest
 
 from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.target import chosen_target
+from axiomjit.graph.array_functions import ArrayFunction
 from axiomjit.graph.library_operations import SORT
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import (
@@ -38,12 +40,17 @@ BUFFERS = (
     Buffer("t1", "temporary", FLOAT, SIX, UNIT),
     Buffer("t2", "temporary", FLOAT, (dim(7),), UNIT),
 )
+FIRST, SECOND = (
+    SORT.replace(name=f"modf[{k}]", evaluate=ArrayFunction("modf", np.modf, (), k)) for k in (0, 1)
+)
+CALL = Call(SORT, (GIVEN,), ((0,),), RESULT)
 
 
 def plan(*steps, results=(RESULT,), buffers=BUFFERS):
     return Plan(buffers, steps, results)
 
 
+AHEAD, CHAINED = LAUNCH.replace(ahead=True), LAUNCH.replace(chain=dim(3))
 LEGAL = (
     *(Allocate("o0"), Allocate("t0"), LAUNCH, Call(SORT, (GIVEN,), ((0,),), RESULT)),
     *(Reuse("t1", "t0"), Release("t1"), WriteBack("a0", 0)),
@@ -52,6 +59,7 @@ LEGAL = (
 
 def test_legal_plans_pass():
     verify_plan(plan(*LEGAL))
+    verify_plan(plan(Allocate("o0"), AHEAD, CHAINED, LAUNCH))
     for name in ("l2", "sums_and_map", "centred", "product"):
         verify_plan(lowered(example(name)).plan)
 
@@ -77,6 +85,21 @@ def test_legal_plans_pass():
             plan(Allocate("o0"), Call(SORT, (GIVEN,), ((0,),), RESULT.replace(buffer="t0"))),
             "sort uses t0, which has no memory",
         ),
+        (
+            plan(Allocate("o0"), CALL.replace(more=((SORT, RESULT.replace(buffer="t0")),))),
+            "sort uses t0, which has no memory",
+        ),
+        (
+            plan(
+                *(Allocate("o0"), Allocate("t0")),
+                CALL.replace(more=((SORT, RESULT.replace(buffer="t0")),)),
+            ),
+            "one call for sort, sort",
+        ),
+        (
+            plan(Allocate("o0"), CALL.replace(operation=FIRST, more=((SECOND, RESULT),))),
+            "two results of modf[0] in one",
+        ),
         (plan(Allocate("o0"), results=(RESULT.replace(strides=()),)), "of 1 lengths, 0 steps"),
         (plan(Allocate("o0"), LAUNCH.replace(buffers=("a0",))), "a kernel of words"),
         (
@@ -84,6 +107,9 @@ def test_legal_plans_pass():
             "is launched with ['buffer', 'buffer', 'scalar']",
         ),
         (plan(Allocate("o0"), buffers=(*BUFFERS, BUFFERS[0])), "two buffers of one name"),
+        (plan(Allocate("o0"), AHEAD), "a launch ahead of one without a chain"),
+        (plan(Allocate("o0"), CHAINED), "a launch ahead of one without a chain, or the reverse"),
+        (plan(Allocate("o0"), AHEAD, LAUNCH, CHAINED), "ahead of one without a chain"),
     ],
 )
 def test_illegal_plans_are_found(broken, fault):

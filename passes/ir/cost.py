@@ -1,0 +1,27 @@
+"""What a step of a program moves and computes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.records import Record
+
+
+class Cost(Record):
+    """What a step, or a plan, moves and computes, as lengths.
+
+    `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
+    argument nor a result; `scratch_bytes` are partial results of folds, at most one state per
+    65,536 elements, and rows of new values that wait until old ones have been read.
+    """
+
+    bytes_read: Dim
+    bytes_written: Dim
+    flops: Dim
+    temporary_bytes: Dim
+    scratch_bytes: Dim
+    kernels: int
+
+
+NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)

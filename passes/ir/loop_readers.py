@@ -1,0 +1,38 @@
+"""The loops that read a value of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+from axiomjit.algebra.index_maps import IndexMap, compose
+from axiomjit.graph.nodes import Node, Op, is_view
+from axiomjit.graph.primitives import GATHER
+
+Readers = dict[tuple[Op, IndexMap], None]
+"""Ops with the map from a value to their iterators, in order."""
+
+
+def loop_readers(
+    node: Node,
+    users: Mapping[Node, Sequence[Op]],
+    stored: Container[Node],
+    known: Mapping[Node, Readers],
+) -> Readers:
+    """The ops in whose loops a value is read, given those of its users.
+
+    These are users that are stored, or fold, or look the value up at positions; any other user is
+    computed where it is read, and so the value is read there, too.
+    """
+    found: Readers = {}
+    for user in dict.fromkeys(users[node]):
+        if is_view(user):
+            continue
+        for k, (child, index) in enumerate(zip(user.operands, user.maps, strict=True)):
+            if child is not node:
+                continue
+            gathered = user.primitive is GATHER and k == 0
+            if user in stored or user.fold is not None or gathered:
+                found[user, index] = None
+            else:
+                found.update(((op, compose(index, outer)), None) for op, outer in known[user])
+    return found
