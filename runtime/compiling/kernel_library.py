@@ -6,6 +6,7 @@ single numbers. After that long loops start divisions early, and loops over stri
 of their own.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from llvmlite import binding
@@ -17,6 +18,7 @@ from axiomjit.runtime.llvm.early_divisions import start_early
 from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.llvm.target_code import TargetLibrary, target_context
 from axiomjit.runtime.vector_math.definitions import KEPT
+from axiomjit.runtime.vector_math.linked import copy_of, declare_linked
 from axiomjit.runtime.vector_math.native import PREFIX
 
 AVX512 = 64
@@ -34,25 +36,41 @@ class KernelLibrary(TargetLibrary):
     divides_early = False
     """Whether loops over vectors have the steps and the registers to divide one vector ahead."""
 
+    def create_ir_module(self, name: str) -> Any:
+        """A module whose recipes and steps are linked."""
+        return declare_linked(super().create_ir_module(name))
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add a module and the recipes that it calls."""
+        super().add_ir_module(ir_module)
+        self._link(ir_module.axiomjit_links)
+
+    def _link(self, names: Iterable[str]) -> None:
+        for name in names:
+            found = copy_of(self._codegen.target, name)
+            if found is not None:
+                self._final_module.link_in(found)
+
     def _optimize_final_module(self) -> None:
         super()._optimize_final_module()
-        steps = [f for f in self._final_module.functions if f.name.startswith(PREFIX)]
-        for step in steps:
-            step.add_function_attribute("alwaysinline")
-        if steps:
-            self._run("always_inliner")
-            self._drop_kept()
-            self._run("new_gvn", "instruction_combine")
+        if self._drop_kept():
+            declared = [function.name for function in self._final_module.functions]
+            self._link(name for name in declared if name.startswith(PREFIX))
+            self._run("always_inliner", "new_gvn", "instruction_combine")
             if self.divides_early:
                 self._start_divisions_early()
             if self.loops_apart:
                 self._run("loop_extract")
 
-    def _drop_kept(self) -> None:
-        """Drop what was kept for the vectoriser and is part of loops now."""
-        kept = self._final_module.get_global_variable(KEPT)
+    def _drop_kept(self) -> bool:
+        """Drop what was kept for the vectoriser and is not called; whether anything was kept."""
+        try:
+            kept = self._final_module.get_global_variable(KEPT)
+        except NameError:
+            return False
         kept.name, kept.linkage = "", "private"
         self._run("global_dead_code_eliminate")
+        return True
 
     def _start_divisions_early(self) -> None:
         text = start_early(str(self._final_module))

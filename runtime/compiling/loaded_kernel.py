@@ -30,9 +30,16 @@ def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
     """Load what was just compiled.
 
     Raises:
-        CompileError: LLVM refuses it.
+        CompileError: LLVM refuses it, or there is no memory for code.
     """
-    code = load(compiled)
+    try:
+        code = load(compiled)
+    except OSError as error:
+        raise CompileError(
+            f"load the machine code of {compiled.symbol}",
+            f"the system gives no memory that can be executed ({error})",
+            "free memory, allow it, or run with AXIOMJIT_DISABLE=1",
+        ) from None
     if code is None:
         raise CompileError(
             f"load the machine code of {compiled.symbol}",

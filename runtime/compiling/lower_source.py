@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.runtime.emission.emitters import Rules, hidden
+from axiomjit.runtime.compiling.parts_apart import (
+    ENDS,
+    Around,
+    Value,
+    beginning,
+    call_apart,
+    fills,
+    part_of,
+)
+from axiomjit.runtime.emission.emitters import Rules, hidden, kept_plain
 from axiomjit.runtime.emission.intrinsic import Intrinsic
 from axiomjit.runtime.emission.kernel_types import CODES, WORD
 from axiomjit.runtime.emission.operators import BINARY, COMPARISONS, UNARY
@@ -27,24 +36,17 @@ _EXTREMES: Final = {"min": "<=", "max": ">="}
 _LITERALS: Final = {bool: types.boolean, int: types.int64, float: types.float64}
 
 
-class Value(NamedTuple):
-    """A value: its type and what holds it; `literal` is the number where the source has one."""
-
-    type: Any
-    llvm: Any
-    literal: int | None = None
-
-    @property
-    def exact_type(self) -> Any:
-        """The type that tells the number where the source has one."""
-        return self.type if self.literal is None else types.IntegerLiteral(self.literal)
-
-
 Scope = dict[str, Value]
 
 
 def lower_source(
-    source: str, words: types.Type, names: Mapping[str, Any], context: Any, module: Any, symbol: str
+    source: str,
+    words: types.Type,
+    names: Mapping[str, Any],
+    context: Any,
+    module: Any,
+    symbol: str,
+    apart: Mapping[str, Any],
 ) -> None:
     """Add the function `kernel(w, lo, hi)` of a source to a module.
 
@@ -55,6 +57,7 @@ def lower_source(
         context: Numba's, for the representation of types.
         module: of LLVM code.
         symbol: the name of the function there.
+        apart: those of `names` that parts of their own may name (`parts_apart`).
 
     Raises:
         SyntaxError: the source is no Python.
@@ -73,15 +76,23 @@ def lower_source(
         )
     }
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    _Writer(builder, names, context).block(kernel.body, scope)
+    _Writer(builder, names, context, source.split("\n"), apart).block(kernel.body, scope)
     builder.ret(_DONE)
 
 
 class _Writer:
     """Writes statements where its builder stands."""
 
-    def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
+    def __init__(
+        self,
+        builder: Any,
+        names: Mapping[str, Any],
+        context: Any,
+        lines: Sequence[str] = (),
+        apart: Mapping[str, Any] | None = None,
+    ) -> None:
         self.builder, self.names, self.context = builder, names, context
+        self.lines, self.apart = lines, apart or {}
         self.nested = self.rare = 0
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
@@ -115,6 +126,10 @@ class _Writer:
         """Write a loop; its condition stands before it and at its end, as LLVM wants it."""
         builder = self.builder
         start, stop, step = self.bounds(stmt, scope)
+        if self.apart and step == 1 and not isinstance(stop, ir.Constant) and fills(stmt):
+            ends = [Value(types.int64, end) for end in (start, stop)]
+            if self.called_apart(stmt.body, scope | dict(zip(ENDS, ends, strict=True)), name):
+                return
         if self.nested and not isinstance(start, ir.Constant):
             start, stop = self.unrelated(start), self.unrelated(stop)
         carried = _carried(stmt.body, scope)
@@ -133,20 +148,44 @@ class _Writer:
         end, last = self.parts(carried, inside), builder.block
         again = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
         if self.rare:
-            again.set_metadata("llvm.loop", _kept_plain(builder.module))
+            again.set_metadata("llvm.loop", kept_plain(builder.module))
         _enter([index, *phis], [following, *end], last)
         builder.position_at_end(after)
         results = self.phis(first, before)
         _enter(results, end, last)
         self.join(results, carried, scope)
 
+    def called_apart(
+        self,
+        body: Sequence[ast.stmt],
+        scope: Scope,
+        index: str = "",
+        after: Sequence[ast.stmt] = (),
+    ) -> bool:
+        """Whether statements are a function of their own; then call it (see `part_of`)."""
+
+        def write(builder: Any, source: str, taken: dict[str, Any]) -> dict[str, Any]:
+            writer, inside = _Writer(builder, self.apart, self.context), dict(taken)
+            writer.rare = self.rare
+            writer.block(ast.parse(source).body, inside)
+            return inside
+
+        around = Around(self.lines, scope, self.apart, f"rare {self.rare}")
+        part = part_of(body, after, around, index)
+        given = None if part is None else call_apart(self.builder, part, around, write)
+        if given is None:
+            return False
+        scope |= given
+        return True
+
     def unrelated(self, number: Any) -> Any:
         """The same number, of which LLVM does not know where it comes from.
 
         The ends of a loop over a block are formulas of the loops around it. LLVM would write all
-        addresses and counts as such formulas: that takes longer, and the code is no better.
+        addresses and counts as such formulas: that takes longer, and the code is no better. Nor is
+        it better where LLVM writes all outer loops twice, with and without steps of an inner one.
         """
-        return hidden(self.builder, number)
+        return hidden(self.builder, number, "noduplicate")
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
         """What names stand for, complex numbers as two: LLVM does not take a phi apart."""
@@ -219,7 +258,10 @@ class _Writer:
             builder.position_at_end(start)
             inside = dict(scope)
             self.rare += 1
-            self.block(body, inside)
+            done = beginning(body) if self.apart else 0
+            if not self.called_apart(body[:done], inside, after=body[done:]):
+                done = 0
+            self.block(body[done:], inside)
             self.rare -= 1
             ends.append((self.parts(carried, inside), builder.block))
             builder.branch(after)
@@ -311,16 +353,6 @@ def _enter(phis: Sequence[Any], values: Sequence[Any], block: Any) -> None:
     """Add the values that phis take where their block is entered from another one."""
     for phi, value in zip(phis, values, strict=True):
         phi.add_incoming(value, block)
-
-
-def _kept_plain(module: Any) -> Any:
-    """The mark of a loop that LLVM leaves as it is; its first operand is itself."""
-    vectorize = [ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.IntType(1)(0)]
-    unroll = [ir.MetaDataString(module, "llvm.loop.unroll.disable")]
-    marks = [module.add_metadata(mark) for mark in (vectorize, unroll)]
-    node = module.add_metadata([*marks, ir.IntType(32)(len(module.metadata))])
-    node.operands = (node, *marks)
-    return node
 
 
 def _names(targets: Sequence[ast.expr]) -> list[str]:

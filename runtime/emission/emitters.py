@@ -32,13 +32,23 @@ def method(name: str) -> Emitter:
     return lambda b, args: getattr(b, name)(*args)
 
 
-def hidden(builder: Any, number: Any) -> Any:
+def hidden(builder: Any, number: Any, *attributes: str) -> Any:
     """The same whole number, of which LLVM does not know where it comes from."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
-    for attribute in ("nounwind", "memory(none)"):
+    for attribute in ("nounwind", "memory(none)", *attributes):
         set.add(kept.attributes, attribute)  # llvmlite does not know all of them
     return kept
+
+
+def kept_plain(module: Any) -> Any:
+    """The mark of a loop that LLVM leaves as it is; its first operand is itself."""
+    vectorize = [ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.IntType(1)(0)]
+    unroll = [ir.MetaDataString(module, "llvm.loop.unroll.disable")]
+    marks = [module.add_metadata(mark) for mark in (vectorize, unroll)]
+    node = module.add_metadata([*marks, ir.IntType(32)(len(module.metadata))])
+    node.operands = (node, *marks)
+    return node
 
 
 class Bit:

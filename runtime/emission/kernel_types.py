@@ -31,6 +31,23 @@ class _HalfModel(models.PrimitiveModel):
         super().__init__(manager, fe_type, ir.HalfType())
 
 
+class FlagType(types.Type):
+    """Where the word is that tells long loops to end."""
+
+    def __init__(self) -> None:
+        """The one type."""
+        super().__init__(name="Flag")
+
+
+@register_model(FlagType)
+class _FlagModel(models.PrimitiveModel):
+    """A pointer to the word."""
+
+    def __init__(self, manager: Any, fe_type: FlagType) -> None:
+        super().__init__(manager, fe_type, ir.IntType(64).as_pointer())
+
+
+FLAG = FlagType()
 NUMBA_TYPES: dict[str, types.Type] = {
     "b1": types.boolean,
     "i1": types.int8,
@@ -79,7 +96,7 @@ class CheckedBufferType(BufferType):
 
 
 class WordsType(types.Type):
-    """The argument block: per parameter its kind ("buffer", "scalar", "length") and dtype.
+    """The argument block: per parameter its kind ("buffer", "scalar", "length", "flag") and dtype.
 
     A scalar takes as many 64-bit words as it needs, everything else takes one.
     The name is short and alphanumeric because it becomes part of the kernel's symbol.

@@ -89,10 +89,6 @@ class Builder:
         """The bits that both have."""
         return self._binary("and", left, right)
 
-    def differing(self, left: Value, right: Value) -> Value:
-        """The bits that only one has."""
-        return self._binary("xor", left, right)
-
     def shift_left(self, value: Value, bits: Value | int) -> Value:
         """The value times a power of two."""
         return self._binary("shl", value, bits)
@@ -163,9 +159,9 @@ class Builder:
         self.begin(behind)
 
     @contextmanager
-    def count(self, end: Value, step: int = 1) -> Iterator[Value]:
-        """Do what follows for 0, `step` and so on below `end`."""
-        number = self.variable(0)
+    def count(self, end: Value, step: int = 1, first: Value | int = 0) -> Iterator[Value]:
+        """Do what follows for `first`, and every `step` numbers from there, below `end`."""
+        number = self.variable(first)
         again, inside, behind = self.label(), self.label(), self.label()
         self.go(again)
         self.begin(again)

@@ -1,8 +1,7 @@
 """Where the words of guard tables stand: all that the table writer and the entry agree on.
 
-A table is a header, then a record for each object that is guarded, then the words that every call
-of the kernel has in common, then a record for each array that a call makes, then which of those
-are results. Everything counts 64-bit words.
+A table is a header, then a record for each object that is guarded, then one for each step of the
+plan, then the places of the results. Everything counts 64-bit words.
 """
 
 from __future__ import annotations
@@ -11,37 +10,51 @@ from typing import Final
 
 HEADER: Final = (
     *("runtime", "settings", "positional", "keywords", "names", "records", "hits", "runner"),
-    *("kernel", "grid", "combines", "releases", "template", "template_at"),
-    *("allocations", "allocations_at", "results", "results_at", "form"),
+    *("owned", "places", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
 )
-"""`runner` is a Python function in place of a kernel; the words `_at` are places in the table."""
+"""`runner` is a Python function in place of a plan; the words `_at` are numbers of words in the
+table. `otherwise` is a function that answers where the plan finds that it does not fit."""
 
 ARRAY, NUMBER, SCALAR, INTEGER, SAME = range(5)
-"""Kinds of guards: an array by its layout, a float or complex number by its type (its value goes
-to the kernel), a NumPy scalar by its type (the kernel reads it), an int by its value, an object."""
+"""Kinds of guards: an array by its layout, a float or complex number by its type (kernels get its
+value), a NumPy scalar by its type (kernels read it), an int by its value, an object."""
 KIND, SIZE, SOURCE, OBJECT, FIRST = range(5)
 """Words of every guard; `SOURCE` is the number of an argument, or -1 for the object `OBJECT`."""
-ARRAY_SLOT, ARRAY_DTYPE, ARRAY_RANK, ARRAY_FLAGS, ARRAY_ADDRESS, ARRAY_SHAPE = range(FIRST, 10)
+ARRAY_PLACE, ARRAY_DTYPE, ARRAY_RANK, ARRAY_FLAGS, ARRAY_ADDRESS, ARRAY_SHAPE = range(FIRST, 10)
 """Words of an array's guard; an address of 0 is any. Strides (bytes) follow the shape."""
-NUMBER_TYPE, NUMBER_SLOT, NUMBER_WORDS = range(FIRST, 7)
-SCALAR_TYPE, SCALAR_SLOT = range(FIRST, 6)
+NUMBER_TYPE, NUMBER_PLACE, NUMBER_WORDS = range(FIRST, 7)
+SCALAR_TYPE, SCALAR_PLACE = range(FIRST, 6)
 INTEGER_TYPE, INTEGER_VALUE = range(FIRST, 6)
 
-NEW_SIZE, NEW_DTYPE, NEW_RANK, NEW_SLOT, NEW_KEPT, NEW_FILLED, NEW_FILL, NEW_BYTES = range(8)
-NEW_STRIDED, NEW_SHAPE = range(8, 10)
-"""Words of an array that a call makes; it is a result where it is kept. Strides follow."""
+MAKE, TAKE, VIEW, RUN, CALL, DROP, SHARE, GIVE = range(8)
+"""Kinds of steps: an array in memory of its own, in that of another one, or as a view of one; a
+kernel; a Python function that makes arrays; an array that is given up; an object at a second place;
+a Python function that makes what the call gives."""
+STEP_FIRST: Final = 2
+"""Words of every step: its kind and its size."""
+NEW_PLACE, NEW_DTYPE, NEW_RANK, NEW_STRIDED, NEW_BASE, NEW_OFFSET, NEW_FLAGS = range(STEP_FIRST, 9)
+NEW_FILLED, NEW_FILL, NEW_BYTES, NEW_SHAPE = range(9, 13)
+"""Words of an array; strides follow the shape. It is filled with eight bytes again and again."""
+RUN_KERNEL, RUN_GRID, RUN_COMBINES, RUN_RELEASES, RUN_WORDS, RUN_FILLS, RUN_BLOCK = range(
+    STEP_FIRST, 9
+)
+"""Words of a run of a kernel; behind its block stand pairs of a word and the place it is from."""
+CALL_FUNCTION, CALL_OPERANDS, CALL_RESULTS, CALL_PLACES = range(STEP_FIRST, 6)
+DROP_PLACE: Final = STEP_FIRST
+SHARE_PLACE, SHARE_SOURCE = range(STEP_FIRST, 4)
 
 SCALARS, TUPLE = 1, 2
 """Bits of `form`: results without dimensions are NumPy scalars; results come in a tuple."""
 
 MOST_WORDS: Final = 256
 """Words of an argument block at most; that of a native call is on the stack."""
-MOST_ARRAYS: Final = 16
-"""Arrays that a native call makes at most."""
+MOST_PLACES: Final = 64
+"""Objects that a native call refers to at most."""
 
 RUNTIME: Final = (
     *("take", "drop", "vectorcall", "save_thread", "restore_thread", "new_array", "as_scalar"),
     *("new_tuple", "set_item", "context_value", "int_value", "set_error", "error_states"),
     *("settings", "kernels_run", "array_type", "status_error", "status_text"),
+    *("set_base", "other_length", "is_error", "clear_error"),
 )
 """Functions of CPython and NumPy, objects and addresses of words, in a block of their own."""

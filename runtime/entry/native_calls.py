@@ -9,16 +9,23 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.config import settings_word
 from axiomjit.base.counters import word_of
 from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import new_lock
 from axiomjit.runtime.entry import structures
-from axiomjit.runtime.entry.entry_code import NAME, entry_text
+from axiomjit.runtime.entry.entry_code import entry_text
+from axiomjit.runtime.entry.entry_values import NAME
 from axiomjit.runtime.entry.layout import RUNTIME
 from axiomjit.runtime.objects.kept_code import kept_code
 from axiomjit.runtime.objects.loader import LoadedCode
-from axiomjit.runtime.pool.numpy_functions import AS_SCALAR, NEW_FROM_DESCRIPTION, numpy_function
+from axiomjit.runtime.pool.numpy_functions import (
+    AS_SCALAR,
+    NEW_FROM_DESCRIPTION,
+    SET_BASE,
+    numpy_function,
+)
 
 Entry = Callable[..., Any]
 _STATUS: Final = b"kernel returned status %d"
@@ -65,6 +72,10 @@ def runtime_block() -> bytes:
         "array_type": id(np.ndarray),
         "status_error": id(RuntimeError),
         "status_text": id(_STATUS) + structures.BYTES,
+        "set_base": numpy_function(SET_BASE),
+        "other_length": id(OtherLengthError),
+        "is_error": _address(python.PyErr_ExceptionMatches),
+        "clear_error": _address(python.PyErr_Clear),
     }
     return b"".join(known[name].to_bytes(8, "little") for name in RUNTIME)
 

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.passes.ir.plan_ir import Allocate, Call
+from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose
 from axiomjit.runtime.launching import execute
 from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.launching.library_calls import count_call
 from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.pool import memory
 
@@ -27,43 +28,99 @@ def direct_call(bound: BoundPlan, arguments: Sequence[Any]) -> Callable[..., Any
         None where the plan is anything else.
     """
     plan, lengths = bound.plan, bound.lengths
-    if list(map(type, plan.steps)) != [Allocate, Call] or not execute.is_fresh(plan, lengths):
+    *before, step = plan.steps or (None,)
+    if not isinstance(step, Call) or [type(one) for one in before] != [Allocate] * (not step.makes):
         return None
-    step: Any = plan.steps[1]
-    if step.conditions:
+    if step.conditions or step.more or step.operation.guesses:
+        return None
+    if not bound.form.is_fresh:
         return None
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     target = BoundWindow(step.target, buffers, lengths)
     if execute.dense_strides(buffers[step.target.buffer], lengths) is not None:
         return None
-    places = []
-    for window in step.operands:
-        position = buffers[window.buffer].position
-        if position is None:
-            return None
-        given = {window.buffer: arguments[position]}
-        if BoundWindow(window, buffers, lengths).of(given) is not arguments[position]:
-            return None
-        places.append(position)
-    operands = [arguments[place] for place in places]
-    if any(operand.size > SMALL for operand in operands):
+    places = _places(bound, step, arguments)
+    if places is None:
         return None
+    operands = [arguments[place] for place in places]
     short = step.operation.shorten and step.operation.shorten(operands, step.labels)
-    count = execute.count_call
-    if short and places == list(range(len(arguments))):
-
-        def call(*args: Any) -> Any:
-            count()
-            return short(*args)
-
-        return call
+    if short:
+        return _counted(short, places, len(arguments))
     evaluate, labels = step.operation.evaluate, step.labels
     shape, dtype = target.shape, target.window.dtype
 
     def call_into(*args: Any) -> Any:
-        count()
+        count_call()
         out: np.ndarray = memory.allocate(shape, dtype)
         evaluate([args[place] for place in places], labels, out)
         return out if shape else out[()]
 
     return call_into
+
+
+def direct_results(
+    bound: BoundPlan, arguments: Sequence[Any], kind: type | None
+) -> Callable[..., Any] | None:
+    """As `direct_call`, of a plan that is one function with lengths or results of its own.
+
+    It gives a container of a `kind`, in which the results stand in order, or one array; None where
+    the function itself does not give that.
+    """
+    step, *later = bound.plan.steps or (None,)
+    if not isinstance(step, Call) or not step.makes or step.operation.guesses:
+        return None
+    if any(not isinstance(one, Choose) or one.choice.guards for one in later):
+        return None
+    operations = (step.operation, *(operation for operation, _ in step.more))
+    pairs = zip(step.targets, operations, strict=True)
+    made: dict[str, Any] = {window.buffer: operation.evaluate for window, operation in pairs}
+    form = bound.form
+    if not form.is_fresh or not made.keys() >= set(form.names):
+        return None
+    results = [made[name] for name in form.names]
+    if any(one.measured is not None for one in results):
+        return None
+    wanted = [None] if kind is None else list(range(len(results)))
+    places = _places(bound, step, arguments)
+    if [one.part for one in results] != wanted or places is None:
+        return None
+    function = results[0].shorten()
+    if function is None:
+        return None
+    found: Any = function(*(arguments[place] for place in places))
+    whole: Any = found if kind else (found,)
+    if type(found) is not (kind or np.ndarray) or len(whole) != len(results):
+        return None
+    return _counted(function, places, len(arguments))
+
+
+def _counted(function: Callable[..., Any], places: Sequence[int], given: int) -> Callable[..., Any]:
+    """The function of the arguments at places, counted as a call of a library."""
+    if list(places) == list(range(given)):
+
+        def call(*args: Any) -> Any:
+            count_call()
+            return function(*args)
+
+        return call
+
+    def call_of_some(*args: Any) -> Any:
+        count_call()
+        return function(*[args[place] for place in places])
+
+    return call_of_some
+
+
+def _places(bound: BoundPlan, step: Call, arguments: Sequence[Any]) -> list[int] | None:
+    """Which arguments the operands are, small ones as they are; None where they are not."""
+    buffers = bound.form.buffers
+    places = []
+    for window in step.operands:
+        position = buffers[window.buffer].position
+        if position is None or arguments[position].size > SMALL:
+            return None
+        given = {window.buffer: arguments[position]}
+        if BoundWindow(window, buffers, bound.lengths).of(given) is not arguments[position]:
+            return None
+        places.append(position)
+    return places

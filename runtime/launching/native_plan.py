@@ -1,20 +1,41 @@
-"""Which plans one native call can run, and what that call needs."""
+"""Which plans one native call can run, and what that call does step by step."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.config import config
-from axiomjit.passes.ir.plan_ir import Allocate, Launch, Plan, Release, WriteBack
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.entry.guard_tables import NativeCall, NewArray
-from axiomjit.runtime.entry.layout import MOST_ARRAYS, MOST_WORDS
-from axiomjit.runtime.launching import execute
+from axiomjit.runtime.entry.layout import MOST_PLACES, MOST_WORDS
+from axiomjit.runtime.entry.native_plans import (
+    CallPython,
+    Drop,
+    GivePython,
+    NativePlan,
+    NativeStep,
+    NewArray,
+    Run,
+    Share,
+    View,
+)
+from axiomjit.runtime.launching import bound_steps
+from axiomjit.runtime.launching.bound_steps import (
+    Action,
+    Allocation,
+    LaunchForm,
+    Launching,
+    Releasing,
+    Reusing,
+)
+from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.launching.library_calls import CallForm, Calling, Making
+from axiomjit.runtime.launching.native_rests import NativeRest, given_key
+from axiomjit.runtime.launching.windows import BoundWindow, lengths_at
 from axiomjit.runtime.pool import memory
 from axiomjit.runtime.pool.recycling import LARGE
 
@@ -22,85 +43,261 @@ RELEASING_WORK: Final = 300_000
 """Additions from which a native call lets other threads run: about 10 us."""
 
 
-def native_call(plan: Plan, lengths: Mapping[Symbol, int]) -> NativeCall | None:
-    """What a native call needs to run the plan for these lengths; None where it cannot.
+def native_plan(
+    bound: BoundPlan, count: int, form: int, live: Sequence[str] = ()
+) -> NativePlan | None:
+    """What a native call does for a plan that is bound to lengths; None where it cannot.
 
-    It runs plans of one kernel whose work is for one thread and whose results are arrays of
-    their own. Kernels that check each access are run in Python, which reads their report.
+    It runs plans whose kernels together are work for one thread, so that they end soon, whose
+    arrays are small, and whose results are arrays that it makes or views of these. What is one
+    library call and nothing else is called directly instead. Kernels that check each access are
+    run in Python, which reads their report.
+
+    Args:
+        bound: the plan.
+        count: how many results the call gives; those behind them are lengths.
+        form: how results are put together, as in the layout.
+        live: buffers whose arrays there are already, where the plan is the rest of another one.
     """
-    launches = [step for step in plan.steps if isinstance(step, Launch)]
-    others = [s for s in plan.steps if not isinstance(s, Launch | Allocate | Release | WriteBack)]
-    if len(launches) != 1 or others or config.bounds or memory.empty is not np.empty:
+    if config.bounds or memory.empty is not np.empty:
         return None
-    (step,) = launches
-    if evaluate(step.work, lengths) >= execute.SERIAL_WORK or not execute.is_fresh(plan, lengths):
+    if bound.form.written and bound.rest is not None:
         return None
-    handle = KERNELS.handle(step.kernel)
-    kernel = handle.loaded
-    if kernel is None:
+    if sum(launch.work for launch in bound.launches) >= bound_steps.SERIAL_WORK:
         return None
-    words, numbers = execute.known_words(step, lengths)
-    new = _new_arrays(plan, step, lengths)
-    if len(words) > MOST_WORDS or len(new) > MOST_ARRAYS:
+    calls = sum(isinstance(step, CallForm) for step in bound.form.all_steps())
+    if not live and not bound.handles and calls == 1:
         return None
-    if any(array.size_bytes() >= LARGE for array in new):
+    if any(handle.checked or handle.loaded is None for handle in bound.handles):
         return None
-    sources = _sources(plan, step, numbers)
-    if sources is None:
-        return None
-    slots, held = sources
-    order = [s.buffer for s in plan.steps if isinstance(s, Allocate)]
-    return NativeCall(
-        kernel=_address(kernel.entry),
-        owner=kernel,
-        handle=handle,
-        words=tuple(words),
-        grid=evaluate(step.grid, lengths),
-        combines=step.kernel.combines,
-        releases=evaluate(step.work, lengths) >= RELEASING_WORK,
-        slots=slots,
-        held=held,
-        new=new,
-        results=tuple(order.index(window.buffer) for window in plan.results),
-        written=frozenset(s.position for s in plan.steps if isinstance(s, WriteBack)),
-    )
+    return _Writer(bound, count, form, live).plan()
+
+
+class _Writer:
+    """Writes the native steps of a plan, and knows where its buffers are."""
+
+    def __init__(self, bound: BoundPlan, count: int, form: int, live: Sequence[str]) -> None:
+        """Give what belongs to others its places; all that the plan makes comes behind it."""
+        self._bound, self._buffers = bound, bound.form.buffers
+        self._results_count, self._form = count, form
+        self._given: dict[int, tuple[int, str | None]] = {}
+        self._held: list[tuple[np.ndarray, int]] = []
+        self._places: dict[str, int] = {}
+        self._steps: list[NativeStep] = []
+        self._empty: list[int] = []
+        self._count = 0
+        for buffer in bound.plan.buffers:
+            if buffer.position is not None:
+                self._given[buffer.position] = self._place(buffer.name), None
+            elif buffer.array is not None:
+                self._held.append((buffer.array, self._place(buffer.name)))
+        steps = bound.form.all_steps()
+        launches = [step for step in steps if isinstance(step, LaunchForm)]
+        self._numbers = all(self._has_numbers(launch) for launch in launches)
+        sources = [self._next() for _ in live]
+        self._given |= {given_key(k): (source, None) for k, source in enumerate(sources)}
+        self._owned = self._count
+        for name, source in zip(live, sources, strict=True):
+            self._steps.append(Share(self._place(name), source))
+
+    def _place(self, name: str) -> int:
+        """A place for a buffer."""
+        place = self._places[name] = self._next()
+        return place
+
+    def _next(self) -> int:
+        """A place that is empty at this step."""
+        if self._empty:
+            return self._empty.pop()
+        self._count += 1
+        return self._count - 1
+
+    def _drop(self, place: int) -> None:
+        self._steps.append(Drop(place))
+        self._empty.append(place)
+
+    def _has_numbers(self, launch: LaunchForm) -> bool:
+        """Whether the numbers among the arguments that a kernel takes have places, or get them."""
+        for _, position, dtype in launch.given:
+            if self._given.get(position, (0, dtype))[1] != dtype:
+                return False
+            if position not in self._given:
+                self._given[position] = self._count, dtype
+                self._count += _words_of(dtype)
+        return True
+
+    def plan(self) -> NativePlan | None:
+        """The plan; None where it needs too much, or where something is not foreseen."""
+        good = self._numbers and all(self._write(action) for action in self._bound.actions)
+        if not good:
+            return None
+        if self._bound.rest is not None:
+            return self._up_to_a_count()
+        while self._steps and isinstance(self._steps[-1], Drop):  # as the end of the call does
+            self._steps.pop()
+        results = self._results()
+        return None if results is None else self._plan(results, self._form)
+
+    def _results(self) -> list[int] | None:
+        """Where the results are; None where one is another one too, or a view of an argument."""
+        bound, results = self._bound, []
+        names = bound.form.names[: self._results_count]
+        for name, window in zip(names, bound.seen or repeat(None), strict=False):
+            place = self._places[name]
+            if place < self._owned:
+                return None
+            if window is not None and not window.allocated:
+                pairs = zip(window.strides, window.shape, strict=True)
+                repeats = 0 not in window.shape and any(s == 0 and n > 1 for s, n in pairs)
+                view = self._view(window, window.window.writable and not repeats)
+                if view is None:
+                    return None
+                self._steps.append(view)
+                place = view.place
+            results.append(place)
+        return results if len(set(results)) == len(results) else None
+
+    def _up_to_a_count(self) -> NativePlan | None:
+        """The plan up to where a length is known, and a call of its rest."""
+        if not self._is_entire(self._bound.count):
+            return None
+        places = {position: place for position, (place, _) in self._given.items() if position >= 0}
+        lent = {name for name, _ in self._bound.form.places} | self._bound.form.held.keys()
+        names = [name for name in self._places if name not in lent]
+        if self._bound.count.window.buffer not in names:
+            return None
+        build = partial(_rest_of, self._results_count, self._form)
+        gives = self._results_count, self._form
+        rest = NativeRest(self._bound, list(places), names, gives, build)
+        operands = (*places.values(), *(self._places[name] for name in names))
+        give = GivePython(rest, operands, self._next())
+        self._steps.append(give)
+        return self._plan([give.place], 0) if len(operands) <= MOST_PLACES else None
+
+    def _plan(self, results: Sequence[int], form: int) -> NativePlan | None:
+        if self._count > MOST_PLACES:
+            return None
+        return NativePlan(
+            given=self._given,
+            held=tuple(self._held),
+            owned=self._owned,
+            places=self._count,
+            steps=tuple(self._steps),
+            results=tuple(results),
+            form=form,
+            written=frozenset(step.position for step in self._bound.form.written),
+            kernels=tuple((handle, handle.loaded) for handle in self._bound.handles),
+        )
+
+    def _write(self, action: Action) -> bool:
+        """Write the steps of an action; whether that can be done."""
+        match action:
+            case Allocation() | Reusing():
+                return self._write_array(action)
+            case Releasing():
+                self._drop(self._places.pop(action.name))
+                return True
+            case Launching():
+                return self._write_run(action)
+            case Calling() if action.is_within:
+                return self._write_call(action.compute, action.operands, action.targets, ())
+            case Making():
+                return self._write_call(action.make, action.operands, (), action.targets)
+        return False
+
+    def _write_array(self, action: Allocation | Reusing) -> bool:
+        buffer, (shape, strides) = action.buffer, action.layout()
+        taken = self._places.pop(action.source) if isinstance(action, Reusing) else None
+        array = NewArray(buffer.dtype, shape, strides, self._place(buffer.name), taken)
+        self._steps.append(array)
+        self._empty += [] if taken is None else [taken]
+        return array.size_bytes() < LARGE
+
+    def _write_run(self, launch: Launching) -> bool:
+        step, block, kernel = launch.form.step, launch.words(), launch.handle.loaded
+        assert kernel is not None
+        fills = [(word, self._places[name]) for word, name in enumerate(step.buffers)]
+        for word, position, dtype in launch.form.given:
+            place, _ = self._given[position]
+            fills += [(word + k, place + k) for k in range(_words_of(dtype))]
+        run = Run(
+            kernel=_address(kernel.entry),
+            block=block,
+            fills=tuple(fills),
+            grid=launch.grid,
+            combines=step.kernel.combines,
+            releases=launch.work >= RELEASING_WORK,
+        )
+        self._steps.append(run)
+        return len(block) <= MOST_WORDS
+
+    def _write_call(
+        self,
+        function: Any,
+        operands: Sequence[BoundWindow],
+        targets: Sequence[BoundWindow],
+        made: Sequence[str],
+    ) -> bool:
+        """Write views of what is no entire buffer, and the call; it makes no argument anew."""
+        if not self._places.keys().isdisjoint(made):
+            return False
+        places: list[int] = []
+        views: list[View] = []
+        for number, window in enumerate((*operands, *targets)):
+            base = self._places[window.window.buffer]
+            if not self._is_entire(window):
+                view = self._view(window, writable=number >= len(operands))
+                if view is None:
+                    return False
+                views.append(view)
+                base = view.place
+            places.append(base)
+        results = tuple([self._place(name) for name in made])
+        self._steps += [*views, CallPython(function, tuple(places), results)]
+        for view in views:
+            self._drop(view.place)
+        return len(places) <= MOST_PLACES
+
+    def _view(self, window: BoundWindow, writable: bool) -> View | None:
+        """A window at a place of its own; None where it is beyond its buffer, as Python says."""
+        if not self._is_within(window):
+            return None
+        shape, base = window.shape, self._places[window.window.buffer]
+        offset = 0 if 0 in shape else window.offset
+        place = self._next()
+        return View(window.window.dtype, shape, window.strides, place, base, offset, writable)
+
+    def _is_entire(self, window: BoundWindow) -> bool:
+        """Whether a window is all of its buffer, seen as it is."""
+        if window.allocated:
+            return True
+        buffer, layout = self._buffers[window.window.buffer], self._layout(window)
+        same = (window.shape, window.strides) == layout and window.offset == 0
+        return same and window.window.dtype == buffer.dtype and window.window.writable
+
+    def _is_within(self, window: BoundWindow) -> bool:
+        """Whether a window is inside the memory of its buffer; if not, Python says so."""
+        shape, strides = self._layout(window)
+        low, high = memory.span(window.shape, window.strides, window.window.dtype.itemsize)
+        first, end = memory.span(shape, strides, self._buffers[window.window.buffer].dtype.itemsize)
+        return low == high or first <= window.offset + low <= window.offset + high <= end
+
+    def _layout(self, window: BoundWindow) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shape and strides (bytes) of the buffer of a window."""
+        buffer, lengths = self._buffers[window.window.buffer], self._bound.lengths
+        strides = [n * buffer.dtype.itemsize for n in lengths_at(buffer.strides, lengths)]
+        return lengths_at(buffer.shape, lengths), tuple(strides)
+
+
+def _rest_of(count: int, form: int, bound: BoundPlan, live: Sequence[str]) -> NativePlan | None:
+    """The native plan of a rest, whose results are put together as those of its whole."""
+    return native_plan(bound, count, form, live)
+
+
+def _words_of(dtype: str) -> int:
+    return -(-np.dtype(dtype).itemsize // 8)
 
 
 def _address(entry: Any) -> int:
     """Where the code of a kernel begins, whose entry is a ctypes function with two arguments."""
     return ctypes.cast(entry.func, ctypes.c_void_p).value or 0
-
-
-def _sources(
-    plan: Plan, step: Launch, numbers: Sequence[tuple[int, int, str]]
-) -> tuple[dict[int, tuple[int, str | None]], tuple[tuple[np.ndarray, int], ...]] | None:
-    """The words of arguments by position, and those of arrays that the plan holds.
-
-    None comes back for an argument that a kernel has in two words.
-    """
-    buffers = {buffer.name: buffer for buffer in plan.buffers}
-    given: list[tuple[int, int, str | None]] = []
-    held: list[tuple[np.ndarray, int]] = []
-    for slot, name in enumerate(step.buffers):
-        buffer = buffers[name]
-        if buffer.position is not None:
-            given.append((buffer.position, slot, None))
-        elif buffer.array is not None:
-            held.append((buffer.array, slot))
-    given += [(position, slot, dtype) for slot, position, dtype in numbers]
-    slots = {position: (slot, dtype) for position, slot, dtype in given}
-    return (slots, tuple(held)) if len(slots) == len(given) else None
-
-
-def _new_arrays(plan: Plan, step: Launch, lengths: Mapping[Symbol, int]) -> tuple[NewArray, ...]:
-    """What the plan allocates, in this order."""
-    buffers = {buffer.name: buffer for buffer in plan.buffers}
-    results = {window.buffer for window in plan.results}
-    new = []
-    for allocate in (s for s in plan.steps if isinstance(s, Allocate)):
-        buffer = buffers[allocate.buffer]
-        shape = tuple(evaluate(d, lengths) for d in buffer.shape)
-        strides = execute.dense_strides(buffer, lengths)
-        slot = step.buffers.index(buffer.name) if buffer.name in step.buffers else MOST_WORDS
-        new.append(NewArray(buffer.dtype, shape, strides, slot, buffer.name in results))
-    return tuple(new)

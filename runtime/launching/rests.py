@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from axiomjit.algebra.chosen import Choice
 from axiomjit.algebra.dims import Symbol
+from axiomjit.base.bounded_tables import BoundedTable
 
-COUNTS: Final = 64
-"""Counts for which the rest of a plan is kept."""
 AnyPlan = TypeVar("AnyPlan")
 
 
@@ -24,10 +23,10 @@ class Rest(Generic[AnyPlan]):
     ) -> None:
         """Keep the length that will be known, those that are, and what binds the rest to all."""
         self._choice, self._lengths, self._bind = choice, lengths, bind
-        self._plans: dict[int, AnyPlan] = {}
+        self._plans = BoundedTable[int, AnyPlan]()
 
     def bound_to(self, count: int) -> AnyPlan:
-        """The rest for a count.
+        """The rest of the plan, bound to a count.
 
         Raises:
             OtherLengthError: what was looked at of the length looks otherwise.
@@ -36,8 +35,5 @@ class Rest(Generic[AnyPlan]):
         if found is None:
             lengths = {**self._lengths, self._choice.symbol: count}
             self._choice.check(lengths)
-            found = self._bind(lengths)
-            if len(self._plans) >= COUNTS:
-                self._plans.clear()
-            self._plans[count] = found
+            found = self._plans.keep(count, self._bind(lengths))
         return found

@@ -9,7 +9,8 @@ import itertools
 import math
 import operator
 import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -20,6 +21,8 @@ from axiomjit.base.locks import after_fork
 from axiomjit.runtime.launching.workers import Chunk, Job, Pace, pool
 
 AnyPath = str | os.PathLike[str]
+WORTH: Final = 1.1
+"""How many times shorter work has to be that is divided further."""
 SMALLEST: Final = 16
 """The smallest chunk is such a part of what each thread gets."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
@@ -43,7 +46,21 @@ def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
     return tuple(edges)
 
 
-def run_chunks(call: Chunk, edges: Sequence[int], threads: int, pace: Pace | None = None) -> None:
+def cuts_chains(chains: int, ahead: int, work: int, threads: int) -> bool:
+    """Whether threads are to share the units of chains, after work ahead, and not whole chains."""
+    if threads == 1 or not chains:
+        return False
+    longest = -(-chains // min(threads, chains))  # chains that one thread takes
+    return (ahead + work) * WORTH / threads < work * longest / chains
+
+
+def run_chunks(
+    call: Chunk,
+    edges: Sequence[int],
+    threads: int,
+    pace: Pace | None = None,
+    give_up: Callable[[], object] | None = None,
+) -> None:
     """Run `call(lo, hi)` for each pair of neighbours among the edges, in one or several calls.
 
     Args:
@@ -52,6 +69,8 @@ def run_chunks(call: Chunk, edges: Sequence[int], threads: int, pace: Pace | Non
         threads: how many threads may work at once, the caller being one. With 1, or one chunk,
             everything runs in the caller in order. Calls that run at the same time share them.
         pace: how many units one call runs; it learns. Without it, chunks are not divided.
+        give_up: lets calls that are running end early. With it one unit may take long: the main
+            thread leaves the work to helpers, so that signals reach it meanwhile.
 
     Raises:
         RuntimeError: a call returned another status; no further chunk was started.
@@ -61,8 +80,10 @@ def run_chunks(call: Chunk, edges: Sequence[int], threads: int, pace: Pace | Non
     chunks = [*itertools.pairwise(edges)]
     chunks.reverse()
     workers = pool()
-    helpers = max(0, min(threads, len(chunks)) - 1 - workers.busy())
-    job = Job(call, chunks, helpers, pace or Pace(EVERYTHING))
+    watched = give_up is not None and threading.current_thread() is threading.main_thread()
+    most = min(threads, len(chunks)) - (not watched) - workers.busy()
+    helpers = max(int(watched and bool(chunks)), most)
+    job = Job(call, chunks, helpers, pace or Pace(EVERYTHING), give_up if watched else None)
     if helpers:
         workers.run(job)
     else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
+from axiomjit.algebra.dims import Dim, Symbol, evaluate
 from axiomjit.base.config import config
 from axiomjit.base.errors import BoundsError
 from axiomjit.passes.ir.plan_ir import Buffer, Window
@@ -21,6 +22,23 @@ def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[in
     return tuple(evaluate(d, lengths) for d in dims)
 
 
+def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether the window is all of what the plan allocates for its buffer."""
+    owner = buffers[window.buffer]
+    return (
+        owner.role in ("result", "temporary")
+        and _are_same((*window.shape, *window.strides), (*owner.shape, *owner.strides))
+        and window.offset.constant == 0
+        and window.dtype == owner.dtype
+        and window.writable
+    )
+
+
+def _are_same(some: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
+    """Whether lengths are equal whatever the values; `==` may look at those at hand."""
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
 class BoundWindow:
     """A window of a plan for certain lengths; strides and offset are in bytes."""
 
@@ -31,15 +49,8 @@ class BoundWindow:
     ) -> None:
         """Evaluate the window's lengths."""
         itemsize = window.dtype.itemsize
-        owner = buffers[window.buffer]
         self.window = window
-        self.allocated = (
-            owner.role in ("result", "temporary")
-            and (window.shape, window.strides) == (owner.shape, owner.strides)
-            and (window.offset, window.dtype) == (dim(0), owner.dtype)
-            and window.writable
-        )
-        """Whether the window is all of what the plan allocates."""
+        self.allocated = is_whole(window, buffers)
         self.offset = evaluate(window.offset, lengths) * itemsize
         self.shape = lengths_at(window.shape, lengths)
         self.strides = tuple(s * itemsize for s in lengths_at(window.strides, lengths))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from _queue import SimpleQueue  # `queue` has the same one, and imports more than is needed
 from collections.abc import Callable, Iterable
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Final
 
 from axiomjit.base.locks import after_fork, new_gate, new_lock
@@ -19,6 +19,8 @@ from axiomjit.base.locks import after_fork, new_gate, new_lock
 Chunk = Callable[[int, int], int]
 LONG_S: Final = 0.02
 """An uninterrupted call that takes longer is followed by shorter ones, so that Ctrl-C is heard."""
+PATIENCE_S: Final = 1.0
+"""How long a caller that watches waits for a helper before it works itself."""
 SHORT_S: Final = 0.005
 """One that takes less is followed by longer ones."""
 
@@ -43,13 +45,18 @@ class Pace:
 class Job:
     """One parallel call: the chunks that nobody has taken yet, and a seat for each helper."""
 
-    __slots__ = ("call", "chunks", "failures", "is_open", "pace", "seats")
+    __slots__ = ("call", "chunks", "failures", "give_up", "is_open", "pace", "seats")
 
     def __init__(
-        self, call: Chunk, chunks: Iterable[tuple[int, int]], seats: int, pace: Pace
+        self,
+        call: Chunk,
+        chunks: Iterable[tuple[int, int]],
+        seats: int,
+        pace: Pace,
+        give_up: Callable[[], object] | None = None,
     ) -> None:
-        """Prepare; the last chunk is taken first."""
-        self.call, self.pace = call, pace
+        """Prepare; the last chunk is taken first. To `give_up` ends calls that are running."""
+        self.call, self.pace, self.give_up = call, pace, give_up
         self.chunks = list(chunks)
         self.seats = tuple(new_gate() for _ in range(seats))
         self.failures: list[BaseException] = []
@@ -93,6 +100,20 @@ class Job:
                 return True
         return False
 
+    def watch(self) -> None:
+        """Leave the work to helpers; signals are heard meanwhile, within a unit too.
+
+        Where nobody takes a seat for long, work.
+        """
+        ends = perf_counter() + PATIENCE_S
+        while self.chunks and True not in [seat.locked() for seat in self.seats]:
+            if perf_counter() > ends:
+                break
+            sleep(PATIENCE_S / 5000)
+        else:
+            self.wait()
+        self.work()
+
     def wait(self) -> None:
         """Wait until nobody is at work in a seat."""
         for seat in self.seats:
@@ -103,6 +124,8 @@ class Job:
         """Let nothing further start, of chunks under way neither."""
         self.chunks.clear()
         self.is_open = False
+        if self.give_up is not None:
+            self.give_up()
 
     def close(self) -> None:
         """Stop, and wait for those at work: they write into the caller's arrays.
@@ -171,8 +194,14 @@ class Pool:
         try:
             try:
                 self.jobs[job] = None
-                self._call_workers(len(job.seats))
-                job.work()
+                if job.give_up is None:
+                    self._call_workers(len(job.seats))
+                else:  # there is a helper for it whatever others do
+                    self._call_workers(sum([len(other.seats) for other in list(self.jobs)]))
+                if job.give_up is None or not self.workers:
+                    job.work()
+                else:
+                    job.watch()
                 job.wait()
             finally:
                 job.close()

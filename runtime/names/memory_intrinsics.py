@@ -7,8 +7,10 @@ and `tree_intrinsics` do.
 Importing this module imports numba; only modules that compile do so.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
@@ -17,6 +19,7 @@ from axiomjit.runtime.emission.intrinsic import Intrinsic, intrinsic
 from axiomjit.runtime.emission.kernel_types import (
     BYTE,
     CODES,
+    FLAG,
     NUMBA_TYPES,
     WORD,
     BufferType,
@@ -105,6 +108,29 @@ def length(w: Any, k: Any) -> Typed:
     return types.int64(w, k), lambda context, b, signature, args: _read_word(b, args[0], at)
 
 
+@Intrinsic.of_literals
+def flag(w: Any, k: Any) -> Typed:
+    """`flag(w, k)`: where word `k` is; others may write it while the kernel runs."""
+    index = _word_index(w, k, "flag")
+    if index is None:
+        return None
+    at = w.at(index)
+    return FLAG(w, k), lambda context, b, signature, args: b.gep(args[0], [WORD(at)])
+
+
+@intrinsic
+def live(h: Any, n: Any) -> Typed:
+    """`live(h, n)`: the end `n` of a loop, or one before its first step where the flag is not 0."""
+    if h is not FLAG or not isinstance(n, types.Integer):
+        return None
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = builder.load_atomic(args[0], "monotonic", 8)  # each time: others may write it
+        return builder.select(builder.icmp_signed("==", word, WORD(0)), args[1], WORD(-1))
+
+    return types.int64(h, types.int64), emit
+
+
 def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
     """Tell LLVM that `access` to this buffer aliases no access to another buffer."""
     if buffer_type.count < 2:
@@ -121,7 +147,22 @@ def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
     return access
 
 
-def _make_load(prefetching: bool) -> Any:
+Place = Callable[[Any, BufferType, Any, Any], Any]
+"""Emits the pointer to an element of a buffer, given the pointer to its first one and an index."""
+
+
+def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
+    return builder.gep(pointer, [index])
+
+
+def _apart(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
+    """The same by a number of bytes: LLVM makes vector code without taking the step for 1."""
+    address = builder.mul(index, WORD(np.dtype(CODES[a.dtype]).itemsize))
+    place = builder.gep(builder.bitcast(pointer, BYTE.as_pointer()), [address])
+    return builder.bitcast(place, pointer.type)
+
+
+def _make_load(name: str, place: Place, *, prefetching: bool = False) -> Intrinsic:
     """The intrinsic `load`, or one which asks for floats further on where it loads vectors."""
 
     def load(a: Any, i: Any) -> Typed:
@@ -134,7 +175,7 @@ def _make_load(prefetching: bool) -> Any:
             buffer, index = args
 
             def read(pointer: Any) -> Any:
-                value = _mark(builder, builder.load(builder.gep(pointer, [index])), a)
+                value = _mark(builder, builder.load(place(builder, a, pointer, index)), a)
                 return passed(builder, value, pointer, index) if passes else value
 
             value = within(builder, a, buffer, one(index), read)
@@ -142,10 +183,11 @@ def _make_load(prefetching: bool) -> Any:
 
         return a.dtype(a, types.int64), emit
 
+    load.__name__ = name
     return intrinsic(load)
 
 
-load = _make_load(prefetching=False)
+load, load_apart = _make_load("load", _element), _make_load("load_apart", _apart)
 
 
 @intrinsic
@@ -168,23 +210,31 @@ def load_ahead(a: Any, i: Any, n: Any) -> Typed:
     return a.dtype(a, types.int64, types.int64), emit
 
 
-@intrinsic
-def store(a: Any, i: Any, v: Any) -> Typed:
-    """`store(a, i, v)`: write the element `i` items away; `v` must have the buffer's dtype."""
-    if not isinstance(a, BufferType) or not isinstance(i, types.Integer) or v != a.dtype:
-        return None
+def _make_store(name: str, place: Place) -> Intrinsic:
+    """The intrinsic `store` for elements at such places."""
 
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        buffer, index, given = args
-        value = builder.zext(given, BYTE) if CODES[a.dtype] == "b1" else given
+    def store(a: Any, i: Any, v: Any) -> Typed:
+        """`store(a, i, v)`: write the element `i` items away; `v` must have the buffer's dtype."""
+        if not isinstance(a, BufferType) or not isinstance(i, types.Integer) or v != a.dtype:
+            return None
 
-        def write(pointer: Any) -> None:
-            _mark(builder, builder.store(value, builder.gep(pointer, [index])), a)
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            buffer, index, given = args
+            value = builder.zext(given, BYTE) if CODES[a.dtype] == "b1" else given
 
-        within(builder, a, buffer, one(index), write, stores=True)
-        return context.get_dummy_value()
+            def write(pointer: Any) -> None:
+                _mark(builder, builder.store(value, place(builder, a, pointer, index)), a)
 
-    return types.void(a, types.int64, a.dtype), emit
+            within(builder, a, buffer, one(index), write, stores=True)
+            return context.get_dummy_value()
+
+        return types.void(a, types.int64, a.dtype), emit
+
+    store.__name__ = name
+    return intrinsic(store)
+
+
+store, store_apart = _make_store("store", _element), _make_store("store_apart", _apart)
 
 
 def _cells_of(n: Any, dtype: Any) -> tuple[int, types.Type] | None:
@@ -235,8 +285,11 @@ def checked_tile(n: Any, dtype: Any) -> Typed:
     return result(n), emit
 
 
-_INTRINSICS = (buffer, scalar, length, load, load_ahead, store, tile)
+_INTRINSICS = (
+    *(buffer, scalar, length, flag, live, tile),
+    *(load, load_ahead, load_apart, store, store_apart),
+)
 NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
-PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load(prefetching=True)}
+PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load("load", _element, prefetching=True)}
 """The same for loops with elementary functions (see `prefetching`)."""
 CHECKED_NAMES: dict[str, Any] = {"buffer": checked_buffer, "tile": checked_tile}

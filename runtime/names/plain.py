@@ -34,7 +34,7 @@ class KernelWord(Protocol):
 
     @property
     def kind(self) -> str:
-        """One of "buffer", "scalar", "length"."""
+        """One of "buffer", "scalar", "length", "flag"."""
 
     @property
     def dtype(self) -> str:
@@ -86,11 +86,26 @@ def load_ahead(a: PlainBuffer, i: int, n: int) -> Any:
     return load(a, i)
 
 
+def load_apart(a: PlainBuffer, i: int) -> Any:
+    """The element `i` items away from the first."""
+    return load(a, i)
+
+
 def store(a: PlainBuffer, i: int, v: Any) -> None:
     """Write the element `i` items away from the first; `v` must have the buffer's dtype."""
     if np.asarray(v).dtype != a.window.dtype:
         raise TypeError(f"buffer {a.name} of {a.window.dtype}: stored {type(v).__name__}")
     a.window[a.at(i)] = v
+
+
+def store_apart(a: PlainBuffer, i: int, v: Any) -> None:
+    """Write the element `i` items away from the first; `v` must have the buffer's dtype."""
+    store(a, i, v)
+
+
+def live(h: int, n: int) -> int:
+    """The end `n` of a loop, or one before its first step where the flag is not 0."""
+    return n if h == 0 else -1
 
 
 def _float_to_int(v: float, code: str) -> Any:
@@ -299,10 +314,13 @@ def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
     """The globals of a kernel source that runs in plain Python."""
     return {
         **{cast.__name__: cast for cast in CASTS.values()},
-        **{kind: _reader(parameters, kind) for kind in ("buffer", "scalar", "length")},
+        **{kind: _reader(parameters, kind) for kind in ("buffer", "scalar", "length", "flag")},
+        "live": live,
         "load": load,
         "load_ahead": load_ahead,
+        "load_apart": load_apart,
         "store": store,
+        "store_apart": store_apart,
         "tile": tile,
         "push": push,
         "drain": drain,
@@ -344,7 +362,7 @@ def plain_words(parameters: Sequence[KernelWord], arguments: Sequence[Any]) -> l
         raise TypeError(f"{len(parameters)} parameters, {len(arguments)} arguments")
     words: list[Any] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
-        if parameter.kind == "length":
+        if parameter.kind in ("length", "flag"):
             words.append(int(argument))
         elif parameter.kind == "scalar":
             words.append(CASTS[parameter.dtype](argument))

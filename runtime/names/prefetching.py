@@ -13,6 +13,7 @@ from llvmlite import ir
 from axiomjit.runtime.emission.kernel_types import WORD
 from axiomjit.runtime.vector_math import library
 from axiomjit.runtime.vector_math.definitions import LATE, PURE, add_attributes, keep, variants
+from axiomjit.runtime.vector_math.linked import define_step
 from axiomjit.runtime.vector_math.native import PREFIX
 
 AHEAD_BYTES = 2048
@@ -31,34 +32,39 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None)
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
     ahead = WORD(AHEAD_BYTES // size) if ahead is None else ahead
     name = f"{PREFIX}passed_f{size}"
-    function = module.globals.get(name) or _with_forms(module, name, value.type, size)
+    if name not in module.globals:
+        _with_forms(module, name, value.type, size)
     # Of integers, since LLVM would compute a vector of pointers to use the first of them.
     further = builder.mul(builder.add(index, ahead), WORD(size))
     address = builder.add(builder.ptrtoint(buffer, WORD), further)
-    return builder.call(function, [value, address])
+    return builder.call(module.globals[name], [value, address])
 
 
-def _with_forms(module: Any, name: str, kind: Any, size: int) -> Any:
+def _with_forms(module: Any, name: str, kind: Any, size: int) -> None:
     """The scalar function, and its vector forms by the kind of their addresses."""
-    forms = {}
     full = library.lanes_of(module, kind)
+    forms = {}
     for lanes in (full[0] // 2, *full):  # half of a vector, for loops that take no wider ones
         vector = ir.VectorType(kind, lanes)
         for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
             parameters = f"vl{size}" if address == WORD else "vv"
-            form, builder = _define(module, f"{name}_{parameters}_x{lanes}", vector, address)
+            forms[f"{lanes}{parameters}"] = (f"{name}_{parameters}_x{lanes}", vector, address, emit)
+    named = {parameters: form[0] for parameters, form in forms.items()}
+
+    def write(own: Any) -> None:
+        for form_name, vector, address, emit in forms.values():
+            form, builder = _define(own, form_name, vector, address)
             add_attributes(form, "nounwind", "willreturn", "alwaysinline")
             emit(builder, form.args[1])
             builder.ret(form.args[0])
-            forms[f"{lanes}{parameters}"] = form
-    keep(module, list(forms.values()))
-    single, builder = _define(module, name, kind, WORD)
-    named = {parameters: form.name for parameters, form in forms.items()}
-    add_attributes(single, *PURE, LATE, variants(name, named))
-    # No number is at address 0; but LLVM must not know that the result is the first operand.
-    nowhere = builder.icmp_unsigned("==", single.args[1], WORD(0))
-    builder.ret(builder.select(nowhere, ir.Constant(kind, 0.0), single.args[0]))
-    return single
+        keep(own, [own.globals[form_name] for form_name in named.values()])
+        single, builder = _define(own, name, kind, WORD)
+        add_attributes(single, *PURE, LATE, variants(name, named))
+        # No number is at address 0; but LLVM must not know that the result is the first operand.
+        nowhere = builder.icmp_unsigned("==", single.args[1], WORD(0))
+        builder.ret(builder.select(nowhere, ir.Constant(kind, 0.0), single.args[0]))
+
+    define_step(module, [name, *named.values()], write)
 
 
 def _define(module: Any, name: str, kind: Any, address: Any) -> tuple[Any, Any]:

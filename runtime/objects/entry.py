@@ -14,6 +14,7 @@ from ast import literal_eval
 from typing import Any, Final
 
 from axiomjit.base.digests import sha256
+from axiomjit.base.locks import import_late
 from axiomjit.base.records import Record
 from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
 from axiomjit.runtime.llvm.object_symbols import ELF, PROVIDED
@@ -65,7 +66,8 @@ def pack(entry: Entry) -> bytes:
         "sizes": [len(code) for code in entry.objects],
         "compile_ms": round(entry.compile_ms, 3),
     }
-    import json  # here, since most processes write nothing
+    import_late("json")  # here, since most processes write nothing
+    import json
 
     line = json.dumps(metadata).encode()
     rest = struct.pack("<I", len(line)) + line + b"".join(entry.objects)

@@ -7,7 +7,7 @@ until the process ends, also after Python has cleared modules, so it is never gi
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 from axiomjit.base.config import config
 from axiomjit.base.digests import sha256
@@ -19,6 +19,11 @@ from axiomjit.runtime.objects.entry import make_entry
 from axiomjit.runtime.objects.keys import compiler_versions
 from axiomjit.runtime.objects.loader import LoadedCode, load
 from axiomjit.runtime.objects.store import OBJECTS
+
+PASSES: Final = ("sroa", "instruction_combine", "simplify_cfg")
+"""What LLVM does with a text, in this order."""
+MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
+"""How it writes machine code."""
 
 
 def kept_code(text: str, symbol: str) -> LoadedCode:
@@ -53,9 +58,8 @@ def compiled(text: str) -> bytes:
     module.verify()
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
     passes = binding.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    for name in PASSES:
+        getattr(passes, f"add_{name}_pass")()
     run_passes(passes, module, builder)
     return bytes(machine.emit_object(module))
 
@@ -64,13 +68,13 @@ def _machine(binding: Any) -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     target = binding.Target.from_default_triple()
-    return target.create_target_machine(opt=2, codemodel="jitdefault", jit=True)
+    return target.create_target_machine(**MACHINE)
 
 
 def _key(text: str) -> str:
     """The key of its code on disk; empty where it cannot be known what compiles."""
     try:
-        parts = "own code", text, compiler_versions(), config.cache_tag
+        parts = "own code", text, PASSES, MACHINE, compiler_versions(), config.cache_tag
     except (ImportError, OSError):
         return ""
     return sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()

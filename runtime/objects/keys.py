@@ -11,6 +11,7 @@ import os
 import platform
 import sys
 from functools import cache
+from importlib.util import source_hash
 from typing import Final
 
 from axiomjit.base.digests import sha256
@@ -44,13 +45,13 @@ def numba_settings() -> list[tuple[str, str]]:
 def maker_digest() -> str | None:
     """A digest of the code that makes machine code: ours, and Numba's and LLVM's versions.
 
+    Of our files it has the hashes by which Python knows whether byte code is that of a source:
+    nobody gains by two sources of one hash, and SHA-256 of all of them takes 2 ms of each process.
     None if our code cannot be read, as in an archive, or one of them is not installed.
     """
     try:
-        digest = sha256(repr(compiler_versions()).encode())
-        for path in maker_files():
-            digest.update(_content(path))
-        return digest.hexdigest()
+        sources = [source_hash(_content(path)) for path in maker_files()]
+        return sha256(repr((compiler_versions(), sources)).encode()).hexdigest()
     except (ImportError, OSError, ValueError):
         return None
 

@@ -46,12 +46,22 @@ def load(entry: Entry) -> LoadedCode | None:
     """Load an entry; None if it calls what is not there or LLVM refuses it.
 
     Safe to call from several threads. A fork waits until LLVM has linked.
+
+    Raises:
+        OSError: the system gives no memory that can be executed, to LLVM neither.
     """
+    trouble: OSError | None = None
     try:
         code = _linked(entry)
-    except (NotLinkedError, OSError, ValueError):
-        return _load_by_llvm(entry)
-    return LoadedCode(code, code.address)
+        return LoadedCode(code, code.address)
+    except OSError as error:
+        trouble = error
+    except (NotLinkedError, ValueError):
+        pass
+    loaded = _load_by_llvm(entry)
+    if loaded is None and trouble is not None:
+        raise trouble
+    return loaded
 
 
 def _linked(entry: Entry) -> LinkedCode:

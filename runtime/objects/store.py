@@ -52,7 +52,10 @@ class ObjectStore:
             if data is None:
                 continue
             entry = unpack(key, data)
-            code = None if entry is None else load(entry)
+            try:
+                code = None if entry is None else load(entry)
+            except OSError:  # there is no memory for code now: the file is as good as before
+                continue
             if entry is not None and code is not None:
                 return entry, code
             if not folder.read_only:

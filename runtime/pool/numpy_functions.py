@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-NEW_FROM_DESCRIPTION, AS_SCALAR, SET_HANDLER = 94, 76, 304
-"""The places of PyArray_NewFromDescr, PyArray_Return and PyDataMem_SetHandler."""
+NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
+"""Places of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
 _WORD: Final = 8
 
 

@@ -22,6 +22,7 @@ from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES, Comp
 from axiomjit.runtime.vector_math.definitions import add_attributes, define
 from axiomjit.runtime.vector_math.emitted import Emitted, Lane
 from axiomjit.runtime.vector_math.functions import RECIPES, Recipe
+from axiomjit.runtime.vector_math.linked import define_recipe
 
 INLINED = 6
 """The most calls that a kernel inlines; with more it inlines none.
@@ -35,10 +36,13 @@ FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
     """Define a function that is inlined into the loops that call it."""
-    function, builder = define(module, name, kind, arity, "alwaysinline")
-    m = Emitted(builder, _code(kind), 1)
-    builder.ret(recipe(m, *map(m.lane, function.args)).value)
-    return function
+
+    def write(own: Any) -> None:
+        function, builder = define(own, name, kind, arity, "alwaysinline")
+        m = Emitted(builder, _code(kind), 1)
+        builder.ret(recipe(m, *map(m.lane, function.args)).value)
+
+    return define_recipe(module, name, write)
 
 
 def _code(kind: Any) -> str:

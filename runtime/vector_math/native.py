@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from axiomjit.runtime.vector_math.definitions import LATE, call, call_as, define, keep, variants
+from axiomjit.runtime.vector_math.linked import define_step
 
 PREFIX = "axiomjit_step_"
 """The prefix of the names of step functions."""
@@ -212,15 +213,19 @@ def with_forms(
     full = PREFIX + name
     vectors = {lanes: f"{full}_x{lanes}" for lanes in lengths}
     names = {1: full, **vectors}
-    if full not in module.globals:
+
+    def write(own: Any) -> None:
         for lanes, form_name in names.items():
             if lanes == 1:
                 named = {f"{n}{'v' * arity}": vector for n, vector in vectors.items()}
                 attributes = (LATE, variants(full, named))
-                form, builder = define(module, form_name, kind, arity, *attributes)
+                form, builder = define(own, form_name, kind, arity, *attributes)
             else:
                 vector = ir.VectorType(kind, lanes)
-                form, builder = define(module, form_name, vector, arity, "alwaysinline")
+                form, builder = define(own, form_name, vector, arity, "alwaysinline")
             builder.ret(body(builder, form))
-        keep(module, [module.globals[form_name] for form_name in vectors.values()])
+        keep(own, [own.globals[form_name] for form_name in vectors.values()])
+
+    if full not in module.globals:
+        define_step(module, list(names.values()), write)
     return {lanes: module.globals[form_name] for lanes, form_name in names.items()}

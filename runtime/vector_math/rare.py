@@ -42,7 +42,7 @@ def beyond(
     def tested(builder: Any, form: Any) -> Any:
         _test(form, builder, bound)
         count = getattr(form.args[0].type, "count", 1)
-        function = library.function(module, name, kind, 2, count, every_lane)
+        function = library.function(builder.module, name, kind, 2, count, every_lane)
         return builder.call(function, form.args)
 
     lengths = library.lanes_of(module, kind)

@@ -30,7 +30,7 @@ LENGTH = Parameter("n", "length", "i8")
 
 
 STRIPS = re.compile(r"^    for i0 in range\(lo, hi\):\n        k0 = i0 \* ", re.MULTILINE)
-ROWS = re.compile(r"^ {8,}for \w+ in range\(n\d+\):", re.MULTILINE)
+ROWS = re.compile(r"^ {8,}for \w+ in range\((?:n\d+|0, n\d+, \d+)\):", re.MULTILINE)
 COMBINE = "    if lo == hi:\n"
 
 

@@ -12,9 +12,10 @@ from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
-from axiomjit.runtime.launching import execute
+from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.names.plain import DTYPES, run_plain
+from axiomjit.runtime.pool import memory
 from axiomjit.runtime.pool.memory import element_bounds, poison
 from tests.graphs import run_plan_plain
 from tests.planted import COPY, copying, planted
@@ -48,14 +49,14 @@ def test_access_outside_is_refused(to, source, message):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_access_outside_gives_poison_and_touches_nothing(dtype, monkeypatch):
     """Without the report one sees what the kernel did."""
-    monkeypatch.setattr(execute, "refuse_report", lambda kernel, block: None)
+    monkeypatch.setattr(bound_steps, "refuse_report", lambda kernel, block: None)
     x = np.ones(9, dtype)
     (result,) = BoundPlan(copying(9, source="i0 + 1", dtype=dtype), {}).run([x[:8:-1]])
     want = np.full(9, poison(DTYPES[dtype]), dtype)
     np.testing.assert_array_equal(result, want, strict=True)
     around = np.zeros(9, dtype)
     plan = BoundPlan(planted(COPY.format(to="i0 + 1", source="i0"), 1, dtype, grid=3), {})
-    monkeypatch.setattr(execute.memory, "empty", lambda shape, dtype: around[:1])
+    monkeypatch.setattr(memory, "empty", lambda shape, dtype: around[:1])
     plan.run([x[:1]])
     assert not around[1:].any()
 
@@ -72,7 +73,7 @@ def test_bounds_are_those_of_the_array():
 
 
 def test_first_report_is_kept_though_many_threads_reach_outside(monkeypatch):
-    monkeypatch.setattr(execute, "SERIAL_WORK", 0)
+    monkeypatch.setattr(bound_steps, "SERIAL_WORK", 0)
     plan = BoundPlan(planted(COPY.format(to="i0", source="i0 * 100000"), 4000, grid=4000), {})
     with pytest.raises(BoundsError, match=r"load element \d+00000 of buffer a0"):
         plan.run([np.ones(4000)])
@@ -125,7 +126,7 @@ def test_forgotten_element_shows(dtype):
 
 def test_memory_is_left_alone_unchecked(monkeypatch):
     monkeypatch.setattr(config, "check", False)
-    monkeypatch.setattr(execute.memory, "empty", lambda shape, dtype: np.zeros(shape, dtype))
+    monkeypatch.setattr(memory, "empty", lambda shape, dtype: np.zeros(shape, dtype))
     plan = planted(COPY.format(to="i0", source="i0"), 9, grid=8)
     assert BoundPlan(plan, {}).run([X])[0][8] == 0
 

@@ -5,6 +5,7 @@ import gc
 import itertools
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.target import target
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.entry.native_calls import refusal
 from tests import memory_runs
 from tests.object_runs import Planted, planted_kernel
@@ -182,11 +184,12 @@ def test_native_guards_of_a_dropped_kernel_go_and_come_back(most):
 
 
 class Exchanged(list):
-    """A cell whose tables another thread exchanges whenever they are read."""
+    """A cell whose tables another thread exchanges right after they were read first."""
 
     def __getitem__(self, place):
         found = super().__getitem__(place)
-        self[0] = (*found, "table", ())
+        if "new" not in found:
+            self[0] = (*found, "new", ())
         return found
 
 
@@ -196,7 +199,27 @@ def test_tables_may_be_exchanged_while_those_of_a_kernel_are_dropped():
     native = type("Native", (), {"__self__": cell, "__call__": None})()
     function.enter(native)
     function.drop_tables(kernel)
-    assert list(cell) == [("other", ())]
+    assert list(cell) == [("other", (), "new", ())]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.skipif(bool(refusal()), reason=refusal())
+def test_a_table_does_not_keep_a_kernel_that_was_dropped_while_it_was_made(monkeypatch):
+    (function,) = functions(1)
+    add_user, dropped = KernelHandle.add_user, []
+
+    def too_late(handle, user):
+        dropped.append(weakref.ref(handle.loaded))
+        handle.drop()
+        add_user(handle, user)
+
+    monkeypatch.setattr(KernelHandle, "add_user", too_late)
+    for _ in range(3):
+        assert function(X).tobytes() == right(0, X).tobytes()
+    assert dropped
+    assert function.func.__self__[0] == ()
+    gc.collect()
+    assert not any(kernel() for kernel in dropped)
 
 
 def test_threads_run_kernels_that_others_drop(most):

@@ -17,27 +17,23 @@ from axiomjit.base.counters import stats
 from axiomjit.base.locks import FORKS_WAIT, is_held_here
 from axiomjit.driver import guards
 from axiomjit.runtime.entry import layout, native_calls, structures
-from axiomjit.runtime.entry.entry_code import NAME, entry_text
+from axiomjit.runtime.entry.entry_code import entry_text
+from axiomjit.runtime.entry.entry_values import NAME
 from axiomjit.runtime.entry.guard_tables import (
     MOST_TABLES,
     Guards,
-    NativeCall,
-    NewArray,
     Table,
-    native_table,
     python_table,
     with_table,
 )
 from axiomjit.runtime.llvm.object_symbols import undefined_symbols
 from axiomjit.runtime.objects import kept_code
 from tests.object_runs import SYMBOL, object_of
+from tests.runtime.native_tables import calling, table_of
 from tests.structure.sources import ROOT
 
 pytestmark = pytest.mark.skipif(
     native_calls.refusal() != "", reason="this process has no native entry"
-)
-KERNEL = ctypes.CFUNCTYPE(
-    ctypes.c_int32, *[ctypes.c_void_p] * 2, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )
 F8 = np.dtype("f8")
 
@@ -52,32 +48,6 @@ def entry(*tables):
     for table in tables:
         cell[0] = with_table(cell[0], table)
     return native_calls.new_entry(cell)
-
-
-def calling(kernel, shape=(3,), kept=(True,), strides=None, combines=False, releases=False):
-    """A call of one array argument that makes arrays; the kernel is a Python function."""
-    made = KERNEL(kernel)
-    new = tuple(NewArray(F8, shape, strides, 1 + k, keep) for k, keep in enumerate(kept))
-    return NativeCall(
-        kernel=ctypes.cast(made, ctypes.c_void_p).value,
-        owner=made,
-        handle=None,
-        words=(0,) * (1 + len(new)) + (77,),
-        grid=5,
-        combines=combines,
-        releases=releases,
-        slots={0: (0, None)},
-        held=(),
-        new=new,
-        results=tuple(k for k, keep in enumerate(kept) if keep),
-        written=frozenset(),
-    )
-
-
-def table_of(call, example, form=0, hits=None):
-    guards = Guards(call)
-    assert guards.add(0, example, 0)
-    return native_table(call, guards, 1, (), array("q", [0]) if hits is None else hits, form)
 
 
 def words_at(address, count):
@@ -153,6 +123,7 @@ def test_a_failing_kernel_raises_and_leaves_nothing(releases, kept):
     call = entry(
         table_of(calling(kernel, (1000,), kept, combines=True, releases=releases), x, form)
     )
+    gc.collect()
     before = sys.getrefcount(x), sys.getrefcount(F8)
     for _ in range(50):
         with pytest.raises(RuntimeError, match="kernel returned status 3"):

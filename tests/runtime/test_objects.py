@@ -9,8 +9,9 @@ import pytest
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import CompileError, GraphValueError
 from axiomjit.runtime.objects import directory as directories
+from axiomjit.runtime.objects import kept_code, loader
 from axiomjit.runtime.objects.directory import Directory
 from axiomjit.runtime.objects.entry import make_entry, pack, unpack
 from axiomjit.runtime.objects.store import own_path
@@ -308,3 +309,29 @@ def test_a_folder_that_was_deleted_meanwhile_is_made_again(folder):
     folder.rmdir()
     assert process.stored(2) == 2
     assert len(list(folder.iterdir())) == 1
+
+
+def test_a_shortage_of_memory_is_no_damage(folder, monkeypatch):
+    """A file that cannot be loaded now stays, and is loaded later."""
+    (path,) = files_by_number(folder, Process(), [3]).values()
+
+    def none_left(*given):
+        raise OSError(errno.ENOMEM, "no memory")
+
+    with monkeypatch.context() as context:
+        context.setattr(loader, "link", none_left)
+        context.setattr(loader, "_load_by_llvm", lambda entry: None)
+        with pytest.raises(CompileError, match="no memory that can be executed"):
+            Process().stored(3)
+    assert path.exists()
+    later = Process()
+    assert later.stored(3) == 3
+    assert not later.compiled
+
+
+@pytest.mark.parametrize("what", ["PASSES", "MACHINE"])
+def test_what_llvm_does_with_own_code_is_in_its_key(what, monkeypatch):
+    before = kept_code._key("text")
+    changed = {"PASSES": ("sroa",), "MACHINE": {**kept_code.MACHINE, "opt": 1}}
+    monkeypatch.setattr(kept_code, what, changed[what])
+    assert before != kept_code._key("text") != ""

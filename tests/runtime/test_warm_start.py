@@ -1,12 +1,16 @@
 """What a process imports, starts and waits for before its first result."""
 
+import _thread
+import gc
 import os
 import platform
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from axiomjit.base.locks import uncollected
 from tests.structure.sources import ROOT
 
 PROGRAM = """
@@ -36,7 +40,7 @@ print((end - middle) / (middle - start))
 print(sorted(new), len(ours), threading.active_count(), axiomjit.stats()["compiles"])
 print(sorted({m.split(".")[1] for m in ours}))
 """
-MODULES = 130
+MODULES = 72
 """More modules of ours than this take longer than the import may take."""
 
 
@@ -47,6 +51,7 @@ def python(tmp_path):
     def run(script):
         kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path / "code")}
         kept |= {"AXIOMJIT_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
+        kept |= {"AXIOMJIT_CHECK": "0"}  # which asks all passes
         command = [sys.executable, "-c", script]
         done = subprocess.run(
             command, cwd=ROOT, env=os.environ | kept, capture_output=True, text=True, timeout=120
@@ -66,7 +71,7 @@ def test_import_loads_little_and_starts_nothing(python):
     count, threads, compiles = map(int, new.partition("] ")[2].split())
     assert count <= MODULES
     assert (threads, compiles) == (1, 0)
-    assert not {"'runtime'", "'passes'", "'bench'", "'cli'", "'show'"} & set(
+    assert not {"'runtime'", "'passes'", "'bench'", "'cli'", "'show'", "'axis'", "'tracing'"} & set(
         ours.strip("[]").split(", ")
     )
 
@@ -83,6 +88,60 @@ def test_a_warm_first_call_imports_no_compiler_and_starts_no_thread(python):
     warm = python(program)[1]
     without = platform.machine() != "x86_64"  # elsewhere LLVM links, and says what the CPU can do
     assert warm.startswith(f"False {without} 1 {{'compiles': 0, 'cache_hits': 0, 'disk_hits': 1,")
+
+
+FIRST = """
+import sys
+import numpy as np
+import axiomjit
+x = np.arange(1000.0)
+axiomjit.jit(lambda x, y: 2.0 * x + y)(x, x)
+print(*(name for name in sys.modules if name.startswith("axiomjit.")))
+print("numpy.fft" in sys.modules, "random" in sys.modules)
+"""
+FIRST_MODULES = 205
+"""More modules of ours than this are not for a program of one loop."""
+
+
+def test_a_first_call_imports_what_its_program_needs(python):
+    python(FIRST)
+    modules, others = python(FIRST)
+    names = set(modules.split())
+    assert len(names) <= FIRST_MODULES
+    assert not {name for name in names if name.startswith("axiomjit.axis")}
+    late = "passes.split_scans passes.search_blocks numpy_table.linalg tracing.opaque tracing.draws"
+    assert not names & {f"axiomjit.{name}" for name in late.split()}
+    assert others == "False False"
+
+
+COLLECTING = """
+import gc, threading
+{before}
+import axiomjit
+print(gc.isenabled())
+axiomjit.sum
+print(gc.isenabled())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "state"), [("", "True"), ("gc.disable()", "False"), ("import numpy", "True")]
+)
+def test_the_collector_is_left_as_it_was(python, before, state):
+    assert python(COLLECTING.format(before=before)) == [state, state]
+
+
+def test_the_collector_is_left_alone_beside_other_threads():
+    seen, done = [], threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    with uncollected():
+        seen.append(gc.isenabled())
+    done.set()
+    thread.join()
+    with uncollected():
+        seen.append(gc.isenabled() and not _thread._count())
+    assert seen == [True, False]
 
 
 def test_checked_and_plain_kernels_are_kept_apart(python):

@@ -59,10 +59,10 @@ class Buffer:
         return 0
 
 
-def run_interrupted(pool, at, chunk_s=0.0005, seats=2):
+def run_interrupted(pool, at, chunk_s=0.0005, seats=2, give_up=None):
     """Run a job with an interrupt at one instruction; the injector and the buffer."""
     buffer, injector = Buffer(chunk_s), Injector(at)
-    job = Job(buffer.write, [(k, k + 1) for k in range(6)], seats, Pace(1))
+    job = Job(buffer.write, [(k, k + 1) for k in range(6)], seats, Pace(1), give_up)
     before = sys.gettrace()
     sys.settrace(injector)
     try:
@@ -103,16 +103,21 @@ def check_threads(pool):
         time.sleep(0.001)
 
 
+@pytest.mark.parametrize("watched", [False, True], ids=["works", "watches"])
 @pytest.mark.parametrize("fresh", [True, False], ids=["first call", "later call"])
-def test_an_interrupt_at_any_instruction_leaves_nothing_open(fresh):
+def test_an_interrupt_at_any_instruction_leaves_nothing_open(fresh, watched):
+    given_up = []
+    give_up = (lambda: given_up.append(True)) if watched else None
     warm = Pool()
     run_interrupted(warm, 0)
-    total = run_interrupted(Pool() if fresh else warm, 0)[0].seen
+    total = run_interrupted(Pool() if fresh else warm, 0, give_up=give_up)[0].seen
     assert total > 40
     places = set()
     for at in range(1, total + 1):
         pool = Pool() if fresh else warm
-        injector, buffer, job = run_interrupted(pool, at)
+        given_up.clear()
+        injector, buffer, job = run_interrupted(pool, at, give_up=give_up)
+        assert not watched or job.is_open or given_up, injector.raised
         if injector.raised is None:  # this run took fewer instructions: workers were quicker
             continue
         places.add(injector.raised.split(":")[0])
@@ -122,7 +127,8 @@ def test_an_interrupt_at_any_instruction_leaves_nothing_open(fresh):
         call_both(pool)
         assert not pool.busy(), injector.raised
         check_threads(pool)
-    expected = {"run", "_call_workers", "work", "close", "stop", "learn"}
+    expected = {"run", "_call_workers", "work", "close", "stop"}
+    expected |= {"watch", "wait"} if watched else {"learn"}
     assert places >= expected | ({"_hire"} if fresh else set())
 
 
@@ -301,3 +307,34 @@ def test_a_fork_in_the_middle_of_a_call_is_told_in_the_child():
     )
     told = sorted(done.stdout.splitlines())
     assert told == ["ended False", "the process was forked while it ran chunks True"]
+
+
+def test_a_caller_that_watches_works_where_nobody_helps(monkeypatch):
+    """No thread can be started: the work is done all the same, after a while."""
+    monkeypatch.setattr(workers._Worker, "start", lambda self: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(workers, "PATIENCE_S", 0.01)
+    names = []
+
+    def chunk(low, high):
+        names.append(threading.current_thread().name)
+        return 0
+
+    Pool().run(Job(chunk, [(0, 1), (1, 2)], 1, Pace(1), give_up=lambda: None))
+    assert names == [threading.main_thread().name] * 2
+
+
+def test_long_units_are_left_to_helpers_by_the_main_thread_alone():
+    names = []
+
+    def chunk(low, high):
+        names.append(threading.current_thread())
+        return 0
+
+    run_chunks(chunk, (0, 1), 1, Pace(1), give_up=lambda: None)
+    other = threading.Thread(
+        target=run_chunks, args=(chunk, (0, 1), 1, Pace(1)), kwargs={"give_up": lambda: None}
+    )
+    other.start()
+    other.join()
+    assert names[0] is not threading.main_thread()
+    assert names[1] is other
