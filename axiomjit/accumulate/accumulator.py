@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from axiomjit.accumulate.scalars import follow
+from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
@@ -18,9 +19,6 @@ from axiomjit.graph.state_folds import StateFold
 
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
-Function = TypeVar("Function", bound=Callable[..., Any])
-LARGEST: Final = 64
-"""Dtypes for which an accumulator is followed, and functions that are kept with it."""
 _ROUNDS: Final = 8
 """How often the dtypes of a state may widen before they must have settled."""
 
@@ -70,7 +68,7 @@ class Accumulator:
     final: Callable[..., Any] | None
     commutative: bool
     has_identity: bool
-    kept: dict[Hashable, Any]
+    kept: BoundedTable[Hashable, Any]
 
     def __init__(
         self,
@@ -94,18 +92,11 @@ class Accumulator:
         self.combine, self.lift, self.final = combine, lift, final
         self.commutative, self.has_identity = bool(commutative), bool(has_identity)
         self._traced = lru_cache(maxsize=LARGEST)(self._follow)
-        self.kept = {}
+        self.kept = BoundedTable()
 
     def traced(self, operands: Sequence[DType]) -> Traced:
         """What the functions compute for elements of these dtypes."""
         return self._traced(tuple(operands))
-
-    def keep(self, key: Hashable, function: Function) -> Function:
-        """Keep a function that folds by the accumulator under a key, and return it."""
-        if len(self.kept) >= LARGEST:
-            self.kept.clear()
-        self.kept[key] = function
-        return function
 
     def __repr__(self) -> str:
         return f"Accumulator({self.init!r}, {_name_of(self.combine)})"

@@ -5,20 +5,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Scope, Symbol, bound, dim, named_length
 from axiomjit.algebra.number_kinds import LENGTH, SMALL
+from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import supported
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
-
-LARGEST: Final = 64
-"""Graphs of one function that are kept."""
 
 
 class Given:
@@ -71,7 +69,7 @@ class ArrayFunction(GuardedCall[Any]):
 
     def __init__(self) -> None:
         """Keep no graph yet."""
-        self._graphs: dict[object, Built] = {}
+        self._graphs = BoundedTable[object, Built]()
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
         """The results for nodes, and whether there are several."""
@@ -108,9 +106,7 @@ class ArrayFunction(GuardedCall[Any]):
             is_tuple if native else None,
         )
         if not scope.guards:  # it holds for all arrays of the class
-            if len(self._graphs) >= LARGEST:
-                self._graphs.clear()
-            self._graphs[given.inputs] = built
+            self._graphs.keep(given.inputs, built)
         return built
 
 

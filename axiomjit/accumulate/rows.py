@@ -14,7 +14,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import choose_position, log_sum_exp
 from axiomjit.graph.primitives import MAX, MIN, SUM
-from axiomjit.numpy_table import table
+from axiomjit.numpy_table import reductions
 
 Build = Callable[[Node, tuple[int, ...]], Node]
 
@@ -64,7 +64,7 @@ def _numpys(function: Callable[..., Any]) -> Build:
     """The fold of the NumPy table."""
 
     def build(node: Node, axes: tuple[int, ...]) -> Node:
-        made: Node = table.FUNCTIONS[function](node, axes)
+        made: Node = reductions.FUNCTIONS[function](node, axes)
         return made
 
     return build

@@ -14,7 +14,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.numpy_table.table import FUNCTIONS, UFUNCS
+from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_table.table import FUNCTIONS
 
 
 class TracedNumber(TracedValue, NDArrayOperatorsMixin):

@@ -26,7 +26,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES, WHERE, Primitive
 from axiomjit.graph.traced_values import ShapedValue
-from axiomjit.numpy_table import table
+from axiomjit.numpy_table import elementwise as table
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -194,7 +194,7 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
     def row(*nodes: Node) -> Node:
         rest = iter(nodes[1:])
         limits = [None if limit is None else next(rest) for limit in (low, high)]
-        clipped: Node = table.FUNCTIONS[np.clip](nodes[0], *limits)
+        clipped: Node = table.clip(nodes[0], *limits)
         return clipped
 
     return positional(row, asked, [as_tensor(value, asked) for value in given])

@@ -9,10 +9,11 @@ import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
 from axiomjit.axis.methods import AxisMethods
+from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
-from axiomjit.graph.traced_values import Keeper, NamedValue
+from axiomjit.graph.traced_values import NamedValue
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -86,15 +87,15 @@ class NamedArray(AxisMethods[Any], NamedValue):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype, copy=copy)
 
-    def at_once(
+    def computed(
         self,
         function: Callable[..., Any],
         operands: Sequence[object],
-        keeper: Keeper,
+        kept: BoundedTable[Hashable, Any],
         key: Hashable,
     ) -> Any:
         """What a function of tensors gives for named arrays, as named arrays."""
-        return self._apply("at_once", function, operands, keeper, key)
+        return self._apply("computed", function, operands, kept, key)
 
     def item(self) -> Any:
         """The one element as a Python number."""

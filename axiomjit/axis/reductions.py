@@ -29,7 +29,7 @@ from axiomjit.graph import builder, positions
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, UfuncFold
 from axiomjit.graph.traced_values import Folding
-from axiomjit.numpy_table import table
+from axiomjit.numpy_table import reductions
 
 NodeReduction = Callable[[Node, Sequence[int]], Node]
 
@@ -41,7 +41,7 @@ def _numpys(function: Callable[..., Any]) -> NodeReduction:
     """
 
     def fold(node: Node, positions: Sequence[int]) -> Node:
-        folded: Node = table.FUNCTIONS[function](node, tuple(sorted(positions)))
+        folded: Node = reductions.FUNCTIONS[function](node, tuple(sorted(positions)))
         return folded
 
     return fold

@@ -43,7 +43,7 @@ from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import Primitive
-from axiomjit.graph.traced_values import Folding, NodeValue, Placing, TracedValue
+from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _positions: Final = itertools.count()
 _serials: Final = itertools.count()
 
 
-class Tensor(AxisMethods["Tensor"], NodeValue):
+class Tensor(AxisMethods["Tensor"], AxisValue):
     """An array expression with one Axis for each dimension; it has values once it is evaluated.
 
     Made by `constant`, `placeholder` and the functions of tensors. Operators pair axes, `x @ y` is

@@ -25,6 +25,7 @@ from axiomjit.axis.declarations import declaration_of, layout_of_storage, starti
 from axiomjit.axis.late_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
+from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
@@ -33,7 +34,6 @@ from axiomjit.graph import execution
 from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Graph, Input, Node, post_order
 from axiomjit.graph.origins import origin
-from axiomjit.graph.traced_values import Keeper
 
 Orders = Callable[[list[np.ndarray], Sequence[int]], Mapping[int, tuple[int, ...]]]
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None
@@ -351,19 +351,22 @@ def _shown(value: object) -> str:
     return repr(value) if isinstance(value, Tensor) else str(value)
 
 
-def _at_once(
-    function: Callable[..., Outputs], operands: Sequence[object], keeper: Keeper, key: Hashable
+def _computed(
+    function: Callable[..., Outputs],
+    operands: Sequence[object],
+    kept: BoundedTable[Hashable, Any],
+    key: Hashable,
 ) -> Any:
     """What a function of tensors gives for named arrays, by a computation that is kept."""
     leaves = tuple(leaf_key(value, str(k)) for k, value in enumerate(operands))
     named = [value for value in operands if isinstance(value, NamedArray)]
-    found = keeper.kept.get((key, leaves))
+    found = kept.get((key, leaves))
     if found is None:
         given = [placeholder(v.axes, v.dtype) if isinstance(v, NamedArray) else v for v in operands]
         placeholders = tuple(value for value in given if isinstance(value, Tensor))
         made = Computation(function(*given), placeholders, named=True)
-        found = keeper.keep((key, leaves), made)
+        found = kept.keep((key, leaves), made)
     return found(*named)
 
 
-operators.install_operation(at_once=_at_once)
+operators.install_operation(computed=_computed)

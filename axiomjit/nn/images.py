@@ -80,21 +80,9 @@ def max_pool(
 def avg_pool(
     x: Any, window: Pair = 2, *, stride: Pair | None = None, use_padding: bool = False
 ) -> Any:
-    """The mean of each channel in each window: the sum by the number of elements that are there.
+    """The mean of each channel in each window, of the elements that are inside of the images.
 
-    Args:
-        x: Images of shape (..., rows, columns, channels), as for `conv2d`.
-        window: Rows and columns of a window.
-        stride: Steps from one window to the next; those of `window` when omitted.
-        use_padding: As for `conv2d`; windows at an edge have fewer elements.
-
-    Returns:
-        Images of shape (..., rows, columns, channels).
-
-    Raises:
-        ShapeError: lengths do not fit.
-        GraphTypeError: a setting is no integer.
-        GraphValueError: a setting is less than 1.
+    Arguments, result and errors are those of `max_pool`.
 
     Examples:
         >>> x = np.arange(4.0).reshape(2, 2, 1)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from axiomjit.algebra.dims import Dim, Scope, bound, dim
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
 from axiomjit.base.errors import GraphTypeError, ShapeError
 from axiomjit.base.origins import user_location
@@ -53,7 +52,7 @@ def bitcast(words: Any, dtype: DTypeLike) -> Any:
         return _of_tensor(as_shaped(words, asked), kind, asked)
     if isinstance(words, NodeValue):
         placing = words.placing((words,), asked)
-        with nullcontext() if placing.known is None else bound(Scope(placing.known)):
+        with placing.with_lengths():
             return placing.made(_bits(placing.nodes[0], kind, asked), ((),))
     array = np.asarray(words)
     _check(array.dtype, array.shape, asked)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
+from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from axiomjit.accumulate.arrays import LARGEST, ArrayFunction
-from axiomjit.algebra.dims import Dim, Scope, bound, dim
+from axiomjit.accumulate.arrays import ArrayFunction
+from axiomjit.algebra.dims import Dim, dim
+from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -31,8 +31,6 @@ from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record
 from axiomjit.numpy_table.einsum import SpecReader
 
-_Kept = TypeVar("_Kept", bound=Callable[..., Any])
-
 
 def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
     """The result, of the kind of the operands."""
@@ -48,7 +46,7 @@ def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
         return _of_values(nodes[0], placed, call)
     (host, *_) = hosts
     assert isinstance(host, NamedValue)
-    return host.at_once(partial(_of_named, call), placed, function, "spec")
+    return host.computed(partial(_of_named, call), placed, function.kept, "spec")
 
 
 class Call(Record):
@@ -138,9 +136,8 @@ def fresh(node: Node) -> Node:
 def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
     """Traced arrays or axis tensors, whose lengths may not be known yet."""
     placing = host.placing(operands, call.asked)
-    scope = nullcontext() if placing.known is None else bound(Scope(placing.known))
     try:
-        with scope:
+        with placing.with_lengths():
             node, sources = call.build(placing.nodes, captures=True)
     except KeyError:
         seen = "an axis whose length is needed and not known"
@@ -171,14 +168,7 @@ class ArrayCall(ArrayFunction):
         """Keep what is asked for."""
         super().__init__()
         self.call = call
-        self.kept: dict[Hashable, Any] = {}
-
-    def keep(self, key: Hashable, function: _Kept) -> _Kept:
-        """Keep a function of named arrays under a key, and return it."""
-        if len(self.kept) >= LARGEST:
-            self.kept.clear()
-        self.kept[key] = function
-        return function
+        self.kept = BoundedTable[Hashable, Any]()  # functions of named arrays
 
     def nodes(self, arrays: Sequence[Node]) -> tuple[list[Node], bool]:
         """The result for nodes."""

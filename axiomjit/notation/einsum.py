@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.arrays import LARGEST
+from axiomjit.base.bounded_tables import LARGEST
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import user_location
 from axiomjit.notation.calls import ArrayCall, Call, computed

@@ -17,7 +17,8 @@ from axiomjit.notation.shapes import Shape
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Row
-from axiomjit.numpy_table.table import FUNCTIONS, UFUNCS
+from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.numpy_table.table import FUNCTIONS
 
 Apply = Callable[..., Node | tuple[Node, ...]]
 """A row of the NumPy table."""

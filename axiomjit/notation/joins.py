@@ -7,7 +7,7 @@ labels are all live; where there is none the result is 0.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Affine
@@ -26,8 +26,6 @@ from axiomjit.notation.projections import axes_of, projections_of
 from axiomjit.notation.rows import Solution
 from axiomjit.notation.specs import AxisSpec, Concat, EinsumSpec, Label, SlotSpec
 
-Live = Mapping[str, str]
-"""For each label of a concatenation the one that is live, of those that it is joined with."""
 _SUM = Meaning("mul", "sum")
 
 

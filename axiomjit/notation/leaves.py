@@ -84,7 +84,7 @@ class Fetch(Source):
 
 
 class Missing(Source):
-    """No values."""
+    """In the place of values that are missing: whoever asks for them is refused."""
 
     __slots__ = ("called",)
 

@@ -23,6 +23,7 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedErr
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
+from axiomjit.graph.choices import as_mask
 from axiomjit.graph.contractions import Read, sum_of_products
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.padding import padded
@@ -30,7 +31,7 @@ from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, Ufun
 from axiomjit.graph.projections import Margins, Projections, in_place
 from axiomjit.graph.promotion import cast, promotable
 from axiomjit.notation.placement import placed
-from axiomjit.numpy_table.table import UFUNCS
+from axiomjit.numpy_table.elementwise import UFUNCS
 
 COMBINE: Final = {"mul": np.multiply, "add": np.add, "sub": np.subtract, "div": np.divide}
 """Functions of two elements, applied from left to right; `where` takes three."""
@@ -85,7 +86,7 @@ def emit(projections: Projections, nodes: Sequence[Node], meaning: Meaning, aske
 
 
 class _Emission:
-    """One operation."""
+    """Makes the node of one operation; its methods are the steps."""
 
     def __init__(
         self, projections: Projections, nodes: Sequence[Node], meaning: Meaning, asked: str
@@ -97,7 +98,6 @@ class _Emission:
         self.nodes = [_summable(builder.strong(node), meaning) for node in nodes]
         margins = projections.margins or ((),) * len(nodes)
         self.margins = [_widths(own) for own in margins]
-
         self.conditions = self._conditions()
 
     def _conditions(self) -> Conditions | None:
@@ -142,7 +142,7 @@ class _Emission:
 
     def _combine(self, values: Sequence[Node]) -> Node:
         if self.meaning.combine == "where":
-            return builder.elementwise(WHERE, _truth(values[0]), *values[1:])
+            return builder.elementwise(WHERE, as_mask(values[0]), *values[1:])
 
         def apply(left: Node, right: Node) -> Node:
             found = UFUNCS[COMBINE[self.meaning.combine]](left, right)
@@ -275,13 +275,6 @@ def _alone(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) 
             user_location(),
         )
     return nodes[0]
-
-
-def _truth(node: Node) -> Node:
-    if node.dtype == BOOL:
-        return node
-    zero = _number(0, node.dtype)
-    return builder.elementwise(PRIMITIVES["not_equal"], node, zero)
 
 
 def _widths(margins: Margins) -> dict[int, tuple[Dim, Dim]]:

@@ -114,10 +114,10 @@ class _Space:
             case Fixed(index=index):
                 return fixed(index)
             case Window(kernel=None):
-                return self.scaled(axis, axis.over, axis.stride, axis.offset)
+                return self.scaled(axis.over, axis.stride, axis.offset)
             case Window(kernel=str(kernel)):
-                over = self.scaled(axis, axis.over, axis.stride, axis.offset)
-                within = self.scaled(axis, kernel, axis.dilation, -self.margin(axis)[0])
+                over = self.scaled(axis.over, axis.stride, axis.offset)
+                within = self.scaled(kernel, axis.dilation, -self.margin(axis)[0])
                 return _sum(over, within)
             case Concat(parts=parts):
                 part = next(p for p in parts if p in self.live)
@@ -125,7 +125,7 @@ class _Space:
                 return _sum(self.at(part, self.solution.labels[part]), fixed(sum(before, dim(0))))
         return self.at(object(), size)
 
-    def scaled(self, axis: Window, label: str, factor: int, offset: int | Dim) -> Affine:
+    def scaled(self, label: str, factor: int, offset: int | Dim) -> Affine:
         """A multiple of the index of a label, and an offset."""
         index = self.at(label, self.solution.labels[label])
         return affine({k: dim(factor) for k, _ in index.terms}, offset)

@@ -45,7 +45,7 @@ from axiomjit.notation.specs import KINDS, MEMORY_ORDER
 from axiomjit.notation.sums import Exact
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Cell, Origin, RowVariable, open_row
-from axiomjit.numpy_table.table import UFUNCS
+from axiomjit.numpy_table.elementwise import UFUNCS
 
 
 class ShapedTensor(NDArrayOperatorsMixin, Shaped):

@@ -7,11 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import product
+from axiomjit.base.dtypes import INT
+from axiomjit.graph.array_functions import ArrayCall
 from axiomjit.graph.choices import as_mask, positions_chosen
 from axiomjit.graph.gathers import take, taken
-from axiomjit.graph.merging import reshaped
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.merging import flat
+from axiomjit.graph.nodes import Held, Input, Node, base_of
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.library import OneAxis, flat_along
 from axiomjit.numpy_table.options import Row, only_defaults
@@ -31,15 +32,15 @@ def nonzero(a: object) -> tuple[Node, ...]:
             "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
             "`arr[cond]`."
         )
+    if isinstance(base_of(node), Input | Held):  # NumPy finds how many, and where, in one pass
+        call = ArrayCall("nonzero", np.nonzero, (node,))
+        length = (call.length(0),)
+        return tuple(call.result(length, INT, k) for k in range(len(node.shape)))
     return positions_chosen(as_mask(node))
 
 
-def _flat(node: Node) -> Node:
-    return reshaped(node, (product(node.shape),))
-
-
 def _flatnonzero(a: object) -> Node:
-    (found,) = nonzero(_flat(array_node(a, "flatnonzero")))
+    (found,) = nonzero(flat(array_node(a, "flatnonzero")))
     return found
 
 
@@ -62,8 +63,8 @@ def _compress(condition: object, a: object, axis: OneAxis = None, out: object = 
 
 
 def _extract(condition: object, arr: object) -> Node:
-    mask = as_mask(_flat(array_node(condition, "extract")))
-    node = _flat(array_node(arr, "extract"))
+    mask = as_mask(flat(array_node(condition, "extract")))
+    node = flat(array_node(arr, "extract"))
     return _compress(mask, node)
 
 

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.base.dtypes import FLOAT, DType, supported
+from axiomjit.algebra.chosen import choose
+from axiomjit.algebra.dims import Dim, current_scope, dim
+from axiomjit.base.dtypes import FLOAT, INT, DType, supported
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -19,13 +20,9 @@ from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_type
-from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node
 from axiomjit.views.dense_layout import row_major_strides
-
-DEEPEST: Final = 64
-"""Dimensions of an array at most."""
 
 
 def _unsupported(function: str, value: object) -> UnsupportedError:
@@ -38,14 +35,24 @@ def _unsupported(function: str, value: object) -> UnsupportedError:
 
 
 def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
-    """The lengths of a new array: integers and lengths that are 0 or more."""
-    lengths = shape if isinstance(shape, tuple | list) else (shape,)
+    """The lengths of a new array: integers and lengths that are 0 or more.
+
+    A computed integer is a length that only the running program knows.
+    """
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    lengths = [_computed(n) if isinstance(n, Node) else n for n in given]
     if not all(isinstance(n, int | np.integer | Dim) for n in lengths):
         raise _unsupported(function, shape)
     found = tuple(dim(int(n)) if isinstance(n, np.integer) else dim(n) for n in lengths)
     if any(n < 0 for n in found):
         raise ValueError("negative dimensions are not allowed")
     return found
+
+
+def _computed(value: Node) -> Any:
+    """An integer as a length; what is no integer as it is."""
+    whole = value.dtype.kind in "iu" and not value.shape
+    return choose(current_scope(), cast(builder.strong(value), INT)) if whole else value
 
 
 def _filled(value: Node, shape: tuple[Dim, ...], order: object, function: str) -> Node:
@@ -183,18 +190,10 @@ def _linspace(
     return builder.elementwise(COPY, cast(made, wanted))
 
 
-def _listed(value: Any, function: str, depth: int = 0) -> Node:
-    """The node of an array, a number, or nested lists of them."""
-    if isinstance(value, list | tuple) and depth < DEEPEST:
-        made: Node = JOINS[np.stack]([_listed(part, function, depth + 1) for part in value])
-        return made
-    return array_node(value, function)
-
-
 def _array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, order: object = "K"
 ) -> Node:
-    node = _listed(object, "array")
+    node = array_node(object, "array")
     wanted = node.dtype if dtype is None else _dtype(dtype, "array")
     if order not in ("K", "C", "A", None):
         raise refuse("array", "order", order)

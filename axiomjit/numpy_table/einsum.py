@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
+from axiomjit.algebra.chosen import assumed_equal
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Affine, fixed, iterator
 from axiomjit.base.errors import ShapeError, SpecError
@@ -15,7 +18,7 @@ from axiomjit.graph.nodes import Node, Scalar, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.projections import Projections, in_place
 from axiomjit.graph.seen import at_hand, seen_shape
-from axiomjit.numpy_table.options import only_defaults
+from axiomjit.numpy_table.options import Row, only_defaults
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ELLIPSIS: Final = "..."
@@ -166,7 +169,7 @@ class SpecReader:
             return
         if known == 1:
             self.extents[label] = length
-        elif known != length:
+        elif not assumed_equal(known, length):
             name = f"axis {label!r}" if isinstance(label, str) else "the ellipsis"
             raise ShapeError(
                 f"einsum {self.spec!r}",
@@ -230,3 +233,6 @@ class SpecReader:
     def _read(self, label: Label, length: Dim, places: dict[Label, Affine]) -> Affine:
         stretched = length is not self.extents[label] and length == 1
         return fixed(0) if stretched and self.extents[label] != 1 else places[label]
+
+
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {np.einsum: einsum_node}

@@ -7,8 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from axiomjit.algebra.chosen import assumed_equal
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, affine, compose, fixed, iterator
+from axiomjit.algebra.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
 from axiomjit.base.dtypes import BOOL
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -42,7 +43,7 @@ def index_node(node: Node, key: object) -> Node:
     items = _items(key)
     full = _spelled_out(items, len(node.shape))
     if any(map(_is_array, full)):
-        return _gathered(node, _without_masks(node, full))
+        return gather(node, *_gathered(node, _without_masks(node, full)))
     seen = _viewed(node, full)
     # An element taken out is not a view in NumPy, unless the index has an ellipsis.
     taken_out = not seen.shape and not any(item is Ellipsis for item in items)
@@ -53,19 +54,32 @@ def index_view(node: Node, key: object) -> Node:
     """A view of what `node[key]` names, for integers, slices, Ellipsis and newaxis.
 
     Raises:
-        UnsupportedError: indexing with arrays, lists or bools.
         IndexError: an index out of range, more indices than dimensions, or no index.
     """
+    return _viewed(node, _spelled_out(_items(key), len(node.shape)))
+
+
+class Gathered(NamedTuple):
+    """The elements that an index with arrays names.
+
+    `place` is the map to the array from the points of a shape and, behind these, the positions;
+    each of them is within its length.
+    """
+
+    place: IndexMap
+    positions: Sequence[Position]
+    shape: tuple[Dim, ...]
+    lengths: Sequence[Dim]
+
+
+def gathered_by(node: Node, key: object) -> Gathered | None:
+    """The elements that `node[key]` names where the index has arrays, else None.
+
+    Raises:
+        As `index_node`.
+    """
     full = _spelled_out(_items(key), len(node.shape))
-    arrays = [item for item in full if _is_array(item)]
-    if arrays:
-        raise UnsupportedError(
-            f"a view by {seen_type(arrays[0])}",
-            "an index that is no integer, slice, Ellipsis or newaxis",
-            "use where(...) for a choice by mask, or index outside the compiled function",
-            user_location(),
-        )
-    return _viewed(node, full)
+    return _gathered(node, _without_masks(node, full)) if any(map(_is_array, full)) else None
 
 
 def mask_of(node: Node, key: object) -> Node | None:
@@ -118,7 +132,8 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
             )
         else:
             for d, (length, own) in enumerate(zip(node.shape[axis:], item.shape, strict=False)):
-                if own != 0 and length != own:  # NumPy does not look at masks without elements
+                # NumPy does not look at masks without elements
+                if own != 0 and not assumed_equal(length, own):
                     raise IndexError(
                         "boolean index did not match indexed array along axis "
                         f"{axis + d}; size of axis is {at_hand(length)} but size of "
@@ -228,7 +243,7 @@ def _is_position(item: Any) -> bool:
     return not (item is None or item is Ellipsis or isinstance(item, slice))
 
 
-def _gathered(node: Node, full: Sequence[Any]) -> Node:
+def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
     """Elements at positions, of which some are arrays."""
     met = _met(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
@@ -260,7 +275,7 @@ def _gathered(node: Node, full: Sequence[Any]) -> Node:
         elif not isinstance(item, bool):
             index.append(fixed(_position(item, node.shape[axis], axis)))
     extents = tuple(shape[d] for d in range(rank))
-    return gather(node, tuple(index), positions, extents, lengths)
+    return Gathered(tuple(index), positions, extents, lengths)
 
 
 def _array_of(item: Node | _Chosen) -> Node:

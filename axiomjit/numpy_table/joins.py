@@ -8,20 +8,22 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.chosen import assumed_equal
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import DType
+from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.joins import concatenate
-from axiomjit.graph.merging import reshaped
+from axiomjit.graph.merging import flat, reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.padding import REPEATS, Widths, between, padded
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_call, seen_shape
 from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.numpy_table.creation import COUNTERS
 from axiomjit.numpy_table.indexing import index_node
 from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import (
@@ -56,7 +58,7 @@ def _joined(
     at = normalize_axis_index(axis, rank)
     for node in nodes[1:]:
         alike = len(node.shape) == rank and all(
-            d == at or n == m
+            d == at or assumed_equal(n, m)
             for d, (n, m) in enumerate(zip(node.shape, nodes[0].shape, strict=True))
         )
         if not alike:
@@ -79,10 +81,6 @@ def _joined(
     return concatenate([cast(node, wanted) for node in nodes], at)
 
 
-def _flat(node: Node) -> Node:
-    return reshaped(node, (product(node.shape),))
-
-
 def _concatenate(
     arrays: Any,
     axis: int | None = 0,
@@ -94,7 +92,7 @@ def _concatenate(
     only_defaults("concatenate", out=out)
     nodes = _nodes(arrays, "concatenate")
     if axis is None:
-        nodes, axis = [_flat(node) for node in nodes], 0
+        nodes, axis = [flat(node) for node in nodes], 0
     return _joined("concatenate", nodes, axis, dtype, casting)
 
 
@@ -135,7 +133,7 @@ def _column(node: Node) -> Node:
 def _append(arr: object, values: object, axis: int | None = None) -> Node:
     nodes = [array_node(arr, "append"), array_node(values, "append")]
     if axis is None:
-        nodes, axis = [_flat(node) for node in nodes], 0
+        nodes, axis = [flat(node) for node in nodes], 0
     return _joined("append", nodes, axis)
 
 
@@ -143,7 +141,7 @@ def _roll(a: object, shift: Any, axis: AxisOption = None) -> Node:
     """np.roll: elements that are shifted beyond one end come in at the other."""
     node = array_node(a, "roll")
     if axis is None:
-        return reshaped(_rolled(_flat(node), shift, 0), node.shape)
+        return reshaped(_rolled(flat(node), shift, 0), node.shape)
     axes = reduced_dimensions(node, axis) if isinstance(axis, int) else tuple(axis)
     shifts = tuple(shift) if isinstance(shift, Sequence) else (shift,) * len(axes)
     axes = axes * len(shifts) if len(axes) == 1 else axes
@@ -227,6 +225,31 @@ def _widths(pad_width: Any, rank: int) -> list[Widths]:
     return widths
 
 
+def _by_index(name: str, columns: bool) -> Row:
+    """The row of `np.r_`, which puts its items behind each other, or of `np.c_`: as columns."""
+
+    def row(*items: Any) -> Node:
+        given = [_of_slice(item) if isinstance(item, slice) else item for item in items]
+        found = [builder.as_node(item, name) for item in given]
+        kinds = [WEAK_TYPES[n.dtype.kind](0) if n.weak else n.dtype for n in found]
+        nodes = [at_least_1d(builder.strong(node)) for node in found]
+        if columns:
+            nodes = [_column(node) for node in nodes]
+        return _joined(name, nodes, -1 if columns else 0, np.result_type(*kinds))
+
+    return row
+
+
+def _of_slice(part: slice) -> Any:
+    """The numbers that a slice among the items stands for."""
+    if not any(isinstance(end, Dim) for end in (part.start, part.stop, part.step)):
+        return np.r_[part]
+    first, step = (0 if part.start is None else part.start), part.step
+    return COUNTERS[np.arange](first, part.stop, 1 if step is None else step)
+
+
+INDEXED: Final[dict[Any, Row]] = {np.r_: _by_index("r_", False), np.c_: _by_index("c_", True)}
+"""NumPy's objects that put side by side what they are indexed by."""
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.concatenate: _concatenate,
     np.stack: _stack,

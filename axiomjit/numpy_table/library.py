@@ -8,16 +8,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import supported
 from axiomjit.base.origins import user_location
 from axiomjit.graph import library_nodes
+from axiomjit.graph.array_functions import ArrayCall
 from axiomjit.graph.library_operations import (
     ARGSORT,
     SORT,
     LibraryOperation,
 )
-from axiomjit.graph.merging import merge, reshaped
+from axiomjit.graph.merging import flat, merge
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import choose_position
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
@@ -32,8 +32,7 @@ OneAxis = int | None
 def flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
     """The array and one of its dimensions; flattened if `axis` is None or it has no dimensions."""
     if axis is None or not node.shape:
-        flat = reshaped(node, (product(node.shape),))
-        return flat, 0 if axis is None else normalize_axis_index(axis, 1)
+        return flat(node), 0 if axis is None else normalize_axis_index(axis, 1)
     return node, normalize_axis_index(axis, len(node.shape))
 
 
@@ -76,13 +75,16 @@ def _sort_row(name: str, operation: LibraryOperation) -> Row:
     def row(
         a: object, axis: OneAxis = -1, kind: object = None, order: object = None, **options: Any
     ) -> Node:
+        stable = options.pop("stable", None)
         only_defaults(name, order=order, **options)
-        if kind not in (None, "quicksort"):
-            raise refuse(name, "kind", kind)
         node = array_node(a, name)
         if operation is SORT and axis is not None:
             normalize_axis_index(axis, len(node.shape))
         node, along = flat_along(node, axis)
+        if kind not in (None, "quicksort") or stable is not None:
+            given = (("axis", along), ("kind", kind), ("stable", stable))
+            call = ArrayCall(name, getattr(np, name), (node,), given)
+            return call.result(node.shape, call.dtypes()[0])
         return library_nodes.in_order(operation, node, along)
 
     return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axiomjit.algebra.chosen import assumed_equal
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -36,7 +37,7 @@ def _stacks(left: Node, right: Node) -> Node:
     rows = left.shape[-2:-1]
     columns = right.shape[-1:] if len(right.shape) > 1 else ()
     met, other = left.shape[-1], right.shape[max(len(right.shape) - 2, 0)]
-    if met != other:
+    if not assumed_equal(met, other):
         raise GraphValueError(
             seen_call("matmul", left, right),
             f"lengths {at_hand(met)} (last dimension of the left operand) and {at_hand(other)} "

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.chosen import assumed_equal, assumed_multiple
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.base.errors import GraphValueError
@@ -79,9 +80,10 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     known = product(tuple(n for d, n in enumerate(lengths) if d not in unknown))
     missing = dim(1)
     if unknown and known != 0:
+        assumed_multiple(size, known)
         exact = exact_quotient(size, known)
         missing = size // known if exact is None else exact
-    if missing * known != size or (unknown and known == 0):
+    if not assumed_equal(missing * known, size) or (unknown and known == 0):
         raise GraphValueError(
             f"reshape({seen_type(node)}, {seen_shape(lengths)})",
             f"{size} elements where the new shape has a multiple of {known}"

@@ -8,132 +8,19 @@ files of their own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import FLOAT, supported
-from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, powers
-from axiomjit.graph.known_strides import strides_of
-from axiomjit.graph.merging import pack
-from axiomjit.graph.nodes import LengthNode, Node, Scalar
-from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
-from axiomjit.graph.promotion import fits, loop_of, promotable
-from axiomjit.numpy_table import (
-    choosing,
-    creation,
-    joins,
-    library,
-    reductions,
-    reshape,
-    shapes,
-    taking,
-)
-from axiomjit.numpy_table.einsum import einsum_node
-from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
-from axiomjit.numpy_table.products import matmul_node
-from axiomjit.views.dense_layout import row_major_strides
-
-Rows = Callable[..., Node | tuple[Node, ...]]
-
-
-def _ufunc_row(name: str) -> Row:
-    primitive = PRIMITIVES[name]
-
-    def row(*operands: object) -> Node:
-        nodes = [builder.as_node(operand, name) for operand in operands]
-        return builder.elementwise(primitive, *nodes)
-
-    return row
-
-
-def _power(base: object, exponent: object) -> Node:
-    return powers.power(builder.as_node(base, "power"), builder.as_node(exponent, "power"))
-
-
-def _as_loop(x: object, ufunc: np.ufunc) -> Node:
-    """The operand of a ufunc in the dtype of NumPy's loop, a Python number as it is."""
-    node = builder.as_node(x, ufunc.__name__)
-    dtype = loop_of(ufunc, (promotable(node),))[-1]
-    return node if node.dtype == dtype else builder.cast(node, dtype)
-
-
-def _square(x: object) -> Node:
-    node = _as_loop(x, np.square)
-    return builder.elementwise(PRIMITIVES["multiply"], node, node)
-
-
-def _positive(x: object) -> Node:
-    return _copy(_as_loop(x, np.positive))
-
-
-def _reciprocal(x: object) -> Node:
-    """1 / x; of integers the quotient in float64, cast back, as NumPy does it."""
-    node = _as_loop(x, np.reciprocal)
-    if node.dtype.kind in "fc":
-        return powers.reciprocal(node)
-    return builder.cast(powers.reciprocal(builder.cast(node, FLOAT)), node.dtype)
-
-
-def _conjugate(x: object) -> Node:
-    node = _as_loop(x, np.conjugate)
-    is_complex = node.dtype.kind == "c"
-    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex else _copy(node)
-
-
-def _conj(a: object) -> Node:
-    """The method `conj`, which returns real arrays as they are."""
-    node = builder.as_node(a, "conj")
-    return _conjugate(node) if node.dtype.kind == "c" else node
-
-
-def _divmod(x: object, y: object) -> tuple[Node, Node]:
-    operands = builder.as_node(x, "divmod"), builder.as_node(y, "divmod")
-    quotient = builder.elementwise(PRIMITIVES["floor_divide"], *operands)
-    return quotient, builder.elementwise(PRIMITIVES["remainder"], *operands)
-
-
-def _bound(node: Node, value: object, below: bool) -> Node | None:
-    """A bound of clip; None for a Python integer out of range, which changes nothing."""
-    if value is None or value is UNGIVEN:
-        return None
-    bound = builder.as_node(value, "clip")
-    if fits(bound, node.dtype):
-        return bound
-    negative = (
-        bound.length < 0 if isinstance(bound, LengthNode) else cast(Scalar, bound).value.item() < 0
-    )
-    return None if negative == below else bound
-
-
-def _clip(
-    a: object,
-    a_min: object = UNGIVEN,
-    a_max: object = UNGIVEN,
-    out: object = None,
-    *,
-    min: object = UNGIVEN,
-    max: object = UNGIVEN,
-) -> Node:
-    """np.clip; a Python integer that the dtype cannot hold is no bound."""
-    only_defaults("clip", out=out)
-    if a_min is UNGIVEN and a_max is UNGIVEN:
-        a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))
-    elif min is not UNGIVEN or max is not UNGIVEN:
-        raise ValueError(
-            "Passing `min` or `max` keyword argument when "
-            "`a_min` and `a_max` are provided is forbidden."
-        )
-    node = builder.strong(builder.as_node(a, "clip"))
-    low, high = _bound(node, a_min, below=True), _bound(node, a_max, below=False)
-    if low is not None and high is not None:
-        return builder.elementwise(PRIMITIVES["clip"], node, low, high)
-    if low is not None:
-        return builder.elementwise(PRIMITIVES["maximum"], node, low)
-    if high is not None:
-        return builder.elementwise(PRIMITIVES["minimum"], node, high)
-    return _positive(node)
+from axiomjit.base.late_rows import LateRows
+from axiomjit.base.locks import import_late
+from axiomjit.graph import builder
+from axiomjit.graph.choices import as_mask
+from axiomjit.graph.nodes import Node
+from axiomjit.graph.primitives import WHERE
+from axiomjit.numpy_table import creation, joins, reductions, reshape, shapes
+from axiomjit.numpy_table.elementwise import clip, conjugated, copied
+from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults
 
 
 def _dot(a: object, b: object, out: object = None) -> Node:
@@ -141,77 +28,56 @@ def _dot(a: object, b: object, out: object = None) -> Node:
     return builder.dot(builder.as_node(a, "dot"), builder.as_node(b, "dot"))
 
 
+def _conj(a: object) -> Node:
+    """The method `conj`, which returns real arrays as they are."""
+    node = builder.as_node(a, "conj")
+    return conjugated(node) if node.dtype.kind == "c" else node
+
+
 def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node | tuple[Node, ...]:
     if x is UNGIVEN and y is UNGIVEN:
-        return choosing.nonzero(condition)
+        made: tuple[Node, ...] = import_late("axiomjit.numpy_table.choosing").nonzero(condition)
+        return made
     if x is UNGIVEN or y is UNGIVEN:
         raise ValueError("either both or neither of x and y should be given")
-    nodes = [builder.as_node(value, "where") for value in (condition, x, y)]
-    if nodes[0].dtype.kind != "b":
-        zero = builder.as_node(0, "where")
-        nodes[0] = builder.elementwise(PRIMITIVES["not_equal"], nodes[0], zero)
-    return builder.elementwise(WHERE, *nodes)
+    mask, *values = (builder.as_node(value, "where") for value in (condition, x, y))
+    return builder.elementwise(WHERE, as_mask(mask), *values)
 
 
-def cast_to(node: Node, dtype: Any, copy: bool = True) -> Node:
-    """`node.astype(dtype)`: a fresh array; with `copy=False` the node where it has the dtype."""
-    wanted = supported(np.dtype(dtype), f"astype({dtype})", user_location())
-    if node.dtype == wanted:
-        return _copy(node) if copy else node
-    return builder.cast(node, wanted)
-
-
-def _copy(a: object, order: str = "K", subok: bool = False) -> Node:
-    """A fresh array in the memory order of the old one, in C order or in Fortran order."""
-    node = builder.as_node(a, "copy")
-    if order == "F":
-        backwards = tuple(reversed(range(len(node.shape))))
-        return builder.transpose(_copy(builder.transpose(node, backwards), "C"), backwards)
-    if order not in ("K", "C"):
-        raise refuse("copy", "order", order)
-    if order == "C" and strides_of(node) != row_major_strides(node.shape):
-        return pack(node)
-    return builder.elementwise(COPY, node)
-
-
-SPECIAL: Final[dict[np.ufunc, Rows]] = {
-    np.divmod: _divmod,
-    np.power: _power,
-    np.square: _square,
-    np.positive: _positive,
-    np.reciprocal: _reciprocal,
-    np.conjugate: _conjugate,
-    np.matmul: matmul_node,
-}
-UFUNCS: Final[dict[np.ufunc, Rows]] = {
-    **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
-    **SPECIAL,
-}
-FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+_FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
     np.dot: _dot,
-    np.einsum: einsum_node,
     np.where: _where,
-    np.copy: _copy,
-    np.clip: _clip,
+    np.copy: copied,
+    np.clip: clip,
     **creation.FUNCTIONS,
     **reductions.FUNCTIONS,
     **shapes.FUNCTIONS,
     **reshape.FUNCTIONS,
     **joins.FUNCTIONS,
-    **library.FUNCTIONS,
-    **taking.FUNCTIONS,
-    **choosing.FUNCTIONS,
 }
-METHODS: Final[dict[str, Row]] = {
+_METHODS: Final[dict[str, Row]] = {
     **reductions.METHODS,
     "dot": _dot,
     "conj": _conj,
     "conjugate": _conj,
-    "clip": lambda a, min=None, max=None, out=None: _clip(a, min, max, out),
-    "copy": lambda a, order="C": _copy(a, order),
+    "clip": lambda a, min=None, max=None, out=None: clip(a, min, max, out),
+    "copy": lambda a, order="C": copied(a, order),
     **shapes.METHODS,
     **reshape.METHODS,
-    **library.METHODS,
-    **taking.METHODS,
-    **choosing.METHODS,
 }
+
+
+def _late(names: str) -> list[str]:
+    """Modules with rows that few programs need."""
+    return [f"axiomjit.numpy_table.{name}" for name in names.split()]
+
+
+FUNCTIONS: Final = LateRows(
+    _FUNCTIONS,
+    "FUNCTIONS",
+    *_late("choosing counting einsum fft library linalg neighbours norms sets"),
+    *_late("parts sorting taking tensor_products windows"),
+)
+METHODS: Final = LateRows(_METHODS, "METHODS", *_late("library taking choosing sorting neighbours"))
+SCANS: Final[LateRows[np.ufunc, Row]] = LateRows({}, "SCANS", *_late("library"))
+"""Running folds, by the ufunc whose `accumulate` they are."""

@@ -8,16 +8,17 @@ from typing import Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import dim
+from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.gathers import ZERO, gather, placed, take, taken
+from axiomjit.graph.gathers import ZERO, Position, gather, placed, taken
 from axiomjit.graph.nodes import Node, size
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.promotion import cast
+from axiomjit.numpy_table.indexing import Gathered
 from axiomjit.numpy_table.library import OneAxis, flat_along
 from axiomjit.numpy_table.options import Row, only_defaults
 from axiomjit.numpy_table.shapes import array_node
@@ -46,25 +47,30 @@ def _take(
         return taken(node, cast(positions, INT), along)
     if length == 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    if mode == "raise":
-        return take(node, positions, along)
-    if mode not in ("wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    wide, count = cast(positions, INT), size(length)
-    if mode == "wrap":
-        return taken(node, builder.elementwise(PRIMITIVES["remainder"], wide, count), along)
-    last = size(length - 1)
-    return taken(node, builder.elementwise(PRIMITIVES["clip"], wide, ZERO, last), along)
+    return taken(node, _in_mode(positions, length, along, mode), along)
 
 
 def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
     node, positions = array_node(arr, "take_along_axis"), array_node(indices, "take_along_axis")
+    if axis is None:
+        node, _ = flat_along(node, None)
+    return gather(node, *along_axis(node, positions, axis))
+
+
+def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
+    """The elements that `take_along_axis` reads; without an axis those of a flat array.
+
+    Raises:
+        IndexError: the positions are no integers.
+        ValueError: the dimensions do not fit.
+        PositionError: at the call, a position is out of range.
+    """
     if positions.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
         if len(positions.shape) != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
-        node, axis = flat_along(node, None)
+        axis = 0
     axis = normalize_axis_index(axis, len(node.shape))
     if len(node.shape) != len(positions.shape):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
@@ -74,7 +80,44 @@ def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
     index[axis] = iterator(len(shape))
     at = placed(positions, node.shape[axis], axis, shape)
     where = [(at, builder.stretch_map(positions.shape, shape))]
-    return gather(node, tuple(index), where, shape, [node.shape[axis]])
+    return Gathered(tuple(index), where, shape, [node.shape[axis]])
+
+
+def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
+    """The elements at positions in the flat array, counted in C order.
+
+    Raises:
+        ValueError: no such mode.
+        PositionError: at the call, a position is out of range.
+    """
+    shape, rank = positions.shape, len(positions.shape)
+    length = product(node.shape)
+    at = _in_mode(positions, length, 0, mode)
+    found: list[Position] = []
+    step = dim(1)
+    for k, n in reversed(list(enumerate(node.shape))):
+        own = at if step is dim(1) else _divided("floor_divide", at, step)
+        step = step * n
+        own = own if k == 0 else _divided("remainder", own, n)
+        found.append((own, builder.stretch_map(shape, shape)))
+    index = tuple(iterator(rank + k) for k in range(len(node.shape)))
+    return Gathered(index, found[::-1], shape, node.shape)
+
+
+def _divided(name: str, node: Node, by: Dim) -> Node:
+    return builder.elementwise(PRIMITIVES[name], node, size(by))
+
+
+def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
+    """Positions from 0 on and within a length, as a mode says."""
+    if mode == "raise":
+        return placed(positions, length, axis, positions.shape)
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    wide = cast(positions, INT)
+    if mode == "wrap":
+        return _divided("remainder", wide, length)
+    return builder.elementwise(PRIMITIVES["clip"], wide, ZERO, size(length - 1))
 
 
 FUNCTIONS: Final[dict[Callable[..., object], Row]] = {

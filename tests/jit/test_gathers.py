@@ -55,11 +55,11 @@ def test_a_gather_is_in_the_loop_of_its_reader():
     assert lowered.cost.temporary_bytes == 8  # the length, once positions are within it
 
 
-def test_a_producer_that_is_dear_is_computed_once_per_element():
+def test_an_expensive_producer_is_computed_once_per_element():
     many = np.zeros(1000, int)
     cheap = aj.jit(lambda x, i: (x + 1)[i]).lower(X[0], many)
-    dear = aj.jit(lambda x, i: np.exp(x)[i]).lower(X[0], many)
-    assert (cheap.cost.kernels, dear.cost.kernels) == (1, 2)
+    expensive = aj.jit(lambda x, i: np.exp(x)[i]).lower(X[0], many)
+    assert (cheap.cost.kernels, expensive.cost.kernels) == (1, 2)
 
 
 def test_positions_out_of_range_are_refused_with_the_users_line():
@@ -120,3 +120,20 @@ def test_integers_that_are_arguments_take_an_element():
     np.testing.assert_array_equal(pick(X, -2), X[-2] * X[0, -2], strict=True)
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 5"):
         pick(X, 5)
+
+
+def test_positions_without_dimensions_and_an_ellipsis_give_an_array():
+    def doubled(x, i):
+        x[..., i, -1] *= 2.5
+        return x
+
+    rows, one = np.arange(6).reshape(2, 3), np.array(1)
+    assert "float64" in _message(doubled, rows.copy(), one)
+    assert "float64" in _message(aj.jit(doubled, strict=True), rows.copy(), one)
+    np.testing.assert_array_equal(aj.jit(doubled)(rows * 1.0, one), doubled(rows * 1.0, one))
+
+
+def _message(function, *arguments):
+    with pytest.raises(TypeError) as caught:
+        function(*arguments)
+    return str(caught.value)

@@ -132,6 +132,7 @@ def test_second_shape_compiles_nothing(memory_only):
         (lambda x: np.roll(x, (1, 2, 3), axis=(0, 1)), ValueError, "'shift' and 'axis'"),
     ],
 )
+@pytest.mark.usefixtures("refusing")
 def test_refused(function, error, message):
     with pytest.raises(error, match=message):
         axiomjit.jit(lambda x: x + function(x).sum())(X)

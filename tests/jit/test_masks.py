@@ -5,7 +5,6 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
-from tests.jit.test_gathers import X
 
 RNG = np.random.default_rng(3)
 LONG = RNG.normal(size=5000)
@@ -91,18 +90,119 @@ def test_an_extreme_of_nothing_is_numpys_error():
 
 
 def test_where_a_length_is_other_than_assumed_numpy_runs_the_call():
-    three = aj.jit(lambda x: x[x > 0][:3] * 2)
+    def some(x):
+        return x[x > 0] * 2 if x[x > 0].size > 3 else x[x > 0]
+
+    compiled = aj.jit(some)
     before = aj.stats()["fallbacks"]
-    np.testing.assert_array_equal(three(LONG), LONG[LONG > 0][:3] * 2)
+    np.testing.assert_array_equal(compiled(LONG), LONG[LONG > 0] * 2)
     assert aj.stats()["fallbacks"] == before
     few = np.array([1.0, -1.0, -2.0, 2.0, -3.0, -4.0])
-    np.testing.assert_array_equal(three(few), np.array([2.0, 4.0]))
-    assert aj.stats()["fallbacks"] == before + 1
+    with pytest.warns(FallbackWarning, match=r"m0 = 2, where m0 > 3 was taken for True"):
+        np.testing.assert_array_equal(compiled(few), np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(compiled(few), np.array([1.0, 2.0]))  # said once
+    assert aj.stats()["fallbacks"] == before + 2
+    with pytest.raises(NeedsValuesError, match="every number of elements that a mask chooses"):
+        aj.jit(some, strict=True)(few)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[x > 0][:3],
+        lambda x: (x[x > 0][-3:] * 2, x[x > 0][:3].sum()),
+        lambda x: x[x > 0][1:],
+        lambda x: x[x > 0][:-1],
+        lambda x: x[x > 0][2:5].cumsum(),
+        lambda x: x[x > 0][5:0:-2],
+        lambda x: x[x > 0][::-1][: x.size // 2],
+        lambda x: np.diff(x[x > 0]),
+        lambda x: np.sort(x[x > 0])[::-1][:3],
+        lambda x: np.concatenate([x[x > 0][:2], x[:2]]),
+        lambda x: np.flatnonzero(x > 0)[:2].size + x[:1],
+    ],
+)
+def test_a_slice_of_what_a_mask_chooses_has_a_length_of_its_own(function):
+    compiled = aj.jit(function, strict=True)
+    for count in (5, 0, 1, 2, 3, 4):
+        x = np.where(np.arange(12) < count, 1.0, -1.0) * np.arange(2.0, 14.0)
+        want, found = function(x), compiled(x)
+        pairs = zip(want, found, strict=True) if isinstance(want, tuple) else [(want, found)]
+        for one, other in pairs:
+            np.testing.assert_array_equal(other, one, strict=True)
+
+
+def test_messages_name_numbers_of_chosen_elements():
+    with pytest.raises(NeedsValuesError) as caught:
+        aj.jit(lambda x: (x[x > 0] * 2).tolist(), strict=True)(LONG)
+    text = str(caught.value)
+    assert "float64[m0] (m0: the number of elements that a mask chooses)" in text
 
 
 def test_two_masks_meet_as_in_numpy():
-    both = aj.jit(lambda x, y: x[x > 0] + x[y > 0])
-    np.testing.assert_array_equal(both(X[1], X[2]), X[1] * 2)
+    def both(x, y):
+        return x[x > 0] + x[y > 0]
+
+    x, y = LONG, LONG[::-1]  # as many positive elements, at other places
+    assert 0 < (x > 0).sum() == (y > 0).sum() < x.size
+    compiled = aj.jit(both)
+    np.testing.assert_array_equal(compiled(x, y), both(x, y))
+    with pytest.raises(ValueError, match="could not be broadcast together"):
+        compiled(x, -y)
+
+
+EQUAL = np.where(LONG > 0, 1.0, -1.0) * RNG.uniform(0.5, 2, size=5000)
+"""As many positive numbers as LONG has."""
+POSITIVE = np.arange(float(np.count_nonzero(LONG > 0)))
+
+
+@pytest.mark.parametrize(
+    ("function", "other"),
+    [
+        (lambda x, y: x[x > 0] + y[y > 0], EQUAL),
+        (lambda x, y: (x[x > 0] * y, y), POSITIVE),
+        (lambda x, y: x[x > 0] @ y[y > 0], EQUAL),
+        (lambda x, y: np.stack([x[x > 0], y[y > 0]]).sum(0), EQUAL),
+        (lambda x, y: x[x > 0][y[y > 0] > 1], EQUAL),
+        (lambda x, y: np.where(x[x > 0] > 1, y[y > 0], 0.0), EQUAL),
+        (lambda x, y: np.einsum("i,i->", x[x > 0], y), POSITIVE),
+        (lambda x, y: x[x > -9].reshape(4, -1) * y[0], EQUAL),
+        (lambda x, y: x[x > -9].reshape(-1, 125, 2)[1:, 3] * y[0], EQUAL),
+        (lambda x, y: np.sort(x[x > -9].reshape(125, 2, -1), axis=0) * y[1], EQUAL),
+    ],
+)
+def test_chosen_elements_meet_what_is_as_long(function, other):
+    compiled, before = assert_same(function, LONG, other), aj.stats()["fallbacks"]
+    compiled(LONG * 2, other)
+    assert aj.stats()["fallbacks"] == before
+
+
+def test_chosen_elements_that_meet_others_are_numpys_error():
+    def meet(x, y):
+        return x[x > 0] + y[y > 0]
+
+    compiled = aj.jit(meet)
+    np.testing.assert_array_equal(compiled(LONG, EQUAL), meet(LONG, EQUAL))
+    with pytest.raises(ValueError, match="could not be broadcast together"):
+        compiled(LONG, LONG + 1)
+    one = np.full(5000, -1.0)
+    one[7] = 3.0
+    with pytest.warns(FallbackWarning, match="m1 = 1, where"):
+        np.testing.assert_array_equal(compiled(LONG, one), meet(LONG, one))
+
+
+def test_a_call_that_no_length_fits_is_not_followed_again():
+    def meet(x):
+        return np.concatenate([x[x > 0], x[x > 1]]) * np.concatenate([x[x > 2], x[x > -1]])
+
+    compiled, before = aj.jit(meet), aj.stats()["fallbacks"]
+    for _ in range(3):
+        with pytest.raises(ValueError, match="could not be broadcast together"):
+            compiled(LONG)
+    compiled.warm(LONG)
+    info = compiled.cache_info()
+    assert (info.traced, info.hits) == (1, 2)
+    assert aj.stats()["fallbacks"] == before + 3
 
 
 def test_masks_that_do_not_fit_are_numpys_error():
@@ -134,3 +234,10 @@ def test_the_cost_counts_masks_as_if_they_chose_everything():
     assert lowered.cost.bytes_read < 40 * LONG.size
     assert lowered.cost.library_calls == 1
     assert "m0" in str(aj.jit(lambda x: x[x > 0] * 2).explain(LONG))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (3, 2), (2, 1, 1)])
+def test_a_mask_has_dimensions_of_length_one(shape):
+    x = np.ones(shape)
+    assert_same(lambda x: np.nonzero(np.all(x, axis=-1, keepdims=True)), x)
+    assert_same(lambda x: np.nonzero(np.all(x, axis=0, keepdims=True)), x)

@@ -63,8 +63,16 @@ def with_slots(x):
     return functools.partial(lambda holder, x: x + holder.rng.random(), holder)(x)
 
 
+def shuffled(x, rng):
+    rng.shuffle(x)
+    return x + 1
+
+
+HELD = [np.random.default_rng(seed) for seed in (7, 8, 9)]
+
+
 def closure():
-    rng = np.random.default_rng(7)
+    rng = HELD[0]
 
     def inner(x):
         def deeper():
@@ -75,8 +83,13 @@ def closure():
     return inner
 
 
-def default(x, rng=np.random.default_rng(8)):  # noqa: B008
+def default(x, rng=HELD[1]):
     return x * rng.random()
+
+
+def noise_of_partial():
+    draw = functools.partial(HELD[2].normal, 1)
+    return lambda x: x * draw(2)
 
 
 COMPILED = {
@@ -93,6 +106,25 @@ COMPILED = {
     "float32": lambda x: x + GLOBAL.random(5, dtype="f4") * GLOBAL.standard_normal((2, 1)),
     "choice": lambda x: x[:4] + GLOBAL.choice(10, 4, replace=False),
     "dirichlet": lambda x: GLOBAL.dirichlet([1.0, 2.0, 3.0], size=x.shape).sum(0),
+    "one number": lambda x: x * GLOBAL.normal() + np.random.rand() - GLOBAL.uniform(2, 3),
+    "weak numbers": lambda x: x.astype("f4") * GLOBAL.normal() + np.random.rand(),
+    "NumPy's number": lambda x: x.astype("f4") * GLOBAL.normal(1) + GLOBAL.choice([1.5, 2.5]),
+    "integers": lambda x: x[GLOBAL.integers(5)] + x[np.random.randint(4)] + LEGACY.randint(3),
+    "numbers alone": lambda x: GLOBAL.normal() * 2 + np.random.rand() + x[0] * 0,
+    "returned": lambda x: np.stack([x[0] + GLOBAL.random(), x[1], GLOBAL.random() + x[2]]),
+    "arrays and numbers": lambda x: x + GLOBAL.random(5) * GLOBAL.random() + GLOBAL.random(5),
+    "shuffle": lambda x: shuffled(x * 2, GLOBAL),
+    "legacy shuffle": lambda x: shuffled(np.stack([x, x + 1, x + 2]), np.random),
+    "permutation of an array": lambda x: GLOBAL.permutation(x * 2) + LEGACY.permutation(x),
+    "permuted": lambda x: GLOBAL.permuted(np.stack([x, x + 1]), axis=1),
+    "choice of an array": lambda x: GLOBAL.choice(x * 2, 3) + np.random.choice(x, (2, 3)),
+    "probabilities": lambda x: GLOBAL.choice(5, 8, p=(x + 1) / (x + 1).sum()) * 1.0,
+    "computed parameters": lambda x: GLOBAL.normal(x, x + 1) + LEGACY.poisson(x + 1),
+    "of computed numbers": lambda x: np.random.normal(x.sum(), 1, 5) + GLOBAL.random(5),
+    "one of computed numbers": lambda x: x.astype("f4") * GLOBAL.normal(x.sum(), 1),
+    "of a comprehension": lambda x: np.stack([x * GLOBAL.random() for _ in range(2)]),
+    "by name": lambda x: x * GLOBAL.normal(loc=2, scale=0.5),
+    "fixed seed": lambda x: x + np.random.default_rng(4).random() + np.random.RandomState(4).rand(),
     "empty": lambda x: (GLOBAL.random(0), GLOBAL.random((0, 3)), x + GLOBAL.random(5))[2],
 }
 
@@ -116,6 +148,77 @@ def test_numbers_are_drawn_anew_at_each_call(name, compiled, monkeypatch):
     assert f.cache_info().traced == 1
 
 
+@pytest.mark.parametrize("function", [closure(), default, noise_of_partial()])
+def test_generators_that_a_function_holds(function):
+    f = axiomjit.jit(function, strict=True)
+    states = [one.bit_generator.state for one in HELD]
+    wanted = [function(X), function(X)]
+    for one, state in zip(HELD, states, strict=True):
+        one.bit_generator.state = state
+    np.testing.assert_array_equal([f(X), f(X)], wanted)
+
+
+def test_numbers_as_a_compiled_program(golden):
+    drawn = axiomjit.jit(lambda x: x * GLOBAL.normal() + LEGACY.rand(5) * GLOBAL.random(5))
+    lowered = drawn.lower(X.astype("f4"))
+    golden(f"{lowered.graph}\n{lowered.loops}\n{lowered.plan}")
+
+
+def test_shuffles_and_permutations_as_a_compiled_program(golden):
+    def mixed(x):
+        y = x * 2
+        GLOBAL.shuffle(y)
+        return y + GLOBAL.permutation(x), x[GLOBAL.permutation(5)] * 3
+
+    lowered = axiomjit.jit(mixed).lower(X)
+    golden(f"{lowered.graph}\n{lowered.loops}\n{lowered.plan}")
+
+
+ERRORS = {
+    "scale": lambda x: x + GLOBAL.normal(0, -1, 5),
+    "scale of a number": lambda x: x + GLOBAL.normal(0, -1),
+    "size": lambda x: x + GLOBAL.normal(size=-1),
+    "keyword": lambda x: x + GLOBAL.normal(wrong=1),
+    "population": lambda x: x + GLOBAL.choice(3, 5, replace=False),
+    "probabilities": lambda x: x + np.random.choice(2, p=[0.5, 0.1]),
+    "bounds": lambda x: x + GLOBAL.integers(5, 2, 5),
+    "too many": lambda x: x + np.random.randn(2.5),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_numpys(name):
+    with pytest.raises(Exception) as wanted:  # noqa: PT011
+        ERRORS[name](X)
+    with pytest.raises(type(wanted.value)) as found:
+        axiomjit.jit(ERRORS[name], strict=True)(X)
+    assert str(found.value) == str(wanted.value)
+
+
+def test_a_shuffled_argument_is_written():
+    x, y, f = np.arange(9.0), np.arange(9.0), axiomjit.jit(shuffled, strict=True)
+    one, other = np.random.default_rng(5), np.random.default_rng(5)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x, one), shuffled(y, other))
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_parameters_that_numpy_refuses_by_value():
+    f, rng = axiomjit.jit(lambda x, rng: rng.normal(0, x) + rng.random(5)), HELD[1]
+    for x in (X + 1, X - 1, X + 2):
+        state = rng.bit_generator.state
+        if x[0] < 0:
+            with pytest.raises(ValueError, match="scale < 0"):
+                f(x, rng)
+            assert rng.bit_generator.state == state
+            continue
+        found = f(x, rng)
+        after, rng.bit_generator.state = rng.bit_generator.state, state
+        np.testing.assert_array_equal(found, rng.normal(0, x) + rng.random(5))
+        assert rng.bit_generator.state == after
+
+
 def test_another_length_draws_as_many():
     f = axiomjit.jit(lambda x: x + GLOBAL.normal(size=x.shape), strict=True)
     for x in (X, np.arange(9.0), np.arange(3.0)):
@@ -131,22 +234,32 @@ def test_generators_given_as_arguments():
     assert f.cache_info().traced == 1
 
 
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_lengths_that_are_drawn_with_before_a_draw_that_is_refused():
+    def draws(x, rng):
+        order = rng.permutation(x.shape[0])
+        return x[order], rng.choice(x, 3)
+
+    f = axiomjit.jit(draws)
+    one, other = np.random.default_rng(5), np.random.default_rng(5)
+    for _ in range(2):
+        for got, want in zip(f(X, one), draws(X, other), strict=True):
+            np.testing.assert_array_equal(got, want)
+    assert one.bit_generator.state == other.bit_generator.state
+
+
 def test_a_generator_without_a_seed_draws_other_numbers():
     f = axiomjit.jit(lambda x: x + np.random.default_rng().random(5), strict=True)
     assert not np.array_equal(f(X), f(X))
 
 
-BY_VALUE = "a result that is a float"
 DRAWS = {
-    "shuffle": (lambda x: (np.random.shuffle(np.arange(3)), x)[1], "writes into an array"),
-    "of computed numbers": (lambda x: np.random.normal(x.sum(), 1, 5), "computed in it"),
+    "shuffle": (lambda x: (np.random.shuffle(np.arange(3)), x)[1], "a write into an array"),
     "random.random": (lambda x: x * random.random(), "the global generator of random"),
     "Random": (lambda x: x * PYTHON.random(), "PYTHON"),
     "attribute of a class": (lambda x: x * Layer.shared.random(), "Layer.shared"),
-    "of a comprehension": (lambda x: [x * GLOBAL.random() for _ in range(2)], BY_VALUE),
-    "closure": (closure(), BY_VALUE),
-    "default": (default, BY_VALUE),
-    "partial": (functools.partial(lambda r, x: x * r.random(), GLOBAL), "the function"),
+    "bytes": (lambda x: x + len(GLOBAL.bytes(3)), "a result that is a bytes"),
+    "partial": (functools.partial(lambda r, x: x * r.random(), Layer.shared), "the function"),
     "callable object": (Layer(), "rng"),
     "bound method": (Layer().__call__, "rng"),
     "compiled function it calls": (lambda x: x + axiomjit.jit(noise)(5), "GLOBAL"),
@@ -174,7 +287,7 @@ def test_in_numpy_the_numbers_are_those_of_numpy(name):
     with pytest.raises(NeedsValuesError):
         axiomjit.jit(function, strict=True)(X)
     assert [one.bit_generator.state for one in (GLOBAL, Layer.shared)] == before
-    if name in ("closure", "default", "callable object", "bound method"):
+    if name in ("callable object", "bound method"):
         return  # their generators stand where the last test left them
     expected = seeded(lambda: [function(X), function(X)])
     f = axiomjit.jit(function)
@@ -187,8 +300,8 @@ def test_in_numpy_the_numbers_are_those_of_numpy(name):
 )
 def test_generators_among_the_arguments(make):
     draw = {
-        "Generator": lambda rng: rng.random(),
-        "RandomState": lambda rng: rng.rand(),
+        "Generator": lambda rng: len(rng.bytes(3)),
+        "RandomState": lambda rng: len(rng.bytes(3)),
         "Random": lambda rng: rng.random(),
         "PCG64": lambda rng: np.random.Generator(rng).random(),
     }[type(make(1)).__name__]
@@ -196,7 +309,7 @@ def test_generators_among_the_arguments(make):
     def function(x, holder):
         return x * draw(holder)
 
-    message = "an argument changed meanwhile|a result that is a float"
+    message = "an argument changed meanwhile|a result that is a bytes"
     with pytest.raises(NeedsValuesError, match=message):
         axiomjit.jit(function, strict=True)(X, make(1))
     with pytest.raises(NeedsValuesError, match=message):
@@ -257,3 +370,11 @@ print(refused(imports if "--only-import" in sys.argv else draws))
         command = [sys.executable, "-c", program, *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["False", "False", "False", last]
+
+
+def test_numbers_drawn_in_a_function_without_a_module():
+    space = {"rng": np.random.default_rng(5), "np": np}
+    exec("def f(x):\n    y = rng.random(5)\n    return x * y if x[0] else x", space)
+    with pytest.warns(FallbackWarning):
+        found = axiomjit.jit(space["f"])(X + 1)
+    np.testing.assert_array_equal(found, (X + 1) * np.random.default_rng(5).random(5))

@@ -1,10 +1,13 @@
 """`cache_info()` says of every trace why it was made."""
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.driver.reasons import MOST
+from axiomjit.driver.reasons import MOST, Reasons
 
 X = np.arange(8.0)
 FIRST = (X, 2.0, "a")
@@ -120,3 +123,35 @@ def test_reasons_are_bounded(monkeypatch):
         jitted(X, "-" * (n + 1))
     assert len(jitted.cache_info().reasons) == MOST
     assert jitted.cache_info().traced == MOST + 10
+
+
+class Slow(str):
+    """A text that takes its time to be compared."""
+
+    def __eq__(self, other):
+        return all(str.__eq__(self, other) for _ in range(20))
+
+    __hash__ = str.__hash__
+
+
+def test_threads_may_add_reasons_while_others_compare_them():
+    reasons, failed, interval = Reasons(), [], sys.getswitchinterval()
+
+    def work(k):
+        try:
+            for number in range(300):
+                reasons.add({f"argument {k}": ((": ", Slow(number), f"{k}.{number}"),)})
+        except RuntimeError as error:  # shown by the test
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failed
+    assert len(reasons.texts) == MOST

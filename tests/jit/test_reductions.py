@@ -181,6 +181,7 @@ def test_wrong_options_raise_what_numpy_raises(name):
         (lambda x: x.sum(dtype=bool), "dtype"),
     ],
 )
+@pytest.mark.usefixtures("refusing")
 def test_what_is_not_compiled_is_refused_by_name(function, option):
     with pytest.raises(axiomjit.base.errors.UnsupportedError, match=f"the option {option} of"):
         axiomjit.jit(function)(X)

@@ -121,6 +121,7 @@ def test_wrong_shapes_raise_what_numpy_raises(name):
 
 
 @pytest.mark.parametrize("function", [np.reshape, np.ravel, np.ndarray.flatten])
+@pytest.mark.usefixtures("refusing")
 def test_other_orders_are_refused_by_name(function):
     x = LAYOUTS["C"]()
     shape = {"shape": -1} if function is np.reshape else {}

@@ -99,3 +99,32 @@ except KeyboardInterrupt:
 assert np.isfinite(f(x[:10]))
 """
     assert float(run(script)) < 0.5
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+def test_an_interrupted_write_leaves_old_and_new_values():
+    script = """
+import signal, numpy as np, axiomjit
+x = np.random.default_rng(0).random((3000, 2000))
+def step(a):
+    a[1:-1] = np.exp(np.sin(a[:-2]) + np.tanh(a[2:]))
+f = axiomjit.jit(step)
+new = x.copy()
+f(new)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+torn = 0
+for k in range(60):
+    a = x.copy()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.004 + 0.002 * k)
+        f(a)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        assert ((a == x) | (a == new)).all()
+        torn += not (np.array_equal(a, x) or np.array_equal(a, new))
+    if torn > 4:
+        break
+print(torn > 0)
+"""
+    assert run(script).split() == ["True"]

@@ -61,7 +61,16 @@ def test_loops_and_source(name, golden):
 def test_where_no_reader_is_left_nothing_is_copied():
     x, y = X.copy(), X + 1
     assert axiomjit.jit(scaled).lower(x, y).cost.temporary_bytes == 0
-    assert axiomjit.jit(stencil).lower(x).cost.temporary_bytes == 3 * 6 * 8
+
+
+def test_of_shifted_reads_a_few_rows_are_kept():
+    cost = axiomjit.jit(stencil).lower(np.ones((5000, 600))).cost
+    rows = 3 * -(-4998 // 48)
+    assert (cost.kernels, cost.temporary_bytes) == (1, 0)
+    assert cost.scratch_bytes == rows * 600 * 8
+    assert cost.bytes_read + cost.bytes_written == 2 * 4998 * 600 * 8
+    reverse = axiomjit.jit(lambda x: x.__setitem__(slice(None), x[::-1] + 1)).lower(X.copy()).cost
+    assert (reverse.kernels, reverse.temporary_bytes, reverse.scratch_bytes) == (2, X.nbytes, 0)
 
 
 def test_equal_arrays_are_two_arrays():
@@ -299,3 +308,14 @@ def test_masks_and_where():
     axiomjit.jit(f)(x)
     f(want)
     np.testing.assert_array_equal(x, want)
+
+
+def test_a_mask_takes_numbers_of_other_kinds():
+    def f(x):
+        marks, counts = np.zeros_like(x, dtype=bool), np.zeros(x.shape, "i4")
+        marks[x % 2 == 0] = 2.5
+        counts[x % 3 == 0] = 7.9
+        return marks, counts
+
+    for result, wanted in zip(axiomjit.jit(f)(X), f(X), strict=True):
+        np.testing.assert_array_equal(result, wanted, strict=True)

@@ -1,0 +1,151 @@
+"""Ufuncs of NumPy, `clip`, `copy` and `astype` on nodes: what is computed element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import numpy as np
+
+from axiomjit.base.dtypes import FLOAT, supported
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder, powers
+from axiomjit.graph.known_strides import strides_of
+from axiomjit.graph.merging import pack
+from axiomjit.graph.nodes import LengthNode, Node, Scalar
+from axiomjit.graph.primitives import COPY, PRIMITIVES
+from axiomjit.graph.promotion import fits, loop_of, promotable
+from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
+from axiomjit.numpy_table.products import matmul_node
+from axiomjit.views.dense_layout import row_major_strides
+
+Rows = Callable[..., Node | tuple[Node, ...]]
+
+
+def _ufunc_row(name: str) -> Row:
+    primitive = PRIMITIVES[name]
+
+    def row(*operands: object) -> Node:
+        nodes = [builder.as_node(operand, name) for operand in operands]
+        return builder.elementwise(primitive, *nodes)
+
+    return row
+
+
+def _power(base: object, exponent: object) -> Node:
+    return powers.power(builder.as_node(base, "power"), builder.as_node(exponent, "power"))
+
+
+def _as_loop(x: object, ufunc: np.ufunc) -> Node:
+    """The operand of a ufunc in the dtype of NumPy's loop, a Python number as it is."""
+    node = builder.as_node(x, ufunc.__name__)
+    dtype = loop_of(ufunc, (promotable(node),))[-1]
+    return node if node.dtype == dtype else builder.cast(node, dtype)
+
+
+def _square(x: object) -> Node:
+    node = _as_loop(x, np.square)
+    return builder.elementwise(PRIMITIVES["multiply"], node, node)
+
+
+def _positive(x: object) -> Node:
+    return copied(_as_loop(x, np.positive))
+
+
+def _reciprocal(x: object) -> Node:
+    """1 / x; of integers the quotient in float64, cast back, as NumPy does it."""
+    node = _as_loop(x, np.reciprocal)
+    if node.dtype.kind in "fc":
+        return powers.reciprocal(node)
+    return builder.cast(powers.reciprocal(builder.cast(node, FLOAT)), node.dtype)
+
+
+def conjugated(x: object) -> Node:
+    """The complex conjugate in the dtype of NumPy's loop; of real elements a fresh copy."""
+    node = _as_loop(x, np.conjugate)
+    is_complex = node.dtype.kind == "c"
+    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex else copied(node)
+
+
+def _divmod(x: object, y: object) -> tuple[Node, Node]:
+    operands = builder.as_node(x, "divmod"), builder.as_node(y, "divmod")
+    quotient = builder.elementwise(PRIMITIVES["floor_divide"], *operands)
+    return quotient, builder.elementwise(PRIMITIVES["remainder"], *operands)
+
+
+def _bound(node: Node, value: object, below: bool) -> Node | None:
+    """A bound of clip; None for a Python integer out of range, which changes nothing."""
+    if value is None or value is UNGIVEN:
+        return None
+    bound = builder.as_node(value, "clip")
+    if fits(bound, node.dtype):
+        return bound
+    negative = (
+        bound.length < 0 if isinstance(bound, LengthNode) else cast(Scalar, bound).value.item() < 0
+    )
+    return None if negative == below else bound
+
+
+def clip(
+    a: object,
+    a_min: object = UNGIVEN,
+    a_max: object = UNGIVEN,
+    out: object = None,
+    *,
+    min: object = UNGIVEN,
+    max: object = UNGIVEN,
+) -> Node:
+    """np.clip; a Python integer that the dtype cannot hold is no bound."""
+    only_defaults("clip", out=out)
+    if a_min is UNGIVEN and a_max is UNGIVEN:
+        a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))
+    elif min is not UNGIVEN or max is not UNGIVEN:
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when "
+            "`a_min` and `a_max` are provided is forbidden."
+        )
+    node = builder.strong(builder.as_node(a, "clip"))
+    low, high = _bound(node, a_min, below=True), _bound(node, a_max, below=False)
+    if low is not None and high is not None:
+        return builder.elementwise(PRIMITIVES["clip"], node, low, high)
+    if low is not None:
+        return builder.elementwise(PRIMITIVES["maximum"], node, low)
+    if high is not None:
+        return builder.elementwise(PRIMITIVES["minimum"], node, high)
+    return _positive(node)
+
+
+def cast_to(node: Node, dtype: Any, copy: bool = True) -> Node:
+    """`node.astype(dtype)`: a fresh array; with `copy=False` the node where it has the dtype."""
+    wanted = supported(np.dtype(dtype), f"astype({dtype})", user_location())
+    if node.dtype == wanted:
+        return copied(node) if copy else node
+    return builder.cast(node, wanted)
+
+
+def copied(a: object, order: str = "K", subok: bool = False) -> Node:
+    """A fresh array in the memory order of the old one, in C order or in Fortran order."""
+    node = builder.as_node(a, "copy")
+    if order == "F":
+        backwards = tuple(reversed(range(len(node.shape))))
+        return builder.transpose(copied(builder.transpose(node, backwards), "C"), backwards)
+    if order not in ("K", "C"):
+        raise refuse("copy", "order", order)
+    if order == "C" and strides_of(node) != row_major_strides(node.shape):
+        return pack(node)
+    return builder.elementwise(COPY, node)
+
+
+SPECIAL: Final[dict[np.ufunc, Rows]] = {
+    np.divmod: _divmod,
+    np.power: _power,
+    np.square: _square,
+    np.positive: _positive,
+    np.reciprocal: _reciprocal,
+    np.conjugate: conjugated,
+    np.matmul: matmul_node,
+}
+UFUNCS: Final[dict[np.ufunc, Rows]] = {
+    **{row.ufunc: _ufunc_row(name) for name, row in PRIMITIVES.items() if row.ufunc is not None},
+    **SPECIAL,
+}

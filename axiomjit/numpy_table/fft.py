@@ -1,0 +1,136 @@
+"""The part of the NumPy table that transforms by frequencies: calls of NumPy's `fft`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.graph.array_functions import ArrayCall, Extent
+from axiomjit.graph.library_operations import Labels, Shapes
+from axiomjit.graph.nodes import Node
+from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
+from axiomjit.numpy_table.options import Row, only_defaults, refuse
+from axiomjit.numpy_table.shapes import array_node
+
+WEIGHT: Final = 60
+"""Additions that an element costs."""
+Transform = Callable[..., Any]
+HALVED: Final = ("rfft", "ihfft", "rfft2", "rfftn")
+"""Functions whose result has only the half of the frequencies along the last axis."""
+DOUBLED: Final = ("irfft", "hfft", "irfft2", "irfftn")
+"""Functions whose operand has that."""
+
+
+def _cost(shapes: Shapes, labels: Labels) -> Dim:
+    return product(shapes[0]) * WEIGHT
+
+
+def _transformed(name: str, length: Dim, asked: Any) -> tuple[Dim, Dim]:
+    """The length that is transformed along the last axis, and that of the result."""
+    if asked is None:
+        points = (length - 1) * 2 if name in DOUBLED else length
+    else:
+        points = asked if isinstance(asked, Dim) else dim(operator.index(asked))
+    return points, points // 2 + 1 if name in HALVED else points
+
+
+def _check_points(points: Dim) -> None:
+    if points < 1:
+        raise ValueError(f"Invalid number of FFT data points ({int(points)}) specified.")
+
+
+def _result(function: Transform, node: Node, shape: list[Dim], **options: Any) -> Node:
+    named = f"fft.{function.__name__}"
+    given = tuple(options.items())
+    (dtype,) = ArrayCall(named, function, (node,), (("norm", options["norm"]),)).dtypes(2)
+    call = ArrayCall(named, function, (node,), given, additions=_cost)
+    return call.result(tuple(shape), dtype)
+
+
+def _row(name: str) -> Row:
+    function: Transform = getattr(np.fft, name)
+
+    def row(a: object, n: Any = None, axis: int = -1, norm: Any = None, out: object = None) -> Node:
+        only_defaults(name, out=out)
+        node = array_node(a, name)
+        along = normalize_axis_index(operator.index(axis), len(node.shape))
+        points, length = _transformed(name, node.shape[along], n)
+        _check_points(points)
+        shape = list(node.shape)
+        shape[along] = length
+        options = {} if n is None else {"n": _option(points, length, along)}
+        return _result(function, node, shape, **options, axis=along, norm=norm)
+
+    return row
+
+
+def _option(points: Dim, length: Dim, along: int) -> Any:
+    """A length as an option: that of the result, or a number."""
+    if points.constant is not None:
+        return points.constant
+    return Extent(along) if points is length else int(points)
+
+
+def _several_row(name: str, last: tuple[int, int] | None) -> Row:
+    function: Transform = getattr(np.fft, name)
+
+    def row(
+        a: object, s: Any = None, axes: Any = last, norm: Any = None, out: object = None
+    ) -> Node:
+        only_defaults(name, out=out)
+        node = array_node(a, name)
+        rank = len(node.shape)
+        if axes is None:
+            count = rank if s is None else len(s)
+            axes = range(-count, 0)
+        along = [normalize_axis_index(operator.index(axis), rank) for axis in axes]
+        if s is not None and len(s) != len(along):
+            raise ValueError("Shape and axes have different lengths.")
+        asked: Sequence[Any] = [None] * len(along) if s is None else s
+        shape, options = list(node.shape), []
+        for k, (axis, wanted) in enumerate(zip(along, asked, strict=True)):
+            end = k == len(along) - 1
+            whole = wanted is None or (not isinstance(wanted, Dim) and wanted == -1)
+            if whole and s is not None:  # the length of the operand, not twice its half
+                wanted = node.shape[axis]
+            one = name if end else "fft"
+            points, shape[axis] = _transformed(one, shape[axis], wanted)
+            _check_points(points)
+            options.append(int(points))
+        given = {} if s is None else {"s": tuple(options)}
+        if len(set(along)) < len(along) or not along:
+            raise refuse(name, "axes", axes)
+        return _result(function, node, shape, **given, axes=tuple(along), norm=norm)
+
+    return row
+
+
+def _shift_row(name: str, sign: int) -> Row:
+    def row(x: object, axes: Any = None) -> Node:
+        node = array_node(x, name)
+        if axes is None:
+            along: tuple[int, ...] = tuple(range(len(node.shape)))
+        else:
+            along = tuple(axes) if isinstance(axes, Sequence) else (operator.index(axes),)
+        halves = [node.shape[axis] // 2 for axis in along]
+        rolled: Node = JOINS[np.roll](node, tuple(half * sign for half in halves), along)
+        return rolled
+
+    return row
+
+
+_ALONG: Final = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+_PLANES: Final = ("fft2", "ifft2", "rfft2", "irfft2")
+_SPACES: Final = ("fftn", "ifftn", "rfftn", "irfftn")
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    **{getattr(np.fft, name): _row(name) for name in _ALONG},
+    **{getattr(np.fft, name): _several_row(name, (-2, -1)) for name in _PLANES},
+    **{getattr(np.fft, name): _several_row(name, None) for name in _SPACES},
+    np.fft.fftshift: _shift_row("fftshift", 1),
+    np.fft.ifftshift: _shift_row("ifftshift", -1),
+}

@@ -1,0 +1,250 @@
+"""The part of the NumPy table that combines neighbours: differences, areas, choices, products."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.base.dtypes import BOOL, supported
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph import builder
+from axiomjit.graph.array_functions import ArrayCall
+from axiomjit.graph.library_operations import Labels, Shapes
+from axiomjit.graph.merging import reshaped
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.primitives import PRIMITIVES, SUM, WHERE
+from axiomjit.graph.promotion import cast, promotable
+from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
+from axiomjit.numpy_table.options import Row, only_defaults, refuse
+from axiomjit.numpy_table.shapes import array_node, at_least_1d
+
+_SUBTRACT: Final = PRIMITIVES["subtract"]
+_MULTIPLY: Final = PRIMITIVES["multiply"]
+_ADD: Final = PRIMITIVES["add"]
+
+
+def _next(node: Node, axis: int) -> tuple[Node, Node]:
+    """The elements from the second on, and those but for the last, along a dimension."""
+    return sliced(node, [axis], slice(1, None)), sliced(node, [axis], slice(None, -1))
+
+
+def _diff(
+    a: object, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+) -> Node:
+    times = operator.index(n)
+    if times == 0:
+        return array_node(a, "diff")
+    if times < 0:
+        raise ValueError("order must be non-negative but got " + repr(n))
+    node = array_node(a, "diff")
+    if not node.shape:
+        raise ValueError("diff requires input that is at least one dimensional")
+    along = normalize_axis_index(operator.index(axis), len(node.shape))
+    ends = [_end(value, node, along) for value in (prepend, append)]
+    parts = [part for part in (ends[0], node, ends[1]) if part is not None]
+    if len(parts) > 1:
+        node = JOINS[np.concatenate](parts, along)
+    primitive = PRIMITIVES["not_equal"] if node.dtype == BOOL else _SUBTRACT
+    for _ in range(times):
+        node = builder.elementwise(primitive, *_next(node, along))
+    return node
+
+
+def _end(value: Any, node: Node, axis: int) -> Node | None:
+    """What is put before or after an array; a number is stretched."""
+    if value is np._NoValue:
+        return None
+    end = array_node(value, "diff")
+    if end.shape:
+        return end
+    return builder.broadcast_to(end, (*node.shape[:axis], dim(1), *node.shape[axis + 1 :]))
+
+
+def _ediff1d(ary: object, to_end: Any = None, to_begin: Any = None) -> Node:
+    node = array_node(ary, "ediff1d")
+    flat = reshaped(node, (product(node.shape),))
+    if flat.dtype == BOOL:
+        raise refuse("ediff1d", "ary", node)
+    parts = [builder.elementwise(_SUBTRACT, *_next(flat, 0))]
+    for name, value in (("to_end", to_end), ("to_begin", to_begin)):
+        if value is None:
+            continue
+        end = array_node(value, "ediff1d")
+        if not np.can_cast(end.dtype, node.dtype, casting="same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+            )
+        whole = cast(reshaped(end, (product(end.shape),)), node.dtype)
+        parts = [*parts, whole] if name == "to_end" else [whole, *parts]
+    found: Node = JOINS[np.concatenate](parts, 0) if len(parts) > 1 else parts[0]
+    return found
+
+
+def _trapezoid(y: object, x: object = None, dx: Any = 1.0, axis: int = -1) -> Node:
+    node = array_node(y, "trapezoid")
+    along = normalize_axis_index(operator.index(axis), len(node.shape))
+    if x is None:
+        steps = builder.as_node(dx, "trapezoid")
+    else:
+        points = array_node(x, "trapezoid")
+        steps = _diff(points, axis=-1 if len(points.shape) == 1 else along)
+        if len(points.shape) == 1:
+            behind = range(1, len(node.shape) - along)
+            steps = insert_dimensions(steps, tuple(behind))
+    if node.dtype == BOOL:
+        raise refuse("trapezoid", "y", node)
+    pairs = builder.elementwise(_ADD, *_next(node, along))
+    two = builder.as_node(2.0, "trapezoid")
+    areas = builder.elementwise(_MULTIPLY, steps, pairs)
+    halves = builder.elementwise(PRIMITIVES["divide"], areas, two)
+    return builder.fold(SUM, halves, (along,))
+
+
+def _kron(a: object, b: object) -> Node:
+    left, right = array_node(a, "kron"), array_node(b, "kron")
+    rank = max(len(left.shape), len(right.shape))
+    left, right = (
+        insert_dimensions(node, tuple(range(rank - len(node.shape)))) for node in (left, right)
+    )
+    shape = [m * n for m, n in zip(left.shape, right.shape, strict=True)]
+    wide = insert_dimensions(left, tuple(range(1, 2 * rank, 2)))
+    other = insert_dimensions(right, tuple(range(0, 2 * rank, 2)))
+    return reshaped(builder.elementwise(_MULTIPLY, wide, other), tuple(shape))
+
+
+def _cross(
+    a: object, b: object, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Node:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    left, right = array_node(a, "cross"), array_node(b, "cross")
+    if not left.shape or not right.shape:
+        raise ValueError("At least one array has zero dimension")
+    first = normalize_axis_index(axisa, len(left.shape), "axisa")
+    second = normalize_axis_index(axisb, len(right.shape), "axisb")
+    if left.shape[first] != 3 or right.shape[second] != 3:
+        if any(n not in (2, 3) for n in (left.shape[first], right.shape[second])):
+            raise ValueError(
+                "incompatible dimensions for cross product\n(dimension must be 2 or 3)"
+            )
+        raise refuse("cross", "axis", "vectors of two elements")
+    u, v = _elements(left, first), _elements(right, second)
+    parts = []
+    for i, j in ((1, 2), (2, 0), (0, 1)):
+        one = builder.elementwise(_MULTIPLY, u[i], v[j])
+        parts.append(
+            builder.elementwise(_SUBTRACT, one, builder.elementwise(_MULTIPLY, u[j], v[i]))
+        )
+    at = normalize_axis_index(axisc, len(parts[0].shape) + 1, "axisc")
+    found: Node = JOINS[np.stack](parts, at)
+    return found
+
+
+def _elements(node: Node, axis: int) -> list[Node]:
+    """The three elements along a dimension, without it."""
+    order = [*(d for d in range(len(node.shape)) if d != axis), axis]
+    last = builder.transpose(node, order)
+    rest = last.shape[:-1]
+    from_axis = [sliced(last, [len(rest)], slice(k, k + 1)) for k in range(3)]
+    return [reshaped(one, rest) for one in from_axis]
+
+
+def _of_products(shapes: Shapes, labels: Labels) -> Dim:
+    return shapes[0][0] * shapes[1][0] * 2
+
+
+def _convolution_row(function: Callable[..., Any], usual: str) -> Row:
+    name = function.__name__
+
+    def row(a: object, v: object, mode: str = usual) -> Node:
+        operands = array_node(a, name), array_node(v, name)
+        if name == "convolve":
+            operands = at_least_1d(operands[0]), at_least_1d(operands[1])
+        call = ArrayCall(name, function, operands, (("mode", mode),), additions=_of_products)
+        (dtype,) = call.dtypes()
+        left, right = operands[0].shape[0], operands[1].shape[0]
+        if left == 0 or right == 0:
+            function(*(np.ones(0 if length == 0 else 1) for length in (left, right)))
+        most, least = (left, right) if left >= right else (right, left)
+        lengths = {"full": most + least - 1, "same": most, "valid": most - least + 1}
+        if mode not in lengths:
+            raise refuse(name, "mode", mode)
+        return call.result((lengths[mode],), dtype)
+
+    return row
+
+
+class Choices(Record):
+    """Calls np.choose; `given` has the numbers among the choices, and None for arrays."""
+
+    given: tuple[Any, ...]
+
+    def __call__(self, a: np.ndarray, *arrays: np.ndarray, mode: Any) -> Any:
+        """Choose; what is None is the next array."""
+        rest = iter(arrays)
+        return np.choose(a, [next(rest) if one is None else one for one in self.given], mode=mode)
+
+
+def _choose(a: object, choices: Any, out: object = None, mode: str = "raise") -> Node:
+    only_defaults("choose", out=out)
+    at = array_node(a, "choose")
+    if isinstance(choices, list | tuple):
+        nodes = [builder.as_node(one, "choose") for one in choices]
+    else:
+        whole = array_node(choices, "choose")
+        count = int(whole.shape[0])
+        nodes = [sliced(whole, [0], slice(k, k + 1)) for k in range(count)]
+        nodes = [reshaped(node, whole.shape[1:]) for node in nodes]
+    given = tuple(n.value.item() if isinstance(n, Scalar) and n.weak else None for n in nodes)
+    arrays = [array_node(n, "choose") for n, g in zip(nodes, given, strict=True) if g is None]
+    shape = builder.broadcast_shapes([at.shape, *(node.shape for node in arrays)], "choose")
+    operands = (at, *arrays)
+    probed = ArrayCall("choose", Choices(given), operands, (("mode", "wrap"),))
+    (dtype,) = probed.dtypes()
+    options = (("mode", mode),)
+    call = ArrayCall("choose", Choices(given), operands, options, fails=mode == "raise")
+    return call.result(shape, dtype)
+
+
+def _select(condlist: Sequence[object], choicelist: Sequence[object], default: Any = 0) -> Node:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    values = [builder.as_node(one, "select") for one in (*choicelist, default)]
+    kinds = (promotable(value) for value in values)
+    known = [kind(1) if isinstance(kind, type) else kind for kind in kinds]
+    dtype = supported(np.result_type(*known), "select", user_location())
+    for value in values[:-1]:
+        if not np.can_cast(value.dtype, dtype, "same_kind"):
+            rule = "according to the rule 'same_kind'"
+            raise TypeError(f"Cannot cast array data from {value.dtype!r} to {dtype!r} {rule}")
+    conditions = [array_node(one, "select") for one in condlist]
+    for k, condition in enumerate(conditions):
+        if condition.dtype != BOOL:
+            raise TypeError(f"invalid entry {k} in condlist: should be boolean ndarray")
+    result = cast(builder.strong(values[-1]), dtype)
+    for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
+        result = builder.elementwise(WHERE, condition, cast(builder.strong(value), dtype), result)
+    return result
+
+
+METHODS: Final[dict[str, Row]] = {"choose": _choose}
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.diff: _diff,
+    np.ediff1d: _ediff1d,
+    np.trapezoid: _trapezoid,
+    np.kron: _kron,
+    np.cross: _cross,
+    np.convolve: _convolution_row(np.convolve, "full"),
+    np.correlate: _convolution_row(np.correlate, "valid"),
+    np.choose: _choose,
+    np.select: _select,
+}

@@ -1,0 +1,256 @@
+"""The part of the NumPy table that orders, searches and counts: calls of NumPy's functions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.graph.array_functions import ArrayCall, WithArrays
+from axiomjit.graph.library_operations import Labels, Shapes
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.numpy_table.library import OneAxis, flat_along
+from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
+from axiomjit.numpy_table.shapes import array_node
+
+
+def _linear(shapes: Shapes, labels: Labels) -> Dim:
+    return product(shapes[0]) * 20
+
+
+def _searching(shapes: Shapes, labels: Labels) -> Dim:
+    """The cost of a binary search for each element of the second operand."""
+    return product(shapes[1]) * 20
+
+
+def _partition_row(function: Callable[..., Any]) -> Row:
+    name = function.__name__
+
+    def row(
+        a: object, kth: Any, axis: OneAxis = -1, kind: str = "introselect", order: object = None
+    ) -> Node:
+        only_defaults(name, order=order)
+        node, along = flat_along(array_node(a, name), axis)
+        if isinstance(kth, Node):
+            raise refuse(name, "kth", kth)
+        wanted = tuple(map(int, kth)) if isinstance(kth, Sequence | np.ndarray) else int(kth)
+        options = (("kth", wanted), ("axis", along), ("kind", kind))
+        dtype = node.dtype if function is np.partition else np.dtype(np.intp)
+        call = ArrayCall(name, function, (node,), options, additions=_linear, fails=True)
+        return call.result(node.shape, dtype)
+
+    return row
+
+
+def _lexsort(keys: Any, axis: int = -1) -> Node:
+    several = isinstance(keys, list | tuple)
+    nodes = tuple(array_node(key, "lexsort") for key in (keys if several else (keys,)))
+    if not nodes:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    shape = nodes[0].shape if several else nodes[0].shape[1:]
+    if any(len(node.shape) != len(shape) for node in nodes) and several:
+        raise ValueError("all keys need to be the same shape")
+    if several and any(m != n for node in nodes for m, n in zip(node.shape, shape, strict=True)):
+        raise ValueError("all keys need to be the same shape")
+    if not shape:  # NumPy takes numbers as keys of one element
+        raise refuse("lexsort", "keys", keys)
+    normalize_axis_index(operator.index(axis), len(shape))
+    function = _lexsorted if several else np.lexsort
+    options = (("axis", operator.index(axis)),)
+    call = ArrayCall("lexsort", function, nodes, options, additions=_linear)
+    return call.result(shape, np.dtype(np.intp))
+
+
+def _lexsorted(*keys: np.ndarray, axis: int) -> Any:
+    return np.lexsort(keys, axis)
+
+
+def _searchsorted(a: object, v: object, side: str = "left", sorter: object = None) -> Node:
+    operands = [array_node(a, "searchsorted"), array_node(v, "searchsorted")]
+    if len(operands[0].shape) != 1:
+        deep = "too deep" if operands[0].shape else "of too small depth"
+        raise ValueError(f"object {deep} for desired array")
+    names: tuple[str, ...] = ("v",)
+    if sorter is not None:
+        operands.append(array_node(sorter, "searchsorted"))
+        if operands[2].dtype.kind not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if len(operands[2].shape) != 1 or operands[2].shape[0] != operands[0].shape[0]:
+            raise ValueError("sorter.size must equal a.size")
+        names = ("v", "sorter")
+    function = WithArrays(np.searchsorted, names) if sorter is not None else np.searchsorted
+    options = (("side", side),)
+    fails = sorter is not None
+    given = tuple(operands), options
+    call = ArrayCall("searchsorted", function, *given, additions=_searching, fails=fails)
+    return call.result(operands[1].shape, np.dtype(np.intp))
+
+
+def _digitize(x: object, bins: object, right: bool = False) -> Node:
+    operands = array_node(x, "digitize"), array_node(bins, "digitize")
+    options = (("right", bool(right)),)
+    call = ArrayCall("digitize", np.digitize, operands, options, additions=_searching, fails=True)
+    return call.result(operands[0].shape, call.dtypes()[0])
+
+
+def _folded(node: Node, axis: AxisOption, keepdims: object) -> tuple[Dim | int, ...]:
+    """The shape of what is folded along dimensions."""
+    axes = reduced_dimensions(node, axis)
+    kept = keepdims is not np._NoValue and bool(keepdims)
+    shape = [(d in axes, n) for d, n in enumerate(node.shape)]
+    return tuple(1 if gone else n for gone, n in shape if kept or not gone)
+
+
+def _median_row(function: Callable[..., Any]) -> Row:
+    name = function.__name__
+
+    def row(
+        a: object,
+        axis: AxisOption = None,
+        out: object = None,
+        overwrite_input: bool = False,
+        keepdims: object = False,
+    ) -> Node:
+        only_defaults(name, out=out, overwrite_input=overwrite_input or None)
+        node = array_node(a, name)
+        shape = tuple(map(dim, _folded(node, axis, keepdims)))
+        options = (("axis", _static(axis)), ("keepdims", _kept(keepdims)))
+        call = ArrayCall(name, function, (node,), options, additions=_linear)
+        return call.result(shape, call.dtypes()[0])
+
+    return row
+
+
+def _kept(keepdims: object) -> bool:
+    return keepdims is not np._NoValue and bool(keepdims)
+
+
+def _static(axis: AxisOption) -> Any:
+    return tuple(axis) if isinstance(axis, Sequence) else axis
+
+
+def _quantile_row(function: Callable[..., Any]) -> Row:
+    name = function.__name__
+
+    def row(
+        a: object,
+        q: Any,
+        axis: AxisOption = None,
+        out: object = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: object = False,
+        **options: Any,
+    ) -> Node:
+        only_defaults(name, out=out, overwrite_input=overwrite_input or None, **options)
+        node = array_node(a, name)
+        shape = tuple(map(dim, _folded(node, axis, keepdims)))
+        given = [("axis", _static(axis)), ("method", method), ("keepdims", _kept(keepdims))]
+        if isinstance(q, int | float | np.generic):
+            called: tuple[Any, ...] = function, (node,), (("q", q), *given)
+        else:
+            parts = array_node(q, name)
+            shape = (*parts.shape, *shape)
+            called = WithArrays(function, ("q",)), (node, parts), tuple(given)
+        call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear, fails=True)
+        return call.result(shape, call.dtypes()[0])
+
+    return row
+
+
+def _bins(
+    name: str, a: object, bins: Any, bounds: Any, weights: object
+) -> tuple[tuple[Node, ...], tuple[str, ...], list[tuple[str, Any]], Dim | None]:
+    """Operands, the names of all but the first, options, and how many bins, None if unknown."""
+    operands, names = [array_node(a, name)], []
+    options: list[tuple[str, Any]] = []
+    count: Dim | None = None
+    if isinstance(bins, str):
+        options.append(("bins", bins))
+    elif isinstance(bins, Node | np.ndarray | Sequence):
+        operands.append(array_node(bins, name))
+        names.append("bins")
+        if len(operands[1].shape) != 1:
+            raise ValueError("`bins` must be 1d, when an array")
+        count = operands[1].shape[0] - 1
+    else:
+        options.append(("bins", operator.index(bins)))
+        count = dim(operator.index(bins))
+    if bounds is not None:
+        low, high = bounds
+        if isinstance(low, Node) or isinstance(high, Node):
+            raise refuse(name, "range", low if isinstance(low, Node) else high)
+        options.append(("range", (low, high)))
+    if weights is not None:
+        operands.append(array_node(weights, name))
+        names.append("weights")
+    return tuple(operands), tuple(names), options, count
+
+
+def _histogram(
+    a: object,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: object = None,
+) -> tuple[Node, ...]:
+    operands, names, options, count = _bins("histogram", a, bins, range, weights)
+    options += [("density", True)] if density else []
+    function = WithArrays(np.histogram, names) if names else np.histogram
+    call = ArrayCall("histogram", function, operands, tuple(options), _linear, fails=True)
+    dtypes = call.dtypes(2)
+    length = call.length(0) if count is None else count
+    return call.result((length,), dtypes[0], 0), call.result((length + 1,), dtypes[1], 1)
+
+
+def _histogram_bin_edges(
+    a: object, bins: Any = 10, range: Any = None, weights: object = None
+) -> Node:
+    operands, names, options, count = _bins("histogram_bin_edges", a, bins, range, weights)
+    function = WithArrays(np.histogram_bin_edges, names) if names else np.histogram_bin_edges
+    name = "histogram_bin_edges"
+    call = ArrayCall(name, function, operands, tuple(options), _linear, fails=True)
+    length = call.length() if count is None else count + 1
+    return call.result((length,), call.dtypes(2)[0])
+
+
+def _interp(
+    x: object, xp: object, fp: object, left: Any = None, right: Any = None, period: Any = None
+) -> Node:
+    operands = tuple(array_node(one, "interp") for one in (x, xp, fp))
+    options = []
+    for name, value in (("left", left), ("right", right), ("period", period)):
+        if isinstance(value, Scalar):
+            value = value.value.item()
+        if isinstance(value, Node):
+            raise refuse("interp", name, value)
+        options += [] if value is None else [(name, value)]
+    given = operands, tuple(options)
+    call = ArrayCall("interp", np.interp, *given, additions=_linear, fails=True)
+    return call.result(operands[0].shape, call.dtypes()[0])
+
+
+METHODS: Final[dict[str, Row]] = {
+    "argpartition": _partition_row(np.argpartition),
+    "searchsorted": _searchsorted,
+}
+FUNCTIONS: Final[dict[Callable[..., object], Row]] = {
+    np.partition: _partition_row(np.partition),
+    np.argpartition: METHODS["argpartition"],
+    np.lexsort: _lexsort,
+    np.searchsorted: _searchsorted,
+    np.digitize: _digitize,
+    np.median: _median_row(np.median),
+    np.nanmedian: _median_row(np.nanmedian),
+    np.percentile: _quantile_row(np.percentile),
+    np.quantile: _quantile_row(np.quantile),
+    np.nanpercentile: _quantile_row(np.nanpercentile),
+    np.nanquantile: _quantile_row(np.nanquantile),
+    np.histogram: _histogram,
+    np.histogram_bin_edges: _histogram_bin_edges,
+    np.interp: _interp,
+}

@@ -1,0 +1,215 @@
+"""Programs of several launches and library calls on small operands: one native call each."""
+
+import gc
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+import axiomjit as aj
+from axiomjit.base.config import config
+from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.launching.native_plan import native_plan
+from tests.runtime.kernels import same_bits
+
+pytestmark = pytest.mark.skipif(refusal() != "", reason="this process has no native entry")
+X = np.random.default_rng(3).random(8)
+A = np.random.default_rng(4).random((3, 3))
+
+PROGRAMS = {
+    "sort": (lambda x: np.sort(x * 2) + 1, (X,)),
+    "solve": (lambda a: np.linalg.solve(a * 2, a[0]) + 1, (A,)),
+    "products": (lambda a, b: np.maximum(a @ b.T, 0) @ b, (A, A[::-1])),
+    "columns": (lambda a: np.linalg.solve(a * 2, a[:, 1]) * a[1], (A,)),
+    "several results": (lambda a: np.linalg.eigh(a @ a.T * 0.5)[1] * 2, (A,)),
+    "two results": (lambda x: (np.sort(x * 2), np.argsort(x) + 1), (X,)),
+    "moments": (lambda x: (x - x.mean()) / x.std(), (X,)),
+    "taken": (lambda x: x[np.argsort(x * 2)] - 1, (X,)),
+    "numbers": (lambda x, by, z: np.sort(x * by) * z + by, (X, 2.5, 1 + 2j)),
+    "a scalar": (lambda x, by: np.sort(x * by) * by, (X, np.float32(2.5))),
+    "chosen": (lambda x: x[x > 0.5] * 2, (X,)),
+    "chosen beside a number": (lambda x, by: (x[x > by] * by, by + x), (X, 0.25)),
+    "views of a result": (lambda x: ((x * 2)[::2], (x + 1j * x).real[::-1]), (X,)),
+    "one array twice": (lambda x: (lambda y: (y, y[1:], y))(np.sort(x * 2)), (X,)),
+    "views of an argument": (lambda x: (x[::2], np.sort(x * 2)), (X,)),
+    "the part of a step": (lambda x: np.fft.ifft(np.fft.fft(x * 2) * 3).real, (X,)),
+    "unique": (lambda x: np.unique(np.round(x * 4)) + 1, (X,)),
+    "unique as it is": (lambda x: np.unique(np.round(x * 4), return_counts=True)[::-1], (X,)),
+    "chosen twice": (lambda x: (x[x > 0.5] * 2, np.unique(x[x > 0.25] * 2)), (X,)),
+    "chosen where chosen": (lambda x: np.unique(np.round(x[x > 0.2] * 4)) + 1, (X,)),
+    "nothing": (lambda x: np.sort(x * 2) + 1, (X[:0],)),
+}
+
+
+@pytest.fixture(autouse=True)
+def native(monkeypatch):
+    monkeypatch.setattr(config, "entry", "auto")
+
+
+def warmed(function, *arguments):
+    jitted = aj.jit(function)
+    for _ in range(3):
+        jitted(*arguments)
+    return jitted
+
+
+def leaves(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("check", [False, True])
+def test_later_calls_give_what_the_first_gave(name, check, monkeypatch):
+    function, arguments = PROGRAMS[name]
+    monkeypatch.setattr(config, "check", check)
+    monkeypatch.setattr(config, "entry", "portable")
+    jitted = aj.jit(function)
+    first = jitted(*arguments)
+    monkeypatch.setattr(config, "entry", "auto")
+    for _ in range(3):
+        again = jitted(*arguments)
+        for one, other in zip(leaves(again), leaves(first), strict=True):
+            assert same_bits(one, other)
+            assert type(one) is type(other)
+            assert ((one.base is None), one.strides) == ((other.base is None), other.strides)
+            assert one.flags.writeable == other.flags.writeable
+    assert jitted.hits_natively[0]
+    (ready,) = jitted._exact.values()
+    native = name != "views of an argument"
+    assert config.bounds or (native_plan(ready.runnable, 1, 0) is not None) == native
+
+
+def test_every_count_of_chosen_elements():
+    def chosen(x):
+        positive = x[x > 0]
+        return positive * 2, np.sort(positive) - 1
+
+    jitted, rng = warmed(chosen, X), np.random.default_rng(1)
+    for _ in range(100):
+        x = rng.random(8) - rng.random()
+        for one, other in zip(jitted(x), chosen(x), strict=True):
+            assert same_bits(one, other)
+            assert one.base is None
+    assert jitted.hits_natively[0] > 100
+
+
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_a_count_that_does_not_fit_is_left_to_numpy():
+    def added(x):
+        return x[x > 0] + x
+
+    jitted = warmed(added, X)
+    before = jitted.hits_natively[0]
+    one = np.array([1.0, *[-1.0] * 7])
+    for _ in range(3):
+        assert same_bits(jitted(X), added(X))
+        assert same_bits(jitted(one), added(one))
+        with pytest.raises(ValueError, match="broadcast"):
+            jitted(X - X.mean())
+    assert jitted.hits_natively[0] > before
+
+
+def test_an_error_of_a_step_names_the_line_and_later_calls_are_right():
+    def solved(a):
+        return np.linalg.solve(a * 2, a[0]) + 1
+
+    jitted = warmed(solved, A)
+    for _ in range(3):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular") as raised:
+            jitted(np.zeros((3, 3)))
+        assert any("test_native_plans.py" in note for note in raised.value.__notes__)
+        assert same_bits(jitted(A), solved(A))
+
+
+def test_arguments_are_neither_changed_nor_kept():
+    jitted = warmed(PROGRAMS["solve"][0], A)
+    frozen = A.copy()
+    frozen.flags.writeable = False
+    assert same_bits(jitted(frozen), jitted(A))
+    results = [jitted(A) for _ in range(4)]
+    assert len({one.ctypes.data for one in results}) == 4
+
+
+def test_many_threads():
+    jitted, wrong = warmed(PROGRAMS["sort"][0], X), []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(2000):
+            x = rng.random(8)
+            if jitted(x).tolist() != (np.sort(x * 2) + 1).tolist():
+                wrong.append(x)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_limit_of_threads_holds_for_its_library_calls():
+    jitted = warmed(PROGRAMS["products"][0], A, A)
+    expected = jitted(A, A)
+    with aj.threads(1):
+        assert same_bits(jitted(A, A), expected)
+
+
+def test_kernels_that_are_dropped_come_back(unchecked):
+    jitted = warmed(PROGRAMS["sort"][0], X)
+    (ready,) = jitted._exact.values()
+    for handle in ready.runnable.handles:
+        handle.drop()
+    before = jitted.hits_natively[0]
+    assert jitted(X).tolist() == (np.sort(X * 2) + 1).tolist()
+    assert jitted.hits_natively[0] == before  # its table has gone with the kernels
+    assert all(jitted(X).tolist() for _ in range(3))
+    assert jitted.hits_natively[0] > before
+
+
+@pytest.mark.parametrize("units", [10, 5_000_000])
+def test_long_work_is_left_to_threads(units, unchecked):
+    jitted = warmed(lambda x: np.sort(x[:5] * 2) + (x * 2).max(), np.zeros(units, "f4"))
+    (ready,) = jitted._exact.values()
+    assert (native_plan(ready.runnable, 1, 0) is None) == (units > 10)
+
+
+@pytest.mark.parametrize("name", ["sort", "solve", "moments"])
+def test_small_operands_take_no_longer_than_twice_as_in_numpy(name, monkeypatch, unchecked):
+    """Both are measured in turn, the least of many; a busy machine gets several attempts."""
+    monkeypatch.setattr(config, "check", False)
+    function, arguments = PROGRAMS[name]
+    jitted = warmed(function, *arguments)
+
+    def least_ns(call):
+        found = []
+        for _ in range(200):
+            began = time.perf_counter_ns()
+            for _ in range(5):
+                call(*arguments)
+            found.append(time.perf_counter_ns() - began)
+        return min(found)
+
+    ratios = []
+    for _ in range(10):
+        ratios.append(least_ns(jitted) / least_ns(function))
+        if ratios[-1] <= 2:
+            return
+    pytest.fail(f"times NumPy's: {ratios}")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_function_goes_when_nobody_has_it(name):
+    function, arguments = PROGRAMS[name]
+    gc.collect()
+    gc.disable()
+    try:
+        jitted = warmed(function, *arguments)
+        (ready,) = jitted._exact.values()
+        gone = weakref.ref(jitted), weakref.ref(ready.runnable.form)
+        del jitted, ready
+        assert [one() for one in gone] == [None, None]
+    finally:
+        gc.enable()

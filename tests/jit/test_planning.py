@@ -1,0 +1,128 @@
+"""What a known program costs for arrays of another shape: little work, and little that is kept."""
+
+import gc
+import inspect
+import random
+import sys
+
+import numpy as np
+import pytest
+
+import axiomjit
+from axiomjit.base import bounded_tables
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.driver.arguments import plain_arguments, take_apart
+from axiomjit.driver.call_classes import classify
+
+SHAPES = [tuple(map(int, pair)) for pair in np.arange(20, 220).reshape(-1, 2)]
+CALLS = 120
+"""Functions of Python that planning calls at most; it was 330 when each length was a symbol."""
+OBJECTS = 16
+"""Objects that the garbage collector looks at, and that stay for each shape; 37 with closures."""
+
+
+def rows(x, y):
+    return (x * y + 2).sum(axis=1)
+
+
+@pytest.fixture
+def planned():
+    """A function whose program has been bound to some shapes."""
+    jitted = axiomjit.jit(rows)
+    for shape in SHAPES[:3]:
+        jitted.warm(np.ones(shape), np.ones(shape))
+    return jitted
+
+
+def test_planning_calls_few_functions(planned):
+    x = np.ones(SHAPES[5])
+    calls = []
+
+    def count(frame, event, argument):
+        if event == "call":
+            calls.append(frame.f_code.co_qualname)
+
+    sys.setprofile(count)
+    try:
+        planned.warm(x, x)
+    finally:
+        sys.setprofile(None)
+    assert 20 < len(calls) <= CALLS, calls
+    assert planned.cache_info().traced == 1
+
+
+def test_plans_keep_few_objects(planned):
+    arrays = [np.ones(shape) for shape in SHAPES]
+    for array in arrays[:10]:
+        planned.warm(array, array)
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for array in arrays[10:]:
+            planned.warm(array, array)
+        gc.collect()  # tuples of numbers are not looked at any more
+        kept = len(gc.get_objects()) - before
+    finally:
+        gc.enable()
+    assert 0 < kept <= OBJECTS * len(arrays[10:])
+
+
+def test_nothing_is_kept_of_shapes_beyond_the_limits(monkeypatch, planned):
+    monkeypatch.setattr(planned._exact, "_limit", 5)
+    monkeypatch.setattr(bounded_tables, "LARGEST", 3)
+    for n, shape in enumerate(SHAPES[:40]):
+        planned.warm(np.ones((n % 4 + 1, shape[1])), np.ones((shape[1], 1)).T)
+    joined = axiomjit.jit(lambda *arrays: sum(arrays))
+    for count in range(1, 9):
+        joined(*[np.ones(7)] * count)
+    assert len(planned._exact) == 5
+    assert all(len(form.classes) <= 3 for form in planned._forms.values())
+    assert len(joined._forms) <= 3
+
+
+def laid_out(draw):
+    """An array of any layout: small, equal, repeated, reversed and permuted dimensions."""
+    rank = draw.randrange(4)
+    lengths = [draw.choice([0, 1, 2, 4, 5, 5, 6, 9]) * draw.choice([1, 2]) for _ in range(rank)]
+    steps = tuple(slice(None, None, draw.choice([1, 1, 1, 2, 3, -1, -2])) for _ in range(rank))
+    array = np.zeros(lengths, draw.choice(["f8", "f4", "i2"]))[steps]
+    if draw.random() < 0.3:
+        array = np.broadcast_to(array, (draw.choice([1, 3, 7]), *array.shape))
+    return np.asarray(array.transpose(draw.sample(range(array.ndim), array.ndim)))
+
+
+def test_classes_that_are_known_by_numbers_are_those_of_symbols():
+    """Calls have equal codes only where all that programs depend on is equal."""
+    draw, keys = random.Random(0), set()
+    signature = inspect.signature(rows)
+    forms = BoundedTable()
+    for _ in range(3000):
+        args = laid_out(draw), laid_out(draw)
+        call = take_apart(signature, frozenset(), args, {}, forms)
+        plain = plain_arguments(args)
+        quick, slow = classify(call, plain), classify(call.replace(form=None), plain)
+        assert quick.key == slow.key
+        assert list(quick.values.items()) == list(slow.values.items())
+        assert (quick.given, quick.layouts) == (slow.given, slow.layouts)
+        assert (quick.scalars, quick.declared) == (slow.scalars, slow.declared)
+        keys.add(quick.key)
+    (form,) = forms.values()
+    assert form.classes
+    assert len(keys) > 300
+
+
+def test_calls_by_position_are_taken_apart_as_others():
+    def function(a, b=None, *more):
+        return a
+
+    signature, forms = inspect.signature(function), BoundedTable()
+    for count in (1, 1, 2, 2, 4, 4):
+        args = tuple(np.ones(k + 1) for k in range(count))
+        quick, slow = (take_apart(signature, frozenset(), args, {}, f) for f in (forms, None))
+        assert (quick.structure, quick.names) == (slow.structure, slow.names)
+        assert all(one is other for one, other in zip(quick.dynamic, args, strict=True))
+        assert quick.static == slow.static == ()
+    with pytest.raises(TypeError, match="missing"):
+        take_apart(signature, frozenset(), (), {}, forms)
+    assert sorted(forms) == [1, 2, 4]
