@@ -2,198 +2,44 @@
 
 # ruff: noqa: E402 - the links are checked before anything behind them is imported
 
-from importlib import import_module as _import_module
+from collections.abc import Mapping as _Mapping
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from axiomjit._links import check_links as _check_links
 
 _check_links()
 
-from axiomjit import descriptions as descriptions
-from axiomjit.axis import numpy_protocol as numpy_protocol
-from axiomjit.axis import transformers as transformers
-from axiomjit.axis.axes import Axes, make_axes
-from axiomjit.axis.axis import Axis, make_axis
-from axiomjit.axis.elementwise import FUNCTIONS as _ELEMENTWISE
-from axiomjit.axis.elementwise import TensorFunction as _Function
-from axiomjit.axis.elementwise import astype, clip, where
-from axiomjit.axis.functions import axes_with_order, broadcast, cast_axes, dot
-from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.axis.reductions import (
-    L1_norm,
-    L2_norm,
-    all,
-    any,
-    argmax,
-    argmin,
-    logsumexp,
-    max,
-    mean,
-    min,
-    prod,
-    squared_L2,
-    std,
-    sum,
-    tensor_size,
-    var,
-    variance,
-)
-from axiomjit.axis.state import (
-    as_op,
-    assign,
-    doall,
-    fill,
-    materialize,
-    persistent_tensor,
-    sequential,
-    set_item,
-    temporary,
-    value_of,
-    variable,
-)
-from axiomjit.axis.tags import AxisClass, AxisRole, make_axis_class, make_axis_role
-from axiomjit.axis.tensors import Tensor, constant, placeholder
-from axiomjit.axis.views import (
-    expand_dims,
-    flatten,
-    flatten_at,
-    slice_along_axis,
-    tensor_slice,
-    unflatten,
-)
 from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.base.locks import import_late as _import_late
-from axiomjit.driver.jit import jit
-from axiomjit.driver.warm import spec
-from axiomjit.graph.error_functions import erf, erfc
+from axiomjit.base.locks import uncollected as _uncollected
+
+with _uncollected():
+    from axiomjit.driver.jit import jit
+    from axiomjit.driver.warm import spec
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Accumulator",
-    "fold",
-    "logsumexp",
-    "Axes",
-    "Axis",
-    "AxisClass",
-    "AxisRole",
-    "L1_norm",
-    "L2_norm",
-    "NamedArray",
-    "PrintOp",
-    "Shape",
-    "ShapeError",
-    "Size",
-    "SpecError",
-    "Tensor",
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
-    "as_op",
-    "assign",
-    "astype",
-    "axes_with_order",
-    "axes_with_role_order",
-    "bitcast",
-    "broadcast",
-    "cast_axes",
-    "cast_role",
-    "clip",
-    "concat",
-    "concat_along_axis",
-    "config",
-    "constant",
-    "convolution",
-    "cross_entropy_binary",
-    "cross_entropy_binary_inner",
-    "cross_entropy_multi",
-    "cumprod",
-    "cumsum",
-    "doall",
-    "elementwise",
-    "dot",
-    "einsum",
-    "erf",
-    "erfc",
-    "expand_dims",
-    "fill",
-    "fma",
-    "flatten",
-    "flatten_at",
-    "jit",
-    "make_axes",
-    "make_axis",
-    "make_axis_class",
-    "make_axis_role",
-    "map_roles",
-    "materialize",
-    "max",
-    "mean",
-    "min",
-    "normal",
-    "one_hot",
-    "pad",
-    "persistent_tensor",
-    "placeholder",
-    "pooling",
-    "prod",
-    "relu",
-    "rename",
-    "safelog",
-    "sequential",
-    "set_item",
-    "sigmoid",
-    "slice_along_axis",
-    "softmax",
-    "spec",
-    "sort",
-    "squared_L2",
-    "stack",
-    "stats",
-    "std",
-    "sum",
-    "symbol",
-    "take",
-    "temporary",
-    "tensor",
-    "tensor_size",
-    "tensor_slice",
-    "threads",
-    "trim",
-    "unflatten",
-    "uniform",
-    "value_of",
-    "var",
-    "variable",
-    "variance",
-    "where",
-]
-
-# A name for each row of the table of primitives: a new row needs no line here.
-globals().update(_ELEMENTWISE)
-__all__ += list(_ELEMENTWISE)
-__all__.sort()
-
-
-def __dir__() -> list[str]:
-    """The public names, and the modules that users import; not the modules behind them."""
-    return [*__all__, "__version__", "descriptions", "errors", "notation", "transformers"]
-
-
 if _TYPE_CHECKING:
+    from axiomjit import descriptions as descriptions
     from axiomjit import notation as notation
+    from axiomjit import transformers as transformers
     from axiomjit.accumulate.accumulator import Accumulator
     from axiomjit.accumulate.elementwise import elementwise
     from axiomjit.accumulate.fold import fold
+    from axiomjit.axis.axes import Axes, make_axes
+    from axiomjit.axis.axis import Axis, make_axis
     from axiomjit.axis.convolution import convolution, pooling
+    from axiomjit.axis.elementwise import TensorFunction as _Function
+    from axiomjit.axis.elementwise import astype, clip, where
+    from axiomjit.axis.functions import axes_with_order, broadcast, cast_axes, dot
     from axiomjit.axis.joins import concat_along_axis, one_hot, pad, stack
     from axiomjit.axis.labels import axes_with_role_order, cast_role, map_roles, rename
     from axiomjit.axis.library import argsort, cumprod, cumsum, sort, take
+    from axiomjit.axis.named_arrays import NamedArray
     from axiomjit.axis.networks import (
         cross_entropy_binary,
         cross_entropy_binary_inner,
@@ -205,6 +51,49 @@ if _TYPE_CHECKING:
     )
     from axiomjit.axis.printing import PrintOp
     from axiomjit.axis.random_tensors import normal, uniform
+    from axiomjit.axis.reductions import (
+        L1_norm,
+        L2_norm,
+        all,
+        any,
+        argmax,
+        argmin,
+        logsumexp,
+        max,
+        mean,
+        min,
+        prod,
+        squared_L2,
+        std,
+        sum,
+        tensor_size,
+        var,
+        variance,
+    )
+    from axiomjit.axis.state import (
+        as_op,
+        assign,
+        doall,
+        fill,
+        materialize,
+        persistent_tensor,
+        sequential,
+        set_item,
+        temporary,
+        value_of,
+        variable,
+    )
+    from axiomjit.axis.tags import AxisClass, AxisRole, make_axis_class, make_axis_role
+    from axiomjit.axis.tensors import Tensor, constant, placeholder
+    from axiomjit.axis.views import (
+        expand_dims,
+        flatten,
+        flatten_at,
+        slice_along_axis,
+        tensor_slice,
+        unflatten,
+    )
+    from axiomjit.graph.error_functions import erf, erfc
     from axiomjit.notation.bitcast import bitcast
     from axiomjit.notation.constructors import tensor
     from axiomjit.notation.einsum import concat, einsum
@@ -215,18 +104,135 @@ if _TYPE_CHECKING:
     from axiomjit.runtime.launching.schedule import threads
     from axiomjit.runtime.pool.recycling import trim
 
+    __all__ = [
+        "Accumulator",
+        "fold",
+        "logsumexp",
+        "Axes",
+        "Axis",
+        "AxisClass",
+        "AxisRole",
+        "L1_norm",
+        "L2_norm",
+        "NamedArray",
+        "PrintOp",
+        "Shape",
+        "ShapeError",
+        "Size",
+        "SpecError",
+        "Tensor",
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "as_op",
+        "assign",
+        "astype",
+        "axes_with_order",
+        "axes_with_role_order",
+        "bitcast",
+        "broadcast",
+        "cast_axes",
+        "cast_role",
+        "clip",
+        "concat",
+        "concat_along_axis",
+        "config",
+        "constant",
+        "convolution",
+        "cross_entropy_binary",
+        "cross_entropy_binary_inner",
+        "cross_entropy_multi",
+        "cumprod",
+        "cumsum",
+        "doall",
+        "elementwise",
+        "dot",
+        "einsum",
+        "erf",
+        "erfc",
+        "expand_dims",
+        "fill",
+        "fma",
+        "flatten",
+        "flatten_at",
+        "jit",
+        "make_axes",
+        "make_axis",
+        "make_axis_class",
+        "make_axis_role",
+        "map_roles",
+        "materialize",
+        "max",
+        "mean",
+        "min",
+        "normal",
+        "one_hot",
+        "pad",
+        "persistent_tensor",
+        "placeholder",
+        "pooling",
+        "prod",
+        "relu",
+        "rename",
+        "safelog",
+        "sequential",
+        "set_item",
+        "sigmoid",
+        "slice_along_axis",
+        "softmax",
+        "spec",
+        "sort",
+        "squared_L2",
+        "stack",
+        "stats",
+        "std",
+        "sum",
+        "symbol",
+        "take",
+        "temporary",
+        "tensor",
+        "tensor_size",
+        "tensor_slice",
+        "threads",
+        "trim",
+        "unflatten",
+        "uniform",
+        "value_of",
+        "var",
+        "variable",
+        "variance",
+        "where",
+    ]
+
+_IMPORTED = ("ShapeError", "SpecError", "config", "jit", "spec", "stats")
 _MODULES = {
     "axiomjit.accumulate.accumulator": "Accumulator",
     "axiomjit.accumulate.elementwise": "elementwise",
     "axiomjit.accumulate.fold": "fold",
+    "axiomjit.axis.axes": "Axes make_axes",
+    "axiomjit.axis.axis": "Axis make_axis",
     "axiomjit.axis.convolution": "convolution pooling",
+    "axiomjit.axis.elementwise": "astype clip where",
+    "axiomjit.axis.functions": "axes_with_order broadcast cast_axes dot",
     "axiomjit.axis.joins": "concat_along_axis one_hot pad stack",
     "axiomjit.axis.labels": "axes_with_role_order cast_role map_roles rename",
     "axiomjit.axis.library": "argsort cumprod cumsum sort take",
+    "axiomjit.axis.named_arrays": "NamedArray",
     "axiomjit.axis.networks": "cross_entropy_binary cross_entropy_binary_inner "
     "cross_entropy_multi relu safelog sigmoid softmax",
     "axiomjit.axis.printing": "PrintOp",
     "axiomjit.axis.random_tensors": "normal uniform",
+    "axiomjit.axis.reductions": "L1_norm L2_norm all any argmax argmin logsumexp max mean min "
+    "prod squared_L2 std sum tensor_size var variance",
+    "axiomjit.axis.state": "as_op assign doall fill materialize persistent_tensor sequential "
+    "set_item temporary value_of variable",
+    "axiomjit.axis.tags": "AxisClass AxisRole make_axis_class make_axis_role",
+    "axiomjit.axis.tensors": "Tensor constant placeholder",
+    "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
+    "axiomjit.descriptions": "descriptions",
+    "axiomjit.graph.error_functions": "erf erfc",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",
     "axiomjit.notation.bitcast": "bitcast",
@@ -238,16 +244,37 @@ _MODULES = {
     "axiomjit.notation.tensors": "fma",
     "axiomjit.runtime.launching.schedule": "threads",
     "axiomjit.runtime.pool.recycling": "trim",
+    "axiomjit.transformers": "transformers",
 }
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}
 # The modules of public names that are imported at the first use: not every program needs them.
+_SHOWN = ("descriptions", "errors", "notation", "transformers")
 
 
-def __getattr__(name: str) -> _Function:
-    if name not in _LATE:
+def _rows() -> "_Mapping[str, _Function]":
+    """A function for each row of the table of primitives: a new row needs no line here."""
+    rows: _Mapping[str, _Function] = _import_late("axiomjit.axis.elementwise").FUNCTIONS
+    return rows
+
+
+def _public() -> list[str]:
+    return sorted({*_IMPORTED, *_rows(), *_LATE}.difference(_SHOWN, ("nn",)))
+
+
+def __dir__() -> list[str]:
+    """The public names, and the modules that users import; not the modules behind them."""
+    return [*_public(), "__version__", *_SHOWN]
+
+
+def __getattr__(name: str) -> "_Function":
+    found: _Any = None
+    if name in _LATE:
+        module = _import_late(_LATE[name])
+        found = vars(module).get(name, module)  # `notation` is a module itself
+    elif name == "__all__" or not name.startswith("_"):
+        found = _public() if name == "__all__" else _rows().get(name)
+    if found is None:
         raise AttributeError(f"module 'axiomjit' has no attribute {name!r}")
-    _import_late(_LATE[name])
-    module = _import_module(_LATE[name])
-    found: _Function = vars(module).get(name, module)  # `notation` is a module itself
     globals()[name] = found
-    return found
+    given: _Function = found
+    return given

@@ -28,7 +28,9 @@ What equal programs and kernels share, with a limit or small.
 - `axiomjit/driver/programs.py` `_programs`: programs of graphs; new graphs of equal form share one
 - `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/compiling/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
+- `runtime/compiling/parts_apart.py` `_results`: what parts of kernels give, 256 at most
 - `runtime/vector_math/library.py` `_LIBRARIES`: compiled elementary functions, which kernels link
+- `runtime/vector_math/linked.py` `_LINKED`: what loops inline of these, written once
 
 What holds for a piece of the program's run, in one thread or context.
 

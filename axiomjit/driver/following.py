@@ -5,16 +5,26 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from axiomjit.algebra.dims import Scope
 from axiomjit.base.error_states import refuse_traps
-from axiomjit.base.errors import NeedsValuesError, TraceError, UnsupportedError
+from axiomjit.base.errors import (
+    ImpureError,
+    NeedsValuesError,
+    TraceError,
+    UnaskedError,
+    UnsupportedError,
+)
+from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
-from axiomjit.driver.arguments import CallArguments, Signature
+from axiomjit.driver.arguments import CallArguments, plain_arguments
+from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fresh import Returned
 from axiomjit.driver.printed import kept_back
 from axiomjit.driver.random_states import none_drawn
@@ -22,6 +32,7 @@ from axiomjit.driver.surroundings import Surroundings
 from axiomjit.graph.captured import Captured, Watch, capturing, written_outside
 from axiomjit.tracing.creation import concerns, new_rebinding
 from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.rebinding import Rebinding, handles_errors
 from axiomjit.tracing.trace import Trace, trace
 from axiomjit.tracing.tracer import Tracer
 
@@ -29,10 +40,11 @@ _Parts = tuple[list[object], Structure]
 
 
 class Followed(Record):
-    """A followed function, and the outside arrays that its program reads in place."""
+    """A followed function, the outside arrays that its program reads, whether it catches errors."""
 
     trace: Trace
     watch: Watch
+    handles: bool
 
 
 def follow(
@@ -41,27 +53,37 @@ def follow(
     """Follow the function of a call, once more where the first time has changed something.
 
     Where it mentions functions that make arrays, a copy is followed in which these are ours; if
-    that cannot be, the function itself, in which they give arrays of known values.
+    that cannot be, the function itself, in which they give arrays of known values. Where traced
+    values meet what does not ask them, a copy is followed in which everything of NumPy's does.
     What only the first run changes is kept from then on (a value that is computed once); a
     function that changes something each time is refused, and what it has changed is undone.
 
     Raises:
         NeedsValuesError: also where the function changes a list or dict that it was given.
     """
-    if not concerns(function):
-        return _follow(function, call, signature, scope, False)
+    own = not concerns(function)
     reason = None
     try:
-        return _follow(function, call, signature, scope, True)
+        return _follow(function, call, signature, scope, None if own else new_rebinding)
+    except ImpureError:  # the function itself would get what is right now
+        raise
     except NeedsValuesError as error:
         reason = error.with_traceback(None)
+        if own and not isinstance(error, UnaskedError):
+            raise
     except Exception:  # the function itself raises it again
-        pass
-    scope.guards.clear()
-    try:
-        return _follow(function, call, signature, scope, False)
-    except NeedsValuesError as error:
-        raise reason or error from None
+        if own:
+            raise
+    if isinstance(reason, UnaskedError):
+        scope.restart()
+        with suppress(Exception):
+            asking = import_late("axiomjit.tracing.asking").AskingRebinding
+            return _follow(function, call, signature, scope, asking)
+    if own:
+        assert reason is not None
+        raise reason
+    scope.restart()
+    return _follow(function, call, signature, scope, None, reason)
 
 
 def _follow(
@@ -69,19 +91,28 @@ def _follow(
     call: CallArguments,
     signature: Signature,
     scope: Scope,
-    rebinds: bool,
+    rebinding_of: Callable[[], Rebinding] | None,
+    reason: NeedsValuesError | None = None,
 ) -> Followed:
-    """As `follow`, with a copy of the function or with itself."""
+    """As `follow`, with a copy of the function or with itself.
+
+    Raises:
+        NeedsValuesError: also the reason why a copy could not be followed. Where there is one,
+            another error is no error of the user's: the function itself was given traced values
+            that only our functions take, and NumPy shall run it.
+    """
     statics = [value for _, value in call.static]
     first = before = Surroundings(function, statics)
     with kept_back() as printed:
         try:
-            followed = _follow_once(function, call, signature, scope, before, rebinds)
+            followed = _follow_once(function, call, signature, scope, before, rebinding_of)
             changes = before.changes()
             if changes is not None:
                 before = Surroundings(function, statics)
-                scope.guards.clear()
-                followed = _follow_again(function, call, signature, scope, before, rebinds, changes)
+                scope.restart()
+                followed = _follow_again(
+                    function, call, signature, scope, before, rebinding_of, changes
+                )
                 changes = before.changes()
             if changes is not None:
                 raise written_outside(changes)
@@ -89,9 +120,11 @@ def _follow(
                 raise written_outside("standard output")
             return followed
         except Exception as error:
-            if rebinds or isinstance(error, TraceError):
+            if rebinding_of or reason or isinstance(error, TraceError):
                 first.restore()
                 printed.clear()
+            if reason:
+                raise reason from None
             raise
         finally:
             _print(printed)
@@ -110,7 +143,7 @@ def _follow_again(
     signature: Signature,
     scope: Scope,
     before: Surroundings,
-    rebinds: bool,
+    rebinding_of: Callable[[], Rebinding] | None,
     changed: str,
 ) -> Followed:
     """As `_follow_once`, for a function whose first run has changed something outside.
@@ -119,7 +152,7 @@ def _follow_again(
         NeedsValuesError: also where it finds traced values that its first run has kept there.
     """
     try:
-        return _follow_once(function, call, signature, scope, before, rebinds)
+        return _follow_once(function, call, signature, scope, before, rebinding_of)
     except (NeedsValuesError, UnsupportedError):
         raise
     except TraceError:
@@ -132,10 +165,10 @@ def _follow_once(
     signature: Signature,
     scope: Scope,
     surroundings: Surroundings,
-    rebinds: bool,
+    rebinding_of: Callable[[], Rebinding] | None,
 ) -> Followed:
     captured = Captured(surroundings.arrays)
-    rebinding = new_rebinding() if rebinds else None
+    rebinding = rebinding_of() if rebinding_of else None
 
     def run(tracers: Sequence[Tracer | Length]) -> object:
         leaves = call.leaves(tracers)
@@ -156,6 +189,7 @@ def _follow_once(
 
     name = getattr(function, "__qualname__", type(function).__qualname__)
     following = Following(name, signature.scalars)
+    following.arguments = partial(plain_arguments, call.dynamic, call.names)
     with capturing(captured), none_drawn(name, function, [value for _, value in call.static]):
         made = trace(run, signature.given, scope, signature.layouts, following)
     returned = Returned(captured, call.static, surroundings.known)
@@ -165,7 +199,9 @@ def _follow_once(
     del made, leaves  # and with it the last reference to what the function made
     graph = captured.settle(graph)
     settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
-    return Followed(Trace(graph, structure, settled), Watch(captured.used, captured.shown))
+    watch = Watch(captured.used, captured.shown)
+    handles = following.handles or handles_errors(function)
+    return Followed(Trace(graph, structure, settled), watch, handles)
 
 
 def _check_containers(

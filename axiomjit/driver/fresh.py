@@ -7,7 +7,6 @@ outside the function are returned themselves.
 
 from __future__ import annotations
 
-import copy
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import TraceError
+from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_in_owner
@@ -46,7 +46,8 @@ class Copied(Record):
         """The copy of this call."""
         for number, value in self.outside.items():
             made.setdefault(number, value)
-        return copy.deepcopy(self.master, made)
+        copied: object = import_late("copy").deepcopy(self.master, made)
+        return copied
 
 
 class CopiedArray(Record):

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
-from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.guarded_calls import GuardedCall, change_tables
 from axiomjit.base.locks import why_not_compile
 from axiomjit.base.tree import LEAF, Leaf
 from axiomjit.driver.arguments import CallArguments
@@ -19,17 +20,17 @@ from axiomjit.driver.assembling import assemble
 from axiomjit.driver.tables import Ready
 from axiomjit.runtime.entry.guard_tables import (
     Guards,
-    NativeCall,
     Table,
     native_table,
     python_table,
     with_table,
 )
-from axiomjit.runtime.entry.layout import MOST_WORDS, SCALARS, TUPLE
+from axiomjit.runtime.entry.layout import MOST_PLACES, SCALARS, TUPLE
 from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
-from axiomjit.runtime.launching.direct_calls import direct_call
-from axiomjit.runtime.launching.execute import BoundPlan, is_fresh
-from axiomjit.runtime.launching.native_plan import native_call
+from axiomjit.runtime.entry.native_plans import NativePlan
+from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
+from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.runtime.launching.native_plan import native_plan
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]
@@ -40,17 +41,21 @@ def is_native() -> bool:
     return not (config.portable or config.disable or why_not_compile() or refusal())
 
 
-def add_table(function: GuardedCall[Any], table: Table, native: NativeCall | None = None) -> None:
-    """Put a table in front of the others of a callable; that of a native call names its kernel."""
-    if native is not None:
-        native.handle.add_user(function)
+def add_table(function: GuardedCall[Any], table: Table, native: NativePlan | None = None) -> None:
+    """Put a table in front of the others of a callable; that of a native plan names its kernels."""
+    kernels = () if native is None else native.kernels
+    for handle, _ in kernels:
+        handle.add_user(function)
     cell = getattr(function.func, "__self__", None)
     if not isinstance(cell, list):
         cell = new_cell(function.slow)
         cell[0] = with_table((), table)
         function.enter(new_entry(cell))
     else:
-        cell[0] = with_table(cell[0], table)
+        change_tables(cell, lambda tables: with_table(tables, table))
+    for handle, owner in kernels:
+        if handle.loaded is not owner:
+            function.drop_tables(owner)  # it was dropped meanwhile
 
 
 def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, object]) -> list[int]:
@@ -88,23 +93,30 @@ def guard_call(
         return False
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
-    if not _has_kernels(function, ready.runnable):
+    if not _has_kernels(function, ready.runnable) or (ready.chooses and kwargs):
         return False
     form = _form(ready)
     as_given = all(walkable(v) for v in call.dynamic if isinstance(v, np.ndarray))
-    native = None if form is None or not as_given else native_call(*_plan(ready.runnable))
+    native = (
+        None
+        if form is None or not as_given
+        else native_plan(ready.runnable, len(ready.leaves), form)
+    )
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order)
-    if guards is not None and native is not None and form is not None:
-        for array, slot in native.held:
-            guards.hold(array, slot)
-        add_table(function, native_table(native, guards, len(args), names, hits, form), native)
+    if guards is not None and native is not None:
+        for array, place in native.held:
+            guards.hold(array, place)
+        otherwise = function.slow if ready.chooses else None
+        table = native_table(native, guards, len(args), names, hits, otherwise)
+        add_table(function, table, native)
         return True
     guards = _guards(None, ready, places, leaves, order)
     if guards is None:
         return False
     dynamic = [k for place, k in enumerate(order) if place not in places]
     runner = _runner(ready, call, dynamic, len(vector))
+    runner = _careful(runner, function.slow) if ready.chooses else runner
     add_table(function, python_table(runner, guards, len(args), names, hits))
     return True
 
@@ -121,23 +133,24 @@ def guard_graph(
     Results share no memory with anything: plans of which that is not known are not guarded.
     """
     bound = ready.runnable
-    if not isinstance(bound, BoundPlan) or not is_fresh(*_plan(bound)):
+    if not isinstance(bound, BoundPlan) or not bound.form.is_fresh:
         return
     if not _has_kernels(function, bound):
         return
-    native = None if in_tuple is None else native_call(*_plan(bound))
+    native = None
+    if in_tuple is not None and bound.rest is None:
+        native = native_plan(bound, len(bound.plan.results), TUPLE if in_tuple else 0)
+
     held = dict(enumerate(ready.held, len(arguments)))
     guards = Guards(native)
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
     if native is not None:
-        for array, slot in native.held:
-            guards.hold(array, slot)
+        for array, place in native.held:
+            guards.hold(array, place)
         for position, array in held.items():
-            guards.hold(array, native.slots.get(position, (MOST_WORDS, None))[0])
-        form = TUPLE if in_tuple else 0
-        hits = function.hits_natively
-        table = native_table(native, guards, len(arguments), (), hits, form)
+            guards.hold(array, native.given.get(position, (MOST_PLACES, None))[0])
+        table = native_table(native, guards, len(arguments), (), function.hits_natively)
         add_table(function, table, native)
         return
     short = in_tuple is False and not held and bound.plan.results[0].shape
@@ -163,12 +176,8 @@ def _has_kernels(function: GuardedCall[Any], bound: BoundPlan) -> bool:
     return there
 
 
-def _plan(runnable: BoundPlan) -> Any:
-    return runnable.plan, runnable.lengths
-
-
 def _guards(
-    native: NativeCall | None,
+    native: NativePlan | None,
     ready: Ready,
     places: Mapping[int, object],
     leaves: Vector,
@@ -204,9 +213,50 @@ def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], given: in
         direct = direct_call(ready.runnable, call.dynamic)
         if direct is not None:
             return direct
-    if alone:
+    if alone and isinstance(ready.runnable, BoundPlan) and _builder(ready) is not None:
+        kind = getattr(ready.structure, "kind", None)
+        direct = direct_results(ready.runnable, call.dynamic, kind)
+        if direct is not None:
+            return direct
+    if not alone:
+        return partial(_run, ready, tuple(dynamic), call.static, call.names)
+    build, run = _builder(ready), ready.runnable.run
+    if build is None:
         return partial(_run_all, ready)
-    return partial(_run, ready, tuple(dynamic), call.static, call.names)
+
+    def run_all(*args: object) -> object:
+        return build(run(args))
+
+    return run_all
+
+
+def _careful(runner: Runner, slow: Runner) -> Runner:
+    """A runner of a program that may find that it does not fit: such calls go the long way."""
+
+    def careful(*args: object) -> object:
+        try:
+            return runner(*args)
+        except OtherLengthError:
+            return slow(*args)
+
+    return careful
+
+
+def _builder(ready: Ready) -> Callable[[Sequence[np.ndarray]], object] | None:
+    """What puts results together that are one array, or a tuple of all of them in order."""
+    if ready.leaves != tuple((k, None) for k in range(len(ready.leaves))):
+        return None
+    structure = ready.structure
+    if isinstance(structure, Leaf):
+        return lambda results: results[0] if results[0].ndim else results[0][()]
+    kind: Any = structure.kind
+    make = getattr(kind, "_make", kind)
+    if not issubclass(kind, tuple) or make is kind is not tuple or structure.keys:
+        return None
+    if not all(isinstance(part, Leaf) for part in structure.parts):
+        return None
+    count = len(ready.leaves)
+    return lambda results: make([one if one.ndim else one[()] for one in results[:count]])
 
 
 def _run_all(ready: Ready, *args: object) -> object:

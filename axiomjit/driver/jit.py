@@ -5,15 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.algebra.dims import Scope
-from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.axis.tensors import Tensor
 from axiomjit.base.config import config
-from axiomjit.base.error_states import user_traps_errors
+from axiomjit.base.error_states import user_traps_errors, without_traps
 from axiomjit.base.errors import (
     InterruptedWritesError,
     NeedsValuesError,
@@ -23,26 +21,29 @@ from axiomjit.base.errors import (
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late, new_lock, why_not_compile
 from axiomjit.base.stage_times import stage
+from axiomjit.base.waiting import waiting
 from axiomjit.driver.arguments import (
     CallArguments,
-    Signature,
-    classify,
+    Forms,
+    are_arrays,
     exact_key,
     exact_layout,
+    has_axes,
     plain_arguments,
     static_parameters,
     take_apart,
 )
 from axiomjit.driver.assembling import assemble
+from axiomjit.driver.attempts import attempt
 from axiomjit.driver.bound_methods import BoundMethod
-from axiomjit.driver.fallbacks import count_fallback, falls_back, leave_call
-from axiomjit.driver.named_calls import NamedProgram, assemble_named, exact_named_key, named_key
-from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of, named_aspects
+from axiomjit.driver.call_classes import Signature, classify
+from axiomjit.driver.fallbacks import LeftError, falls_back, left_to_numpy, say_left
+from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
-from axiomjit.driver.warm import ahead_of_calls, no_named_arrays, stood_in
-from axiomjit.driver.written_arguments import Same, same_arrays, why_not_written
-from axiomjit.tracing.holders import traced_among
+from axiomjit.driver.warm import no_named_arrays, stood_in
+from axiomjit.driver.written_arguments import Same, same_arrays
+from axiomjit.graph.traced_values import AxisValue
 
 if TYPE_CHECKING:
     from axiomjit.show.explain import Explanation
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_NAMED: Final = "axiomjit.driver.named_calls"
+"""What calls with named arrays need, with the axis language; other calls do not import it."""
 
 
 class Jitted(GuardedCall[R], Generic[P, R]):
@@ -76,15 +79,15 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self.__setstate__((function, name, frozenset(), strict, None, {}))
         self._static = static_parameters(static_argnames, self._signature, name)
         if shapes:
-            from axiomjit.driver.declared_shapes import DeclaredShapes
-
-            self._shapes = DeclaredShapes(shapes, self._signature, self._static)
+            late = import_late("axiomjit.driver.declared_shapes")
+            self._shapes = late.DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
         """Begin; of a function that refers to itself, parts may be unpickled after this."""
         function, self._name, self._static, self._strict, shapes, more = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
+        self._traced_among = import_late("axiomjit.tracing.holders").traced_among
         vars(self).update(more)
         self.restart()  # a function that is compiled already has given its own entry to this one
         self._exact: Table[Ready] = Table(LAYOUTS)
@@ -94,11 +97,15 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._in_numpy = self._writes = self._said = False
         self._hits = self._bound = self._traced = 0
         self._seen_signature: inspect.Signature | None = None
+        self._forms = Forms()
 
     @property
     def _signature(self) -> inspect.Signature:
         self._seen_signature = self._seen_signature or inspect.signature(self._function)
         return self._seen_signature
+
+    def _apart(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
+        return take_apart(self._signature, self._static, args, kwargs, self._forms)
 
     def __repr__(self) -> str:
         count = self._programs.count()
@@ -113,36 +120,35 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """What a call gives that no native guard has taken."""
-        if (self._in_numpy or user_traps_errors()) and not _has_axes((*args, *kwargs.values())):
+        if (self._in_numpy or user_traps_errors()) and not has_axes((*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
         ready = self._exact.get(quick)
-        if ready is None or ready.asks or not (ready.plain and ready.holds()):
+        if ready is None or not (ready.is_simple and ready.plain and ready.holds()):
             return self._call(quick, args, kwargs)
         self._hits += 1
         result = assemble(ready, args)
         if self.wants_guard():
-            self._guard(ready, take_apart(self._signature, self._static, args, {}), args, {})
+            self._guard(ready, self._apart(args, {}), args, {})
         return result
 
     def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Let calls like this one be answered natively, where that is possible."""
-        import_late("axiomjit.driver.guards")
-        from axiomjit.driver.guards import guard_call, is_native, order_of
-
-        if is_native():
-            order = order_of(self._signature, args, kwargs)
-            guard_call(self, ready, call, order, args, kwargs)
+        late = import_late("axiomjit.driver.guards")
+        if late.is_native():
+            order = late.order_of(self._signature, args, kwargs)
+            late.guard_call(self, ready, call, order, args, kwargs)
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
-        call = take_apart(self._signature, self._static, args, kwargs)
-        given = (*call.dynamic, *_values(call))
-        if any(isinstance(v, Tensor) for v in given) or traced_among(given):
+        call = self._apart(args, kwargs)
+        given = (*call.dynamic, *(value for _, value in call.static))
+        if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
             return self._function(*args, **kwargs)
-        named = _has_axes(call.dynamic)
+        named = has_axes(call.dynamic)
         same = same_arrays(call.dynamic) if self._writes and not named else None
-        key = quick or (exact_named_key if named else exact_key)(call, self._forget)
+        exact = import_late(_NAMED).exact_named_key if named else exact_key
+        key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
         ready = self._exact.get(key)
         if ready is not None and ready.holds():
@@ -155,27 +161,23 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         else:
             try:
                 ready, arguments = self._prepare(key, call, named, same)
-            except (InterruptedWritesError, OtherLengthError):
-                count_fallback()
-                return self._function(*args, **kwargs)
             except (NeedsValuesError, UnsupportedError) as error:
                 if named or not self._falls_back(error):
                     raise
                 return self._function(*args, **kwargs)
         if named:
-            return assemble_named(ready, arguments)
+            return import_late(_NAMED).assemble_named(ready, arguments)
         if ready.writes and not self._writes:
             self._writes = True
             return self._call(quick, args, kwargs)
-        reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
-        if reason is None:
-            try:
-                return assemble(ready, arguments, call.static)
-            except OtherLengthError:
-                count_fallback()
-        else:
-            self._said = leave_call(self._name, reason, self._strict, say=not self._said)
-        return self._function(*args, **kwargs)
+        try:
+            return attempt(ready, arguments, call, same)
+        except LeftError as left:
+            why = left.counted(self._name, self._strict)
+        self._said = self._said or say_left(self._name, why, before=True)
+        result = self._function(*args, **kwargs)
+        self._said = self._said or say_left(self._name, why, before=False)
+        return result
 
     def _prepare(
         self, key: object, call: CallArguments, named: bool, same: Same | None
@@ -184,7 +186,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if key in self._exact:  # arrays that it reads from elsewhere are others now
             self.drop_tables()
         with self._reasons.clock.running():
-            ready, arguments = self._bind_named(call) if named else self._bind(call, same)
+            try:
+                ready, arguments = self._bind(call, same, named)
+            except (InterruptedWritesError, OtherLengthError) as error:
+                ready, arguments = left_to_numpy(error), call.dynamic
         self._bound += 1
         if not config.disable:
             self._exact.keep(key, ready)
@@ -197,30 +202,31 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
-        from axiomjit.driver.pickling import reduced  # few functions are pickled
-
+        reduced: Any = import_late("axiomjit.driver.pickling").reduced  # few are pickled
         options = self._static, self._strict, self._shapes
-        return reduced(self, self._function, self._name, options, sys._getframe().f_back)
+        made = reduced(self, self._function, self._name, options, sys._getframe().f_back)
+        return cast(tuple[Any, ...] | str, made)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Every stage of the program for these arguments; nothing is run.
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
         """
+        import_late("axiomjit.show.lowered")
         from axiomjit.show.lowered import Lowered
 
-        call = take_apart(self._signature, self._static, args, kwargs)
-        if _has_axes(call.dynamic):
-            return self._named_program(call).lower(call)
+        call = self._apart(args, kwargs)
+        if has_axes(call.dynamic):
+            return cast("Lowered", self._named_program(call).lower(call))
         signature = self._classified(call, plain_arguments(call.dynamic, call.names))
         program = self._program(call, signature)
         return Lowered(program.stages, program.lengths(signature.values), call.names)
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
-        from axiomjit.show.explain import Explanation
-
-        return Explanation(self._name, self.lower(*args, **kwargs))
+        late, lowered = import_late("axiomjit.show.explain"), self.lower(*args, **kwargs)
+        made: Explanation = late.Explanation(self._name, lowered)
+        return made
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Follow and compile for arguments like these, and run nothing.
@@ -233,9 +239,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             As a call does: GraphTypeError and GraphValueError where arguments do not fit.
             GraphTypeError: an argument has named axes.
         """
-        args, kwargs = stood_in((args, kwargs))
-        call = take_apart(self._signature, self._static, args, kwargs)
-        if _has_axes(call.dynamic):
+        if kwargs or not are_arrays(args):
+            args, kwargs = stood_in((args, kwargs))
+        call = self._apart(args, kwargs)
+        if has_axes(call.dynamic):
             raise no_named_arrays(self._name)
         quick = None if kwargs or self._static else exact_layout(args)
         key = quick or exact_key(call, self._forget)
@@ -243,7 +250,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if self._in_numpy or (ready is not None and ready.holds()):
             return
         try:
-            with ahead_of_calls():
+            with without_traps(), waiting():  # calls need not trap what is trapped now
                 self._prepare(key, call, named=False, same=None)
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):
@@ -251,8 +258,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
-        hits = self._hits + self.hits_natively[0]
-        return self._reasons.info(hits, self._bound, self._traced)
+        return self._reasons.info(self._hits + self.hits_natively[0], self._bound, self._traced)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
@@ -262,25 +268,25 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         return classify(call, plain, self._forget, names, same)
 
     def _bind(
-        self, call: CallArguments, same: Same | None = None
+        self, call: CallArguments, same: Same | None = None, named: bool = False
     ) -> tuple[Ready, Sequence[object]]:
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
+        if named:
+            return self._named_program(call).ready(), call.dynamic
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
         return self._program(call, signature).ready(signature.values, as_is), plain
 
-    def _bind_named(self, call: CallArguments) -> tuple[Ready, Sequence[object]]:
-        """As `_bind`, of a call with named arrays."""
-        return self._named_program(call).ready(), call.dynamic
+    def _named_program(self, call: CallArguments) -> Any:
+        late = import_late(_NAMED)
 
-    def _named_program(self, call: CallArguments) -> NamedProgram:
-        def build() -> NamedProgram:
+        def build() -> Any:
             self._traced += 1
-            self._reasons.add(named_aspects(call))
-            return NamedProgram(self._function, call, self._reasons.clock)
+            self._reasons.add(late.named_aspects(call))
+            return late.NamedProgram(self._function, call, self._reasons.clock)
 
-        return self._programs.find(named_key(call, self._forget), {}, build)
+        return self._programs.find(late.named_key(call, self._forget), {}, build)
 
     def _program(self, call: CallArguments, signature: Signature) -> TracedProgram:
         were = len(self._programs.get(signature.key, ()))
@@ -308,14 +314,6 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy
-
-
-def _has_axes(arguments: Sequence[object]) -> bool:
-    return any(isinstance(value, NamedArray) for value in arguments)
-
-
-def _values(call: CallArguments) -> Iterator[object]:
-    return (value for _, value in call.static)
 
 
 @overload

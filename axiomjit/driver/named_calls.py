@@ -14,6 +14,7 @@ from axiomjit.axis.transformers import Computation
 from axiomjit.base.stage_times import Clock, stage
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
+from axiomjit.driver.reasons import Aspects, labelled_in, short_text, static_aspects
 from axiomjit.driver.static_keys import Forget, structure_key
 from axiomjit.driver.tables import Ready
 
@@ -94,3 +95,17 @@ def assemble_named(ready: Ready, arguments: Sequence[object]) -> object:
 
 def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
     return [leaf for leaf in arguments if isinstance(leaf, NamedArray)]
+
+
+def named_aspects(call: CallArguments) -> dict[str, Aspects]:
+    """As `aspects_of`, of a call with named arrays, in which numbers are constants."""
+    found: dict[str, Aspects] = {}
+    for name, leaf in zip(call.names, call.dynamic, strict=True):
+        if isinstance(leaf, NamedArray):
+            axes = (": axes ", leaf.axes, repr(leaf.axes))
+            parts: Aspects = (axes, (": dtype ", leaf.dtype, str(leaf.dtype)))
+        else:
+            shown = short_text(leaf)
+            parts = (("=", (type(leaf), shown), shown),)
+        found[labelled_in(found, f"argument {name}")] = parts
+    return found | static_aspects(call)

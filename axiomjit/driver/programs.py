@@ -12,6 +12,7 @@ import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound
+from axiomjit.algebra.evaluation import Looks
 from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
 from axiomjit.algebra.substitution import substitute
@@ -22,22 +23,16 @@ from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import NotNowError, import_late, new_lock
 from axiomjit.base.stage_times import stage
 from axiomjit.base.target import chosen_target
-from axiomjit.driver.arguments import (
-    ArgumentClass,
-    Layouts,
-    exact_layout,
-    kind_of,
-    plain_arguments,
-)
+from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
+from axiomjit.driver.call_classes import ArgumentClass, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
-from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
 from axiomjit.graph.origins import inherit
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher
-    from axiomjit.runtime.launching.execute import BoundPlan
+    from axiomjit.runtime.launching.execute import BoundPlan, PlanForm
     from axiomjit.show.lowered import Lowered
 
 Array = np.ndarray
@@ -76,10 +71,12 @@ class LoweredProgram:
             self.stages: Stages = run_pipeline(graph, context, _watcher())
         known = (g for g in scope.guards if not chosen_in(g.left, g.right))
         self.guards: tuple[Guard, ...] = tuple(known)
+        self._looks = Looks(self.guards)
+        self._form: PlanForm | None = None
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """Whether everything that was looked at looks the same for these lengths."""
-        return all(guard.holds(lengths) for guard in self.guards)
+        return self._looks.hold(lengths)
 
     def is_stale(self) -> bool:
         """Whether it fits no call any more."""
@@ -92,9 +89,12 @@ class LoweredProgram:
             if config.was_disabled:
                 _notice("AXIOMJIT_DISABLE is set", "unset it to compile")
         elif not user_traps_errors():
-            from axiomjit.runtime.launching.execute import BoundPlan
+            if self._form is None:
+                import_late(*_LATE)
+                from axiomjit.runtime.launching.execute import PlanForm
 
-            plan = BoundPlan(self.stages.plan, lengths, evaluated.run)
+                self._form = PlanForm(self.stages.plan)
+            plan = self._form.bind(lengths, evaluated)
             try:
                 plan.load()
             except ImportError as error:
@@ -111,13 +111,13 @@ class Evaluated:
 
     def __init__(self, graph: Graph, lengths: Mapping[Symbol, int]) -> None:
         """Keep the graph and the lengths."""
-        self._graph, self._lengths = graph, dict(lengths)
+        self._graph, self._lengths = graph, lengths
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
         """The results for these arguments; as `BoundPlan.run`."""
-        return run_in_numpy(self._graph, arguments, self._lengths, given)
+        return execution.run_in_numpy(self._graph, arguments, self._lengths, given)
 
 
 _REMEDY: Final = "install a numba that fits this NumPy, and leave NUMBA_DISABLE_JIT unset"
@@ -208,6 +208,7 @@ def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
+    import_late("axiomjit.show.lowered")
     from axiomjit.show.lowered import Lowered
 
     program, values, arrays = lowered_for(graph, plain_arguments(arguments), lengths)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.containers import state_of
 from axiomjit.base.errors import NeedsValuesError, TraceError
 
@@ -43,19 +44,22 @@ def none_drawn(
         NeedsValuesError: the state of a generator has changed; the old one is back.
     """
     missing = [module for module in FRESH if module not in sys.modules]
-    before = [(what, one, _state(one)) for what, one in _watched(function, arguments)]
+    before = [(what, one, state_of_generator(one)) for what, one in _watched(function, arguments)]
     try:
         yield
-    except TraceError:  # the function may run in NumPy now, with the same numbers
+    except (
+        TraceError,
+        OtherLengthError,
+    ):  # the function may run in NumPy now, with the same numbers
         for _, one, state in before:
-            _restore(one, state)
+            put_back(one, state)
         raise
-    drawn = [what for what, one, state in before if not _alike(_state(one), state)]
+    drawn = [what for what, one, state in before if not _alike(state_of_generator(one), state)]
     drawn += [_global_name(module) for module in missing if _drawn_since_import(module)]
     if not drawn:
         return
     for _, one, state in before:
-        _restore(one, state)
+        put_back(one, state)
     raise NeedsValuesError(
         f"random numbers drawn in {name}, which is followed once for all calls",
         f"{' and '.join(drawn)} changed meanwhile; the numbers would be the same in every call",
@@ -132,11 +136,10 @@ def _function_of(value: object) -> FunctionType | None:
         value = value.__func__
     wrapped = getattr(value, "__dict__", {}).get("__wrapped__")
     value = wrapped if isinstance(wrapped, FunctionType) else value
-    ours = isinstance(value, FunctionType) and value.__module__ is not None
-    if not ours or value.__module__.split(".")[0] in ("numpy", "axiomjit"):
+    if not isinstance(value, FunctionType):
         return None
-    assert isinstance(value, FunctionType)
-    return value
+    module = value.__module__ or ""  # none for functions made by exec
+    return None if module.split(".")[0] in ("numpy", "axiomjit") else value
 
 
 def _named_by(function: FunctionType) -> Iterator[tuple[str, object]]:
@@ -180,14 +183,16 @@ def _bits(generator: Any) -> Any:
     return getattr(generator, "_bit_generator", None) or generator.bit_generator
 
 
-def _state(generator: Any) -> object:
+def state_of_generator(generator: Any) -> Any:
+    """The state of a generator, to be put back."""
     if issubclass(type(generator), _types()[0]):
         return generator.getstate()
     legacy = isinstance(generator, sys.modules["numpy.random"].RandomState)
     return generator.get_state(legacy=False) if legacy else _bits(generator).state
 
 
-def _restore(generator: Any, state: Any) -> None:
+def put_back(generator: Any, state: Any) -> None:
+    """Give a generator a state that it had."""
     if issubclass(type(generator), _types()[0]):
         generator.setstate(state)
     elif isinstance(generator, sys.modules["numpy.random"].RandomState):

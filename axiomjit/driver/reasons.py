@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Guard, Symbol
-from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.base.records import Record
 from axiomjit.base.stage_times import Clock, StageTimes
-from axiomjit.driver.arguments import CallArguments, Signature
+from axiomjit.driver.arguments import CallArguments
+from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.static_keys import static_key
 from axiomjit.graph.nodes import Input
 
@@ -66,26 +66,28 @@ class Reasons:
             were: How many of its class there were, with those that fit no call any more.
             lengths: The lengths of the call.
         """
+        known = tuple(self._known)  # other threads add to it while these are compared
         if programs:
             self.texts.append(_looked_at(programs[-1].guards, lengths or {}))
         elif were:
             self.texts.append("captured array changed: it lies elsewhere, or otherwise")
-        elif aspects in self._known:
+        elif aspects in known:
             self.texts.append("known calls, whose program was dropped or could not be made")
         else:
-            self.texts.append(self._difference(aspects))
+            self.texts.append(_difference(aspects, known))
             self._known.append(aspects)
 
     def info(self, hits: int, bound: int, traced: int) -> CacheInfo:
         """These counts, why programs were made, and what that took."""
         return CacheInfo(hits, bound, traced, tuple(self.texts), self.clock.times())
 
-    def _difference(self, aspects: dict[str, Aspects]) -> str:
-        """What differs least from a known call."""
-        if not self._known:
-            return "first call"
-        least = min(reversed(self._known), key=lambda old: _distance(aspects, old))
-        return "; ".join(_differences(aspects, least)) or "another order of arguments"
+
+def _difference(aspects: dict[str, Aspects], known: Sequence[dict[str, Aspects]]) -> str:
+    """What differs least from a known call."""
+    if not known:
+        return "first call"
+    least = min(reversed(known), key=lambda old: _distance(aspects, old))
+    return "; ".join(_differences(aspects, least)) or "another order of arguments"
 
 
 def _looked_at(guards: Sequence[Guard], lengths: Mapping[Symbol, int]) -> str:
@@ -127,10 +129,10 @@ def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
     found: dict[str, Aspects] = {}
     for position, name in enumerate(call.names):
         given = signature.given[position]
-        found[_label(found, f"argument {name}")] = _aspects(
+        found[labelled_in(found, f"argument {name}")] = _aspects(
             given, signature.layouts.get(position), position in signature.scalars
         )
-    return found | _statics(call)
+    return found | static_aspects(call)
 
 
 def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool) -> Aspects:
@@ -150,29 +152,16 @@ def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool
     )
 
 
-def named_aspects(call: CallArguments) -> dict[str, Aspects]:
-    """As `aspects_of`, of a call with named arrays, in which numbers are constants."""
-    found: dict[str, Aspects] = {}
-    for name, leaf in zip(call.names, call.dynamic, strict=True):
-        if isinstance(leaf, NamedArray):
-            axes = (": axes ", leaf.axes, repr(leaf.axes))
-            parts: Aspects = (axes, (": dtype ", leaf.dtype, str(leaf.dtype)))
-        else:
-            shown = _short(leaf)
-            parts = (("=", (type(leaf), shown), shown),)
-        found[_label(found, f"argument {name}")] = parts
-    return found | _statics(call)
-
-
-def _statics(call: CallArguments) -> dict[str, Aspects]:
+def static_aspects(call: CallArguments) -> dict[str, Aspects]:
+    """What a program depends on in each static argument."""
     found: dict[str, Aspects] = {}
     for name, (_, value) in zip(call.static_names, call.static, strict=True):
-        label = _label(found, f"static argument {name}")
-        found[label] = (("=", hash(static_key(value)), _short(value)),)
+        label = labelled_in(found, f"static argument {name}")
+        found[label] = (("=", hash(static_key(value)), short_text(value)),)
     return found
 
 
-def _label(found: dict[str, Aspects], label: str) -> str:
+def labelled_in(found: dict[str, Aspects], label: str) -> str:
     """The label of an argument, with a number where a container gives several."""
     if label not in found:
         return label
@@ -180,7 +169,8 @@ def _label(found: dict[str, Aspects], label: str) -> str:
     return f"{label} [{number}]"
 
 
-def _short(value: object) -> str:
+def short_text(value: object) -> str:
+    """How a value is shown in a reason."""
     if not isinstance(value, _SHOWN):
         return f"an instance of {type(value).__name__}"
     text = repr(value)

@@ -44,7 +44,8 @@ class Ready(Record):
     takes after them; `watch` is None where it reads no array from outside. A leaf is the number
     of a result, or a value or what makes one; a result may become an int. `writes` are the
     arguments that the program changes. One that `chooses` may find, while it runs, that it does
-    not fit.
+    not fit; before that it may have changed the arguments `early` and the states of `generators`.
+    One that `fails` beside writes and draws may raise an error that NumPy raises after others.
     """
 
     runnable: Runnable
@@ -55,11 +56,19 @@ class Ready(Record):
     leaves: tuple[tuple[int | None, object], ...] = ((0, None),)
     writes: tuple[int, ...] = ()
     chooses: bool = False
+    early: tuple[int, ...] = ()
+    generators: tuple[object, ...] = ()
+    fails: bool = False
 
     @property
     def asks(self) -> bool:
-        """Whether each call has to be looked at."""
-        return bool(self.writes) or self.chooses
+        """Whether each call has to be looked at: what it changes may have to be put back."""
+        return bool(self.writes or self.generators) or self.fails
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether nothing is to be done but to run it."""
+        return not (self.asks or self.chooses)
 
     def holds(self) -> bool:
         """Whether the arrays that the program reads from outside are those of before."""
@@ -90,9 +99,10 @@ class Table(OrderedDict[object, Entry]):
 
     def _tidy(self) -> None:
         """Drop what is beyond the limit, and what could not be dropped when it died."""
-        with self._lock:
-            while len(self) > self._limit:
-                self.popitem(last=False)
+        if len(self) > self._limit:
+            with self._lock:
+                while len(self) > self._limit:
+                    self.popitem(last=False)
         if self._died:
             self.forget()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate, product
-from axiomjit.driver.arguments import Signature
+from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import Ready
+from axiomjit.graph.choices import most
 from axiomjit.graph.nodes import Node
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class TracedProgram(LoweredProgram):
         """Lower what was followed."""
         super().__init__(followed.trace.graph, signature.layouts, scope)
         self.trace, self.watch = followed.trace, followed.watch
+        self._handles = followed.handles
 
     def is_stale(self) -> bool:
         """Whether an array from outside, which it reads where it lies, lies otherwise now."""
@@ -32,7 +34,7 @@ class TracedProgram(LoweredProgram):
         found = dict(given)
         for mask, symbol in self.stages.context.scope.chosen.items():
             assert isinstance(mask, Node)
-            found[symbol] = evaluate(product(mask.shape), found)
+            found[symbol] = evaluate(most(mask), found)
         return found
 
     def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
@@ -43,5 +45,9 @@ class TracedProgram(LoweredProgram):
         )
         structure = self.trace.structure
         watch, graph = self.watch or None, self.trace.graph
-        facts = structure, leaves, graph.writes, bool(graph.chosen)
-        return Ready(self.bind(lengths), plain, (), watch, *facts)
+        plan = self.stages.plan
+        chooses = bool(graph.chosen) or plan.guesses
+        fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
+        facts = structure, leaves, graph.writes, chooses or fails
+        drawn = plan.generators if chooses or fails else ()
+        return Ready(self.bind(lengths), plain, (), watch, *facts, plan.early, drawn, fails)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,7 +15,6 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import flatten_tree, unflatten_tree
-from axiomjit.base.waiting import waiting
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -24,13 +22,6 @@ if TYPE_CHECKING:
 LARGEST: Final = 2**63 - 1
 LAYOUTS: Final = "give 'C' or 'F', or strides in bytes, for example x.strides"
 Strides = tuple[int, ...]
-
-
-@contextmanager
-def ahead_of_calls() -> Iterator[None]:
-    """Compile as a call does that waits for it; what traps errors now need not do so then."""
-    with np.errstate(all="ignore"), waiting():
-        yield
 
 
 class Spec(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axiomjit.base.locks import import_late
 from axiomjit.show.lowered import Lowered
 
 
@@ -41,7 +42,8 @@ class Explanation:
 
     def html(self) -> str:
         """A self-contained page with one section per stage; nothing is loaded from elsewhere."""
-        from html import escape  # here, since it takes long to import
+        import_late("html")  # here, since it takes long to import
+        from html import escape
 
         sections = "".join(
             f"<h2>{escape(title)}</h2><pre>{escape(text)}</pre>" for title, text in self._sections()

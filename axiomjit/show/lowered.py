@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.kept_properties import kept_property
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.print_graph import print_graph
@@ -39,9 +39,10 @@ class CostInNumbers(Record):
     """What a call reads, writes and computes; masks count as if they chose every element.
 
     `temporary_bytes` is memory that is neither argument nor result; `scratch_bytes` are partial
-    results of folds. `peak_bytes` is the most that a call has allocated at once, results included;
-    steps of a library may need memory of their own beside it. `flops` weighs each operation in
-    additions. `kernels` counts compiled loops, `library_calls` products left to BLAS.
+    results of folds, and rows that wait to be written. `peak_bytes` is the most that a call has
+    allocated at once, results included; steps of a library may need memory of their own beside it.
+    `flops` weighs each operation in additions. `kernels` counts compiled loops,
+    `library_calls` products left to BLAS.
     """
 
     bytes_read: int
@@ -65,6 +66,8 @@ def _peak_bytes(plan: Plan, lengths: Mapping[Symbol, int]) -> int:
     for step in plan.steps:
         if isinstance(step, Allocate):
             now += sizes[step.buffer]
+        elif isinstance(step, Call) and step.makes:
+            now += sum(sizes[window.buffer] for window in step.targets)
         elif isinstance(step, Release):
             now -= sizes[step.buffer]
         peak = max(peak, now)
@@ -85,27 +88,27 @@ class Lowered:
         steps = self._stages.plan.steps
         return tuple(step.kernel for step in steps if isinstance(step, Launch))
 
-    @cached_property
+    @kept_property
     def graph(self) -> str:
         """The graph, one node a line."""
         return print_graph(self._stages.graph)
 
-    @cached_property
+    @kept_property
     def views(self) -> str:
         """The storages with strides, and the values that are not stored."""
         return print_views(self._stages.views)
 
-    @cached_property
+    @kept_property
     def loops(self) -> str:
         """The loop nests after all passes."""
         return print_loops(self._stages.loops)
 
-    @cached_property
+    @kept_property
     def plan(self) -> str:
         """The steps in order: memory, launches, library calls, results."""
         return print_plan(self._stages.plan)
 
-    @cached_property
+    @kept_property
     def source(self) -> str:
         """The generated Python of every kernel, as it is compiled."""
         return source_of(self._stages.plan)
@@ -153,7 +156,7 @@ class Lowered:
         run_pipeline(self._stages.graph, self._stages.context, keep)
         return trail
 
-    @cached_property
+    @kept_property
     def _compiled(self) -> list[CompiledKernel]:
         """Every kernel, compiled anew: kernels that run have no text."""
         return [KERNELS.compiled(kernel) for kernel in self.kernels]
@@ -168,7 +171,7 @@ class Lowered:
         """The assembly of every kernel, which is compiled for it."""
         return "\n".join(kernel.asm for kernel in self._compiled)
 
-    @cached_property
+    @kept_property
     def cost(self) -> CostInNumbers:
         """What a call with these lengths reads, writes, computes and allocates."""
         cost = self._stages.cost
@@ -185,7 +188,7 @@ class Lowered:
             library_calls=products,
         )
 
-    @cached_property
+    @kept_property
     def legend(self) -> str:
         """The user's names of the buffers, numbers and lengths of each kernel, one a line."""
         owners = {

@@ -12,13 +12,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.chosen import chosen_in
 from axiomjit.base.errors import AxiomError
+from axiomjit.base.locks import import_late
 from axiomjit.base.owners import current
+from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, MAKERS
 from axiomjit.numpy_table.options import Row
-from axiomjit.tracing.draws import METHODS, TracedGenerator, is_generator
+from axiomjit.tracing.generators import METHODS, is_generator
+from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
+from axiomjit.tracing.impure import NAMES as IMPURE_NAMES
 from axiomjit.tracing.lengths import Length
-from axiomjit.tracing.operands import node_of, traced_in
+from axiomjit.tracing.operands import leaves_in, node_of
 from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.tracer import Tracer, new_array
 
@@ -33,11 +38,19 @@ def _has_length(args: tuple[object, ...]) -> bool:
     return any(isinstance(value, Length) for value in args)
 
 
-def _has_traced(args: tuple[Any, ...]) -> bool:
-    return bool(traced_in(args[:1]))
+def _has_unknown(args: tuple[Any, ...]) -> bool:
+    """Whether a traced array, or a length that only the running program knows, is given."""
+    return any(map(_is_unknown, leaves_in(args[:1])))
 
 
-def _ours(function: Any, row: Row, wanted: Callable[[tuple[Any, ...]], bool]) -> Maker:
+def _is_unknown(value: Any) -> bool:
+    kind = type(value)
+    return issubclass(kind, TracedValue) or (
+        issubclass(kind, Length) and bool(chosen_in(value.dim))
+    )
+
+
+def _making(function: Any, row: Row, wanted: Callable[[tuple[Any, ...]], bool]) -> Maker:
     """What makes a traced array where the row can and a call is wanted, else NumPy's function."""
 
     @functools.wraps(function)
@@ -56,37 +69,45 @@ def _ours(function: Any, row: Row, wanted: Callable[[tuple[Any, ...]], bool]) ->
 
 
 CREATORS: Final[dict[Any, Maker]] = {
-    function: _ours(function, row, wanted)
-    for rows, wanted in ((MAKERS, _always), (COUNTERS, _has_length), (CONVERTERS, _has_traced))
+    function: _making(function, row, wanted)
+    for rows, wanted in ((MAKERS, _always), (COUNTERS, _has_length), (CONVERTERS, _has_unknown))
     for function, row in rows.items()
 }
 """Our functions by NumPy's."""
-_NAMES: Final = frozenset(function.__name__ for function in CREATORS) | METHODS | {"default_rng"}
+_NAMES: Final = (
+    frozenset(function.__name__ for function in CREATORS) | METHODS | {"default_rng"} | IMPURE_NAMES
+)
 
 
 def concerns(function: object) -> bool:
-    """Whether a function, or one that it calls, makes arrays or may draw random numbers."""
-    return mentions(function, _NAMES, is_generator)
+    """Whether a function, or one that it calls, makes arrays, may draw numbers or ask the time."""
+    return mentions(function, _NAMES, lambda v: is_generator(v) or refusing(v) is not v)
 
 
 def new_rebinding() -> Rebinding:
     """What copies functions so that they have our functions and generators."""
-    return Rebinding(_replaced, is_generator, TracedGenerator)
+    return Rebinding(ours, is_generator, generator_for, MODULES, refusing_builtin)
 
 
-def _replaced(function: Any) -> Any:
+def generator_for(generator: Any) -> Any:
+    """What stands for a generator of random numbers; few functions draw them."""
+    return import_late("axiomjit.tracing.draws").TracedGenerator(generator)
+
+
+def ours(function: Any) -> Any:
+    """Our function for one of NumPy's or of Python's library; itself where there is none."""
     if function.__module__.startswith("numpy.random"):
         named = {"seed": _seed, "default_rng": _default_rng}
-        return named.get(function.__name__, function)
-    return CREATORS.get(function, function)
+        return named.get(function.__name__) or refusing(function)
+    return CREATORS.get(function) or refusing(function)
 
 
 def _seed(*args: Any, **kwargs: Any) -> Any:
     """Do `np.random.seed`."""
-    return TracedGenerator(np.random.mtrand._rand).seed(*args, **kwargs)
+    return generator_for(np.random.mtrand._rand).seed(*args, **kwargs)
 
 
 def _default_rng(seed: Any = None) -> Any:
     """A generator without a seed draws other numbers in each call."""
     generator = np.random.default_rng(seed)
-    return generator if seed is not None or current() is None else TracedGenerator(generator)
+    return generator if seed is not None or current() is None else generator_for(generator)

@@ -14,43 +14,34 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.chosen import OtherResultError, chosen_in
+from axiomjit.algebra.dims import Dim, current_scope, dim, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import CODES, FLOAT
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current, refused
-from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.base.records import Record
+from axiomjit.graph.library_nodes import stored
+from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Held, Node, Op
+from axiomjit.graph.opaque_calls import ForeseenCall
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import ALL
+from axiomjit.tracing.generators import METHODS
 from axiomjit.tracing.lengths import Length, unwrap
+from axiomjit.tracing.opaque import Changed, bound_call, changed_call
 from axiomjit.tracing.operands import traced_in
+from axiomjit.tracing.probes import foresee
 from axiomjit.tracing.tracer import Tracer, new_array
+from axiomjit.tracing.writes import write_item
 
 WEIGHT: Final = 8
 """Additions that one random number costs."""
+TRIED: Final = 4096
+"""Numbers that are drawn for nothing, at most."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
 """Legacy functions whose arguments are the lengths, and those that take them as `size`."""
-
-_METHODS: Final = """
-    beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel
-    hypergeometric integers laplace logistic lognormal logseries multinomial
-    multivariate_hypergeometric multivariate_normal negative_binomial noncentral_chisquare
-    noncentral_f normal pareto permutation permuted poisson power rand randint randn random
-    random_integers random_sample rayleigh seed set_state shuffle spawn standard_cauchy
-    standard_exponential standard_gamma standard_normal standard_t tomaxint triangular uniform
-    vonmises wald weibull zipf
-"""
-METHODS: Final = frozenset(_METHODS.split())
-"""Methods of generators, which draw numbers or change a state."""
-
-
-def is_generator(value: object) -> bool:
-    """Whether an object is one of NumPy's generators; `numpy.random` may not be imported yet."""
-    kind = type(value)
-    numpys = kind.__module__.startswith("numpy.random")
-    return numpys and kind.__name__ in ("Generator", "RandomState")
 
 
 class TracedGenerator:
@@ -75,25 +66,59 @@ class TracedGenerator:
         if name in WITH_SIZES:
             name, args = WITH_SIZES[name], (args or None,)
         inside = [*args, *kwargs.values()]
-        if name in ("shuffle", "set_state", "spawn") or traced_in(inside):
-            _refuse(name, "values that are computed in it, or writes into an array")
+        if name in ("set_state", "spawn") or (name == "shuffle" and not traced_in(args[:1])):
+            _refuse(name, "a state that it sets, or a write into an array from outside")
+        if traced_in(inside):
+            return self._drawn_with(name, args, kwargs)
         method = getattr(self._generator, name)
         given = inspect.signature(method).bind(*args, **kwargs).arguments
         size = given.pop("size", None)
         own = () if size is None else tuple(map(_length, _several(size)))
         given = {key: _at_hand(value) for key, value in given.items()}
-        sized = {} if size is None else {"size": (1,) * len(own)}
+        sized = {} if size is None else {"size": _tried(own)}
         found = getattr(_another(self._generator), name)(**given, **sized)
         if name == "seed":
-            _step(name, partial(_seed, method, given), (), FLOAT)
+            _step(self._generator, name, partial(_seed, method, given), (), FLOAT)
             return None
-        dtype = getattr(found, "dtype", None)
-        if dtype not in CODES or given.get("out") is not None:
+        number = type(found) in (int, float)
+        drawn = np.asarray(found)
+        if not (number or isinstance(found, np.ndarray | np.generic)) or drawn.dtype not in CODES:
             _refuse(name, f"a result that is a {type(found).__name__}")
-        shape = (*own, *map(dim, found.shape[len(own) :]))
+        if given.get("out") is not None:
+            _refuse(name, "an array to write into")
+        shape = (*own, *map(dim, drawn.shape[len(own) :]))
         evaluate = partial(_draw, method, given, len(own) if sized else None)
-        node = _step(name, evaluate, shape, found.dtype)
+        node = _step(self._generator, name, evaluate, shape, drawn.dtype, number)
         return new_array(node) if isinstance(found, np.ndarray) else Tracer(node)
+
+    def _drawn_with(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Record a draw with arrays: what is shuffled or chosen from, or computed parameters."""
+        asked, kinds = f"random.{name}", set()
+        if kwargs.get("out") is not None:
+            _refuse(name, "an array to write into")
+
+        def tried(*given: Any, **options: Any) -> Any:
+            found = getattr(_another(self._generator), name)(*given, **options)
+            kinds.add(type(found))
+            return found
+
+        method: Callable[..., Any] = getattr(self._generator, name)
+        if name == "shuffle":
+            target: Any = args[0]
+            call, operands = bound_call(Changed(method), asked, args, kwargs)
+            foreseen = changed_call(call, target)
+            storage, part = target.storage, target.node
+            node = _step_with(self._generator, name, foreseen, operands, False)
+            write_item(storage, part, node)
+            return None
+        call, operands = bound_call(tried, asked, args, kwargs)
+        foreseen = foresee(call, operands)
+        if len(foreseen.results) != 1:
+            _refuse(name, "several results")
+        real = foreseen.replace(call=call.replace(function=method))
+        number = kinds <= {int, float}
+        node = _step_with(self._generator, name, real, operands, number)
+        return new_array(node) if foreseen.results[0].is_array else Tracer(node)
 
 
 def _several(size: Any) -> Sequence[Any]:
@@ -102,6 +127,13 @@ def _several(size: Any) -> Sequence[Any]:
 
 def _length(value: Any) -> Dim:
     return dim(unwrap(value) if isinstance(value, Length) else int(value))
+
+
+def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
+    """A size to try, that of this call where it is small: NumPy says what is wrong with it."""
+    count = product(size)
+    known = not chosen_in(count) and current_scope().value(count) <= TRIED
+    return tuple(current_scope().value(n) if known else 1 for n in size)
 
 
 def _at_hand(value: Any) -> Any:
@@ -120,31 +152,87 @@ def _refuse(name: str, seen: str) -> None:
         NeedsValuesError(
             f"random numbers by {name}",
             f"{seen}, which is no step of a compiled program",
-            "draw them outside and pass them as an argument, or draw arrays with size=",
+            "draw them outside and pass them as an argument",
             user_location(),
         )
     )
 
 
 def _step(
-    name: str, evaluate: Callable[..., None], shape: tuple[Dim, ...], dtype: np.dtype[Any]
+    generator: Any,
+    name: str,
+    evaluate: Callable[..., None],
+    shape: tuple[Dim, ...],
+    dtype: np.dtype[Any],
+    number: bool = False,
 ) -> Node:
-    """The node of a draw, computed after the one before."""
+    """The node of a draw, computed after the one before; it may be a Python number."""
     following = current()
     assert following is not None
-    before = following.last
-    token = before if isinstance(before, Node) else Held(FLOAT, np.zeros(()), ())
-    rank = len(shape)
+    token, rank = _token(following.last), len(shape)
     operation = LibraryOperation(
         *(f"random.{name}", 1, evaluate, "", ALL),
         gives=dtype,
         keeps=not token.shape,
         additions=lambda shapes, labels: product(shapes[0][:rank]) * WEIGHT,
+        generator=generator,
+        number=number,
     )
     index = tuple(iterator(rank + d) for d in range(len(token.shape)))
     extents = (*shape, *token.shape)
     following.last = note(Op(dtype, operation, None, (token,), (index,), extents, rank))
     return following.last
+
+
+class _DrawnWith(Record):
+    """The evaluation of a draw with arrays, which stand behind the draw before."""
+
+    foreseen: ForeseenCall
+
+    def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+        """Draw into `out`.
+
+        Raises:
+            OtherResultError: NumPy refuses the arrays, or gives another shape or dtype.
+        """
+        made = np.asarray(self.foreseen(*operands[1:]))
+        if (made.shape, made.dtype) != (out.shape, out.dtype):
+            raise OtherResultError(f"{self.foreseen.call.name} gives {made.dtype}{made.shape}")
+        out[...] = made
+
+
+def _step_with(
+    generator: Any, name: str, foreseen: ForeseenCall, operands: Sequence[Node], number: bool
+) -> Node:
+    """The node of a draw with arrays, computed after the draw before."""
+    following = current()
+    assert following is not None
+    token = _token(following.last)
+    (result,) = foreseen.results
+    every = (token, *map(stored, operands))
+    ranks = tuple(len(node.shape) for node in every)
+    operation = LibraryOperation(
+        *(f"random.{name}", len(every), _DrawnWith(foreseen), "", ALL),
+        gives=result.dtype,
+        weight=WEIGHT,
+        generator=generator,
+        number=number,
+        ranks=ranks,
+        fails=True,
+        guesses=True,
+    )
+    extents, maps = [*result.shape], []
+    for node in every:
+        maps.append(tuple(iterator(len(extents) + d) for d in range(len(node.shape))))
+        extents += node.shape
+    given = every, tuple(maps), tuple(extents), len(result.shape)
+    following.last = note(Op(result.dtype, operation, None, *given))
+    return following.last
+
+
+def _token(before: object) -> Node:
+    """The draw before, on which the next one depends."""
+    return before if isinstance(before, Node) else Held(FLOAT, np.zeros(()), ())
 
 
 def _draw(

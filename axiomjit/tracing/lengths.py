@@ -10,6 +10,7 @@ import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.base.errors import UnaskedError
 from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.base.owners import current, is_usable, stranger
 from axiomjit.graph.nodes import Node
@@ -68,6 +69,7 @@ class Length:
                 "a number of elements that a mask chooses as a Python number",
                 "length",
                 "keep it a length: x.size and x.shape may be computed with",
+                UnaskedError,
             )
         return int(self.dim)
 

@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.promotion import cast
 from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.options import Row
-from axiomjit.numpy_table.table import UFUNCS
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.operands import node_of, traced_in
 from axiomjit.tracing.refusals import recorded, refuse_value
 from axiomjit.tracing.traced_storages import TracedStorage
 
-Made = Node | tuple[Node, ...]
+Made = Node | tuple[Node, ...] | list[Node]
 
 
 @recorded
@@ -66,6 +68,14 @@ class TracedOperators(TracedValue, NDArrayOperatorsMixin):
         raise NotImplementedError
 
 
+def _numbers(*operands: object) -> Sequence[object]:
+    """The operands; where all are Python's bools, the integers that its operators take them for."""
+    nodes = [n for n in operands if not isinstance(n, bool)]
+    if all(isinstance(n, Node) and n.weak and n.dtype == BOOL for n in nodes):
+        return [cast(n, INT) if isinstance(n, Node) else n for n in operands]
+    return operands
+
+
 def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[TracedOperators, object], object]:
     """An infix operator: on Python numbers alone it returns a Python number, unlike the ufunc."""
 
@@ -74,7 +84,7 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[TracedOperators, obj
         if not isinstance(other, TracedValue | Length | int | float | complex):
             return ufunc(other, self) if mirrored else ufunc(self, other)
         pair = (other, self) if mirrored else (self, other)
-        made = UFUNCS[ufunc](*map(node_of, pair))
+        made = UFUNCS[ufunc](*_numbers(*map(node_of, pair)))
         assert isinstance(made, Node)
         return self.represented(made)
 
@@ -86,7 +96,7 @@ def _prefix(ufunc: np.ufunc) -> Callable[[Any], object]:
 
     @recorded
     def method(self: Any) -> object:
-        made = UFUNCS[ufunc](self.node)
+        made = UFUNCS[ufunc](*_numbers(self.node))
         assert isinstance(made, Node)
         return self.represented(made)
 
@@ -102,7 +112,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[TracedOperators, object], object]:
     return method
 
 
-for _name in ("neg", "abs"):
+for _name in ("neg", "abs", "invert"):
     setattr(TracedOperators, f"__{_name}__", _prefix(getattr(np, OPERATORS[_name])))
 for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
     _ufunc = getattr(np, OPERATORS[_name])

@@ -11,7 +11,7 @@ Methods of objects and functions in containers are called as they are.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -30,15 +30,24 @@ class Rebinding:
         replaced: Callable[[Any], Any],
         is_represented: Callable[[object], bool] = lambda value: False,
         represent: Callable[[Any], Any] = lambda value: value,
+        modules: Collection[str] = (),
+        replaced_builtin: Callable[[str], Any] = lambda name: None,
+        plain: Callable[[Any], Any] = lambda value: value,
     ) -> None:
         """Start without copies.
 
         Args:
-            replaced: Our function for one of NumPy's; the same one where there is none.
+            replaced: Our function for one of NumPy's or of `modules`; the same one where there is
+                none.
             is_represented: Whether something else stands for an object and its methods.
             represent: What that is.
+            modules: Modules of Python's library whose functions are replaced, too.
+            replaced_builtin: Our function for what Python finds under a name, None for none.
+            plain: What a value that was made of such values is outside.
         """
-        self._replaced = replaced
+        self._known = frozenset({"numpy", *modules})
+        self._replaced_builtin = replaced_builtin
+        self._replaced, self._plain = replaced, plain
         self._is_represented, self._represent = is_represented, represent
         self._standing: dict[int, tuple[Any, Any]] = {}
         self._copies: dict[int, tuple[FunctionType, FunctionType]] = {}
@@ -57,18 +66,19 @@ class Rebinding:
         if kind is FunctionType and self._is_copied(value):
             return self._copied(value)
         if kind is MethodType and self._is_copied(value.__func__):
-            return MethodType(self.value(value.__func__), value.__self__)
+            return MethodType(self.value(value.__func__), self.value(value.__self__))
         if kind is functools.partial:
             return functools.partial(self.value(value.func), *value.args, **value.keywords)
         if kind is ModuleType:
-            shown = value.__name__ in ("numpy", "numpy.random") or not is_foreign(value)
+            named = value.__name__ in self._known or value.__name__ == "numpy.random"
+            shown = named or not is_foreign(value)
             return self._modules.setdefault(id(value), _Names(value, self)) if shown else value
-        return self._replaced(value) if _is_numpys(value) else value
+        return self._replaced(value) if self._is_known(value) else value
 
     def original(self, value: object) -> object:
         """The function of which a value is the copy, what it stands for; others themselves."""
         pairs = (*self._copies.values(), *self._standing.values())
-        return next((old for old, new in pairs if new is value), value)
+        return next((old for old, new in pairs if new is value), self._plain(value))
 
     def settle(self) -> None:
         """Assign to the original names what was assigned to those of the copies."""
@@ -105,6 +115,10 @@ class Rebinding:
         for name in set(names_of(function.__code__)) & original.keys():
             if space[name] is original[name]:
                 space[name] = before[name] = self.value(original[name])
+        for name in set(names_of(function.__code__)) - original.keys() - space.keys():
+            ours = self._replaced_builtin(name)
+            if ours is not None:
+                space[name] = before[name] = ours
         for cell, new in zip(function.__closure__ or (), closure, strict=True):
             if new is not cell:
                 new.cell_contents = self.value(cell.cell_contents)
@@ -123,7 +137,13 @@ class Rebinding:
         content = _contents(cell)
         kinds = (FunctionType, MethodType, functools.partial, ModuleType)
         own = issubclass(type(content), kinds) or self._is_represented(content)
-        return CellType() if own or _is_numpys(content) else cell
+        return CellType() if own or self._is_known(content) else cell
+
+    def _is_known(self, value: object) -> bool:
+        """Whether a function or class is one that may be replaced."""
+        module = getattr(value, "__module__", None)
+        known = isinstance(module, str) and module.partition(".")[0] in self._known
+        return known and callable(value)
 
 
 class _Names(ModuleType):
@@ -146,11 +166,6 @@ class _Names(ModuleType):
         return dir(self.__dict__["_axiomjit"][0])
 
 
-def _is_numpys(value: object) -> bool:
-    module = getattr(value, "__module__", None)
-    return isinstance(module, str) and module.partition(".")[0] == "numpy" and callable(value)
-
-
 def _contents(cell: CellType) -> object:
     try:
         return cell.cell_contents
@@ -171,7 +186,7 @@ def mentions(
 ) -> bool:
     """Whether a function of the user's, or one that it calls by name, mentions one of the names.
 
-    Or it has a method of an object for which another one stands.
+    Or it has an object, or a method of one, for which another one stands.
     """
     waiting: list[object] = [function]
     seen: dict[int, object] = {}
@@ -180,9 +195,9 @@ def mentions(
         if id(one) in seen:
             continue
         seen[id(one)] = one
+        if is_represented(one.__self__ if isinstance(one, MethodType) else one):
+            return True
         if isinstance(one, MethodType):
-            if is_represented(one.__self__):
-                return True
             waiting.append(one.__func__)
         elif type(one) is functools.partial:
             waiting.append(one.func)
@@ -192,6 +207,16 @@ def mentions(
                 return True
             waiting += _called(one, own)
     return False
+
+
+def handles_errors(function: object) -> bool:
+    """Whether a function of the user's, or one that it calls by name, may catch errors."""
+
+    def handles(value: object) -> bool:
+        own = isinstance(value, FunctionType) and not is_foreign(value)
+        return own and bool(value.__code__.co_exceptiontable)  # type: ignore[attr-defined]
+
+    return mentions(function, frozenset(), handles)
 
 
 def _called(function: FunctionType, names: set[str]) -> Iterator[object]:

@@ -11,6 +11,7 @@ import numpy as np
 from axiomjit.base.errors import (
     AxiomError,
     NeedsValuesError,
+    UnaskedError,
     UnsupportedAttributeError,
     UnsupportedError,
 )
@@ -45,14 +46,16 @@ def recorded(method: Callable[P, R]) -> Callable[P, R]:
     return watched
 
 
-def refuse_value(asked: str, described: str, remedy: str) -> NoReturn:
+def refuse_value(
+    asked: str, described: str, remedy: str, error: type[NeedsValuesError] = NeedsValuesError
+) -> NoReturn:
     """Refuse what needs the values of an array.
 
     Raises:
-        NeedsValuesError: always.
+        NeedsValuesError: always, of the class that is given.
     """
     seen = f"a traced {described}: its values are not known"
-    raise refused(NeedsValuesError(asked, seen, remedy, user_location()))
+    raise refused(error(asked, seen, remedy, user_location()))
 
 
 def refuse_write(asked: str, described: str) -> NoReturn:
@@ -108,6 +111,7 @@ class WithoutValues:
             "an array's value as a Python number",
             self.description(),
             "keep it an array, or make the argument static_argnames",
+            UnaskedError,
         )
 
     __float__ = __int__ = __index__ = __complex__ = _number
@@ -124,7 +128,14 @@ class WithoutValues:
             "an array's values by a function that NumPy does not dispatch",
             self.description(),
             "call this function outside the compiled one",
+            UnaskedError,
         )
+
+    def __dlpack__(self, **options: object) -> NoReturn:
+        self.__array__()
+
+    def __dlpack_device__(self) -> NoReturn:
+        self.__array__()
 
     def __str__(self) -> str:
         refuse_value(

@@ -8,7 +8,7 @@ import numpy as np
 
 from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.algebra.dims import Dim, Scope, bound
-from axiomjit.base.errors import InterruptedWritesError, NeedsValuesError, TraceError
+from axiomjit.base.errors import InterruptedWritesError, TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, entered
 from axiomjit.base.records import Record
@@ -51,12 +51,14 @@ def trace(
 
     Raises:
         NeedsValuesError: it branches on values, or writes where that cannot be followed.
-        InterruptedWritesError: it raises something after it has written into an argument.
+        InterruptedWritesError: it raises something after it has written into an argument, or drawn
+            random numbers.
         UnsupportedError: it calls a function that is not in the table.
         GraphTypeError, GraphValueError: operands do not fit.
         TraceError: it uses or returns traced values where nobody can know them.
     """
     now = Following() if following is None else following
+    now.within = trace.__code__
     with entered(now), bound(scope), laid_out(layouts or {}), np.errstate(all="ignore"):
         arrays = {v: Tracer(v) for v in given if isinstance(v, Input)}
         tracers = [arrays[v] if isinstance(v, Input) else Length(v) for v in given]
@@ -65,7 +67,8 @@ def trace(
         except Exception as error:
             if now.refusal is None or now.refusal is error:
                 now.refusal = None  # its traceback refers to what refers to it
-                if _written(arrays) and not isinstance(error, TraceError):
+                done = now.last is not None or _written(arrays)
+                if done and not isinstance(error, TraceError):
                     raise _interrupted(now.name, error) from error
                 if scope.chosen and not isinstance(error, TraceError):
                     raise OtherLengthError(str(error)) from error
@@ -75,24 +78,13 @@ def trace(
             raise now.take_refusal()
         outputs, structure, leaves = take_results(returned)
         written = _written(arrays)
-        last = now.last
-        if isinstance(last, Node) and last not in post_order((*outputs, *written.values())):
-            outputs = (*outputs, last)
+        used = set(post_order((*outputs, *written.values())))
+        needed = [n for n in (*now.may_fail, now.last) if isinstance(n, Node) and n not in used]
+        outputs = (*outputs, *dict.fromkeys(needed))
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
         graph = with_choices(graph, scope)
-    if (graph.writes or last is not None) and graph.chosen:
-        raise _written_by_choice(now.name)
     return Trace(graph, structure, leaves)
-
-
-def _written_by_choice(name: str) -> NeedsValuesError:
-    return NeedsValuesError(
-        f"{name}, which writes into its arguments or draws random numbers",
-        "elements that a mask chooses, of which only the running program knows how many",
-        "return new arrays, or choose outside the compiled function",
-        user_location(),
-    )
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
@@ -103,8 +95,8 @@ def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
 
 def _interrupted(name: str, error: Exception) -> InterruptedWritesError:
     return InterruptedWritesError(
-        f"{name}, which has written into its arguments",
+        f"{name}, which has written into its arguments or drawn random numbers",
         f"that it raises {type(error).__name__}: {error}",
-        "run it in NumPy, which has written what stands before that",
+        "run it in NumPy, which has done what stands before that",
         user_location(),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
@@ -10,39 +11,38 @@ import numpy as np
 from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.error_states import refuse_traps
-from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.late_rows import LateRows
+from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, current, is_usable, stranger
 from axiomjit.graph import builder
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Input, Node, Op, base_of
 from axiomjit.graph.primitives import PACK, Primitive
-from axiomjit.graph.print_graph import type_text
 from axiomjit.graph.seen import seen_type
-from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.graph.traced_values import Folding, broadcast_folding
 from axiomjit.numpy_table.creation import FUNCTIONS as NEW
-from axiomjit.numpy_table.indexing import index_node, index_view, mask_of
-from axiomjit.numpy_table.library import SCANS
-from axiomjit.numpy_table.options import Row, refuse
+from axiomjit.numpy_table.elementwise import cast_to
+from axiomjit.numpy_table.indexing import index_node
+from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import part_of
-from axiomjit.numpy_table.table import FUNCTIONS, METHODS, UFUNCS, cast_to
+from axiomjit.numpy_table.table import FUNCTIONS, METHODS, SCANS
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
-from axiomjit.tracing.operands import node_of, traced_in
+from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators, result_of
-from axiomjit.tracing.refusals import (
-    WithoutValues,
-    recorded,
-    refuse_method,
-    refuse_write,
-    unsupported,
-)
+from axiomjit.tracing.refusals import VALUES, WithoutValues, recorded, refuse_method, refuse_write
+from axiomjit.tracing.steps import called_opaquely, is_step, or_opaquely
 from axiomjit.tracing.traced_storages import TracedStorage
-from axiomjit.tracing.writes import ITEM, WRITERS, store_exactly, store_result, write_item
+from axiomjit.tracing.ufunc_calls import called_ufunc, steps_of_ufuncs
+from axiomjit.tracing.writes import COPIERS, ITEM, set_item, store_exactly
 
 COPIES: Final = frozenset({"copy", "flatten"})
 """Functions whose results are never views, however their operands lie in memory."""
+FOLDS: Final[Mapping[str, Mapping[np.ufunc, Row]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
+"""Methods of ufuncs that fold, by the ufunc."""
+WRITERS: Final = LateRows(COPIERS, "WRITERS", "axiomjit.tracing.scattered_writes")
+"""NumPy's functions that write into their first argument and return nothing."""
 
 
 class Tracer(WithoutValues, TracedOperators):
@@ -152,11 +152,19 @@ class Tracer(WithoutValues, TracedOperators):
         stands_for = self.__class__
         if name.startswith("__") or not hasattr(stands_for, name):
             raise AttributeError(f"{_kind(self)!r} object has no attribute {name!r}")
+        method, asked = getattr(stands_for, name), f"numpy.{stands_for.__name__}.{name}"
         if name in METHODS:
-            return lambda *args, **kwargs: called(name, METHODS[name], (self, *args), kwargs)
-        if callable(getattr(stands_for, name)):
+            row = partial(called, name, METHODS[name])
+            return lambda *args, **kwargs: or_opaquely(
+                row, method, asked, (self, *args), kwargs, _represented
+            )
+        if not callable(method):
+            return refuse_method(name, self.description(), METHODS)
+        if name in VALUES or not is_step(method):
             return lambda *args, **kwargs: refuse_method(name, self.description(), METHODS)
-        return refuse_method(name, self.description(), METHODS)
+        return lambda *args, **kwargs: called_opaquely(
+            method, asked, (self, *args), kwargs, _represented
+        )
 
     @recorded
     def __array_ufunc__(
@@ -165,58 +173,47 @@ class Tracer(WithoutValues, TracedOperators):
         out: Any = options.pop("out", None) or ()
         if any(not _ours(value) for value in (*inputs, *out)):
             return NotImplemented
-        nodes = [node_of(value) for value in inputs]
-        rows = {"reduce": REDUCTIONS, "accumulate": SCANS}.get(method, {})
+        rows = FOLDS.get(method, {})
         if ufunc in rows:
             if out:
                 options["out"] = out[0]
             asked = f"{ufunc.__name__}.{method}"
-            return called(asked, rows[ufunc], (*nodes, options.pop("axis", 0)), options)
-        if method == "outer" and ufunc in UFUNCS and len(nodes) == 2:
-            left, right = (builder.strong(builder.as_node(n, "outer")) for n in nodes)
-            rank, more = len(left.shape), len(right.shape)
-            nodes = [insert_dimensions(left, range(rank, rank + more)), right]
-            method = "__call__"
-        if method != "__call__" or ufunc not in UFUNCS:
-            suffix = "" if method == "__call__" else f".{method}"
-            raise unsupported(f"numpy.{ufunc.__name__}{suffix}", nodes)
-        mask = options.pop("where", True)
-        if mask is not True and not all(isinstance(one, Tracer) for one in out or (None,)):
-            raise refuse(ufunc.__name__, "where", mask)
-        for option, value in options.items():
-            raise refuse(ufunc.__name__, option, value)
-        made = UFUNCS[ufunc](*nodes)
-        several = isinstance(made, tuple)
-        results = [builder.strong(n) for n in (made if isinstance(made, tuple) else (made,))]
-        where = None if mask is True else builder.as_node(node_of(mask), "where")
-        places = [*out, *[None] * (len(results) - len(out))]
-        given = [
-            Tracer(node) if place is None else store_result(place, node, ufunc.__name__, where)
-            for node, place in zip(results, places, strict=True)
-        ]
-        return tuple(given) if several else given[0]
+            row, axis = partial(called, asked, rows[ufunc]), options.pop("axis", 0)
+            function = getattr(ufunc, method)
+            return or_opaquely(row, function, asked, (*inputs, axis), options, _represented)
+        if method == "__call__" or method in ("at", "outer"):
+            return called_ufunc(ufunc, method, inputs, out, options, _represented)
+        if out:
+            options["out"] = out[0]
+        name = f"{steps_of_ufuncs().ufunc_name(ufunc)}.{method}"
+        return called_opaquely(getattr(ufunc, method), name, inputs, options, _represented)
 
     @recorded
     def __array_function__(
         self,
         func: Callable[..., object],
         types: Sequence[type],
-        args: Sequence[object],
-        kwargs: dict[str, object],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
     ) -> object:
         if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
             return QUERIES[func](args[0].node)
-        if func in WRITERS:
-            return WRITERS[func](*args, **kwargs)
+        if func is np.piecewise:
+            late = import_late("axiomjit.tracing.piecewise")
+            return late.piecewise(_represented, *args, **kwargs)
+        name = f"{func.__module__}.{func.__name__}"
         if func not in FUNCTIONS:
-            raise unsupported(f"{func.__module__}.{func.__name__}", map(node_of, args))
+            if func in WRITERS:
+                return WRITERS[func](*args, **kwargs)
+            return called_opaquely(func, name, args, kwargs, _represented)
         if func in NEW:  # the node may be that of an operand, the array is another one
             made = result_of(FUNCTIONS[func], args, kwargs)
             assert isinstance(made, Node)
             return new_array(made)
         if func is np.imag and isinstance(args[0], Tracer):
             return args[0].imag
-        return called(func.__name__, FUNCTIONS[func], args, kwargs)
+        row = partial(called, func.__name__, FUNCTIONS[func])
+        return or_opaquely(row, func, name, args, kwargs, _represented)
 
     def __copy__(self) -> Tracer:
         return self if self.node.weak else Tracer(FUNCTIONS[np.copy](self.node))
@@ -225,7 +222,7 @@ class Tracer(WithoutValues, TracedOperators):
         return self.__copy__()
 
     def __repr__(self) -> str:
-        return f"Traced({type_text(self._held)})"
+        return f"Traced({import_late('axiomjit.graph.print_graph').type_text(self._held)})"
 
 
 class TracedScalar(Tracer):
@@ -294,7 +291,11 @@ class TracedScalar(Tracer):
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:
-        return _seen_in((self,), index_node(self.node, unwrap(node_of(key))))
+        made = _seen_in((self,), index_node(self.node, unwrap(node_of(key))))
+        items = key if isinstance(key, tuple) else (key,)
+        taken_out = not made.is_array and any(item is Ellipsis for item in items)
+        # with an ellipsis and positions without dimensions NumPy gives an array, no number
+        return new_array(made.node) if taken_out else made
 
 
 class TracedArray(TracedScalar):
@@ -315,27 +316,24 @@ class TracedArray(TracedScalar):
     @recorded
     def __setitem__(self, key: object, value: object) -> None:
         assert self._storage is not None
-        node = node_of(value)
-        if isinstance(node, list) and traced_in(value):
-            node = FUNCTIONS[np.stack](node)
-        stored, index = builder.as_node(node, ITEM), unwrap(node_of(key))
-        mask = None if stored.shape else mask_of(self.node, index)
-        if mask is not None:
-            write_item(self._storage, self.node, stored, mask)
-            return
-        try:
-            part = index_view(self.node, index)
-        except UnsupportedError:
-            refuse_write(ITEM, self.description())
-        write_item(self._storage, part, stored)
+        given = builder.as_node(unwrap(node_of(value)), ITEM)
+        set_item(self._storage, self.node, unwrap(node_of(key)), given)
 
     def fill(self, value: object) -> None:
         """Write a number into every element."""
         self[...] = value
 
-    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None) -> None:
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Write values at positions of the flat array."""
+        WRITERS[np.put](self, indices, values, mode)
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
         """Sort along a dimension, in place."""
-        self[...] = called("sort", FUNCTIONS[np.sort], (self, axis, kind, order), {})
+        self[...] = called("sort", FUNCTIONS[np.sort], (self, *args), kwargs)
+
+    def partition(self, *args: Any, **kwargs: Any) -> None:
+        """Put elements where sorting would put them, in place."""
+        self[...] = called("partition", FUNCTIONS[np.partition], (self, *args), kwargs)
 
 
 def _class_for(node: Node, following: Following | None) -> type[Tracer]:
@@ -380,14 +378,21 @@ def _seen_in(operands: Sequence[object], made: Node) -> Tracer:
     return result
 
 
+def _represented(node: Node, is_array: bool = False) -> Tracer:
+    """Represent a new array or number that a function gives."""
+    return new_array(node) if is_array else Tracer(node)
+
+
 def called(asked: str, row: Row, args: Sequence[object], kwargs: dict[str, object]) -> object:
     """The result of a row of the table, as traced arrays; in `out` where that is given."""
     out = kwargs.pop("out", None)
     made = result_of(row, args, kwargs)
     if out is not None:
         return store_exactly(out, made, asked)
-    if not isinstance(made, tuple):
+    if isinstance(made, Node):
         return Tracer(made) if asked in COPIES else _seen_in(args, made)
     same = len(made) == len(args)
     first = args if same else [()] * len(made)
-    return tuple(_seen_in((one, *args), n) for one, n in zip(first, made, strict=True))
+    every = [_seen_in((one, *args), n) for one, n in zip(first, made, strict=True)]
+    kind: Any = type(made)  # some functions give named tuples, or lists
+    return getattr(kind, "_make", kind)(every)

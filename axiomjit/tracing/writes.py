@@ -6,21 +6,25 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.index_maps import IndexMap
-from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.algebra.chosen import assumed_equal
+from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.index_maps import IndexMap, compose
+from axiomjit.base.dtypes import BOOL
+from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, views_on
 from axiomjit.graph.origins import note
-from axiomjit.graph.primitives import READ_ONLY, WHERE
+from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
 from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.storages import update, view_map
+from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_view, mask_of
 from axiomjit.numpy_table.shapes import drop_dimensions
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
@@ -29,6 +33,52 @@ from axiomjit.tracing.traced_storages import TracedStorage
 
 ITEM: Final = "array[...] = value"
 _KINDS: Final = "biufc"
+
+
+def set_item(storage: TracedStorage, node: Node, key: object, value: Node) -> None:
+    """Do `node[key] = value`.
+
+    Raises:
+        IndexError: an index out of range, more indices than dimensions, or no index.
+        PositionError: at the call, a position is out of range.
+        NeedsValuesError: the index is one bool that is not known.
+        ValueError, TypeError: an array, of any length, is written into one element.
+        As `write_item`.
+    """
+    if value.shape and _is_element(node, key):
+        if node.dtype.kind == "c":
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        raise ValueError("setting an array element with a sequence.")
+    mask = None if value.shape else mask_of(node, key)
+    if mask is not None:
+        write_item(storage, node, value, mask)
+        return
+    rank = len(key.shape) if isinstance(key, Node | np.ndarray) and key.dtype == BOOL else 0
+    if 0 < rank == len(node.shape) and len(value.shape) > 1:
+        raise TypeError(
+            "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
+            f"input has {len(value.shape)} dimensions"
+        )
+    try:
+        gathered = gathered_by(node, key)
+    except UnsupportedError:
+        refuse_write(ITEM, seen_type(node))
+    if gathered is None:
+        write_item(storage, index_view(node, key), value)
+    else:
+        scatter_item(storage, node, gathered, value)
+
+
+def _is_element(node: Node, key: object) -> bool:
+    """Whether a key names one element, by an integer for each dimension."""
+    items = key if isinstance(key, tuple) else (key,)
+    return len(items) == len(node.shape) and all(map(_is_integer, items))
+
+
+def _is_integer(item: object) -> bool:
+    if isinstance(item, Node | np.ndarray):
+        return not item.shape and item.dtype.kind in "iu"
+    return isinstance(item, int | np.integer | Dim) and not isinstance(item, bool)
 
 
 def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | None = None) -> None:
@@ -41,13 +91,40 @@ def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | No
         TypeError, ValueError, OverflowError: a Python number that the dtype cannot hold.
         NeedsValuesError: the part is no plain view of memory that can be written.
     """
-    extra = len(value.shape) - len(part.shape)
-    if extra > 0 and all(length == 1 for length in value.shape[:extra]):
-        value = drop_dimensions(value, range(extra))
+    value = without_leading(value, part.shape)
     _check_number(value, part)
     if where is not None:
         value = builder.elementwise(WHERE, where, cast(value, part.dtype), part)
-    _store(storage, part, value, ITEM)
+    write_part(storage, part, value, ITEM)
+
+
+def scatter_item(
+    storage: TracedStorage,
+    seen: Node,
+    gathered: Gathered,
+    value: Node,
+    combine: Primitive | None = None,
+) -> None:
+    """Do `seen[...] = value` at positions: the last value of an element stays.
+
+    With `combine` each value is combined with what is there, in its own dtype.
+
+    Raises:
+        As `write_item`.
+    """
+    base = _place(storage, seen, ITEM)
+    if combine is None:
+        by_arrays = any(node.shape for node, _ in gathered.positions)
+        if by_arrays and _is_nothing(value.shape, gathered.shape):
+            return
+        value = without_leading(value, gathered.shape)
+        _check_number(value, seen)
+        value = cast(value, seen.dtype)
+    check_stretches(value, gathered.shape, ITEM)
+    target = compose(base, gathered.place)
+    source = builder.stretch_map(value.shape, gathered.shape)
+    where = gathered.shape, gathered.positions, gathered.lengths
+    storage.write(lambda old: note(update(old, target, value, source, *where, combine)))
 
 
 def store_result(
@@ -73,15 +150,15 @@ def store_result(
             f"casting={casting!r} does not allow",
             "write into an array of the other dtype, or convert the values with astype",
             user_location(),
-        ) from None
+        )
     check_fits(value, part.dtype)
     if where is not None:
         value = builder.elementwise(WHERE, where, cast(value, part.dtype), part)
-    _store(place.storage, part, value, asked)
+    write_part(place.storage, part, value, asked)
     return place
 
 
-def store_exactly(place: Any, value: Node | tuple[Node, ...], asked: str) -> TracedOperators:
+def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> TracedOperators:
     """Write what a function other than a ufunc gives into an `out` of its shape and dtype.
 
     Returns:
@@ -93,7 +170,7 @@ def store_exactly(place: Any, value: Node | tuple[Node, ...], asked: str) -> Tra
     fits = False
     if isinstance(place, TracedOperators) and isinstance(value, Node):
         fits = (place.node.shape, place.node.dtype) == (value.shape, value.dtype)
-    if not fits or isinstance(value, tuple):
+    if not fits or not isinstance(value, Node):
         refuse_write(f"{asked}(..., out=...)", "array of another shape or dtype, or from outside")
     return store_result(place, value, asked)
 
@@ -109,8 +186,8 @@ def copy_to(dst: Any, src: object, casting: Any = "same_kind", where: object = T
     store_result(dst, value, "copyto", mask, casting)
 
 
-WRITERS: Final[dict[Callable[..., object], Callable[..., None]]] = {np.copyto: copy_to}
-"""NumPy's functions that write into their first argument and return nothing."""
+COPIERS: Final[dict[Callable[..., object], Callable[..., None]]] = {np.copyto: copy_to}
+"""NumPy's functions that copy into their first argument and return nothing."""
 
 
 def _is_cast(value: Node, part: Node, casting: Any) -> bool:
@@ -121,7 +198,7 @@ def _is_cast(value: Node, part: Node, casting: Any) -> bool:
 
 
 def _check_number(value: Node, part: Node) -> None:
-    """Convert a Python number that is stored as NumPy does, for its errors."""
+    """Store a Python number as NumPy would, in an array made for that: NumPy raises its errors."""
     if not value.weak:
         return
     check_fits(value, part.dtype)
@@ -131,17 +208,10 @@ def _check_number(value: Node, part: Node) -> None:
         np.zeros(1, part.dtype)[0] = value.value.item()
 
 
-def _store(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
+def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
     """Make the storage's next version: the part has the value, everything else is as before."""
     target = _place(storage, part, asked)
-    if not _stretches(value, part):
-        raise GraphValueError(
-            asked,
-            f"a value of shape {seen_shape(value.shape)} for a part of shape "
-            f"{seen_shape(part.shape)}",
-            "give a value that stretches to the shape of what is written to",
-            user_location(),
-        )
+    check_stretches(value, part.shape, asked)
     if value is part:  # the end of `x[1:] += y`, which has written already
         return
     source = builder.stretch_map(value.shape, part.shape)
@@ -149,11 +219,33 @@ def _store(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
     storage.write(lambda old: note(update(old, target, stored, source, part.shape)))
 
 
-def _stretches(value: Node, part: Node) -> bool:
-    """Whether a value has the shape of a part, or lengths of 1 in places, trailing ones aligned."""
-    missing = len(part.shape) - len(value.shape)
-    pairs = zip(value.shape, part.shape[max(missing, 0) :], strict=False)
-    return missing >= 0 and all(n in (1, wanted) for n, wanted in pairs)
+def without_leading(value: Node, shape: tuple[Dim, ...]) -> Node:
+    """A value without the leading lengths of 1 that a shape does not have."""
+    extra = len(value.shape) - len(shape)
+    if extra > 0 and all(length == 1 for length in value.shape[:extra]):
+        return drop_dimensions(value, range(extra))
+    return value
+
+
+def _is_nothing(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
+    """Whether NumPy passes over more dimensions of a value that has no element to be written."""
+    extra = len(shape) - len(wanted)
+    if extra <= 0 or all(n.constant != 0 for n in shape[extra:]):
+        return False
+    return all(n == 1 or n == other for n, other in zip(shape[extra:], wanted, strict=True))
+
+
+def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
+    """Refuse a value that has other lengths than a shape, or 1; trailing ones are aligned."""
+    missing = len(shape) - len(value.shape)
+    pairs = zip(value.shape, shape[max(missing, 0) :], strict=False)
+    if missing < 0 or not all(n == 1 or assumed_equal(n, wanted) for n, wanted in pairs):
+        raise GraphValueError(
+            asked,
+            f"a value of shape {seen_shape(value.shape)} for a part of shape {seen_shape(shape)}",
+            "give a value that stretches to the shape of what is written to",
+            user_location(),
+        )
 
 
 def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:

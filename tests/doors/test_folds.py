@@ -1,9 +1,12 @@
 """Folds by accumulators over named axes, in compiled functions and at once."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.bounded_tables import LARGEST
 from tests.passes.folded import MEANT, folded_exactly, whole_numbers
 
 NAMES = ("matrices", "seeded", "neutral", "lifted")
@@ -130,9 +133,17 @@ def test_functions_of_arrays_are_kept():
     for _ in range(30):
         aj.fold(acc, x, axes=1)
     assert function.misses < 20
-    for number in range(100):
-        aj.fold(acc, x, axes=number % 2 if number < 2 else (0,) * (number % 1), running=number > 50)
-    assert len(acc.kept) <= 64
+
+
+def test_no_more_functions_are_kept_than_a_table_holds(monkeypatch):
+    monkeypatch.setattr(aj.config, "disable", True)
+    acc, x = MEANT["seeded"].acc, np.ones((1,) * 5, int)
+    orders = [order for n in range(1, 6) for order in permutations(range(5), n)]
+    for axes in orders[:200]:
+        aj.fold(acc, x, axes=axes)
+        assert 0 < len(acc.kept) <= LARGEST
+    aj.fold(acc, x, axes=orders[0])
+    assert ((0,), False) in acc.kept
 
 
 def test_logsumexp_of_tensors():
@@ -184,3 +195,10 @@ REFUSED = [
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_accumulators_call_elementary_functions():
+    added = aj.Accumulator(None, lambda a, b: np.log(np.exp(a) + np.exp(b)))
+    x = np.linspace(-1.0, 2.0, 3000)
+    found = aj.jit(lambda x: aj.fold(added, x))(x)
+    np.testing.assert_allclose(found, np.log(np.exp(x).sum()), rtol=1e-13)

@@ -1,0 +1,24 @@
+"""NumPy's generators of random numbers, and their methods; `draws` follows their calls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_METHODS: Final = """
+    beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel
+    hypergeometric integers laplace logistic lognormal logseries multinomial
+    multivariate_hypergeometric multivariate_normal negative_binomial noncentral_chisquare
+    noncentral_f normal pareto permutation permuted poisson power rand randint randn random
+    random_integers random_sample rayleigh seed set_state shuffle spawn standard_cauchy
+    standard_exponential standard_gamma standard_normal standard_t tomaxint triangular uniform
+    vonmises wald weibull zipf
+"""
+METHODS: Final = frozenset(_METHODS.split())
+"""Methods of generators, which draw numbers or change a state."""
+
+
+def is_generator(value: object) -> bool:
+    """Whether an object is one of NumPy's generators; `numpy.random` may not be imported yet."""
+    kind = type(value)
+    numpys = kind.__module__.startswith("numpy.random")
+    return numpys and kind.__name__ in ("Generator", "RandomState")
