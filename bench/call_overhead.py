@@ -50,7 +50,35 @@ def cases() -> dict[str, tuple[Call, Call, Call | None]]:
         "3x3 @ 3": (lambda: product(matrix, vector), lambda: matrix @ vector, None),
         "axis graph, 3x3": (lambda: graph(matrix), lambda: matrix * matrix + matrix * 2, None),
         "axis graph, dot": (lambda: dot(matrix, vector), lambda: matrix @ vector, None),
+        **{name: steps(*program) for name, program in STEPS.items()},
     }
+
+
+STEPS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "solve of 3x3": (lambda a: np.linalg.solve(a, a), (3, 3)),
+    "inv of 3x3": (lambda a: np.linalg.inv(a), (3, 3)),
+    "svd of 3x3": (lambda a: np.linalg.svd(a), (3, 3)),
+    "sort of 8 doubles": (lambda x: np.sort(x), (8,)),
+    "searchsorted of 8 doubles": (lambda x: np.searchsorted(x, x), (8,)),
+    "fft of 8 doubles": (lambda x: np.fft.fft(x), (8,)),
+    "unique of 8 doubles": (lambda x: np.unique(x), (8,)),
+    "unique and counts": (lambda x: np.unique(x, return_counts=True), (8,)),
+    "sort between two kernels": (lambda x: np.sort(x * 2) + 1, (8,)),
+    "solve between two kernels": (lambda a: np.linalg.solve(a * 2, a[0]) + 1, (3, 3)),
+    "two products": (lambda a: a @ a @ a, (3, 3)),
+    "a kernel between two products": (lambda a: np.maximum(a @ a, 0) @ a, (3, 3)),
+    "two kernels: mean and deviation": (lambda x: (x - x.mean()) / x.std(), (8,)),
+    "taken in sorted order": (lambda x: x[np.argsort(x)] * 2, (8,)),
+    "chosen by a mask": (lambda x: x[x > 0.5] * 2, (8,)),
+    "unique between two kernels": (lambda x: np.unique(x * 2) + 1, (8,)),
+}
+"""Programs with a step that NumPy computes, or of several kernels; the shape of the argument."""
+
+
+def steps(function: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Call, Call, None]:
+    """Our call and NumPy's of a function of an array of random numbers."""
+    x, ours = np.random.default_rng(2).random(shape), aj.jit(function)
+    return lambda: ours(x), lambda: function(x), None
 
 
 def _jax(function: Callable[..., Any], *arrays: np.ndarray) -> Call | None:
