@@ -4,9 +4,12 @@
 evaluator and in plain Python, M of them compiled as well, with `--guard` with every buffer against
 a protected page. The same seed gives the same programs; `--first K` starts at program K. With
 `--sequences N`, N sequences of calls with other layouts take the place of the programs, M of them
-compiled; with `--reads N`, N index expressions; with `--writes N`, N functions that write into
-arrays. Whoever starts this looks at the exit status: 1 if a program failed, negative if one killed
-the process.
+compiled; with `--reads N`, N index expressions; with `--scatters N`, N writes at index expressions;
+with `--counts N`, N sums and the like at many positions;
+with `--writes N`, N functions that write into arrays, use what they write and draw random numbers,
+with `--aliasing N`, N whose arguments are one array or overlap, with `--index-writes N`, N writes
+into arguments by an index of any kind; what NumPy runs of these is counted by reason. Whoever
+starts this looks at the exit status: 1 if a program failed, negative if one killed the process.
 """
 
 import argparse
@@ -16,12 +19,13 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 from unittest.mock import patch
 
 from axiomjit.base.counters import stats
-from axiomjit.runtime.launching import execute
-from tests.generator import check, indices, sequences, writes
+from axiomjit.runtime.launching import bound_steps
+from tests.generator import check, indices, scatters, sequences, writes
 from tests.generator.draw import draw
 from tests.generator.report import written
 from tests.structure.sources import ROOT
@@ -29,6 +33,20 @@ from tests.structure.sources import ROOT
 SHORTER, LONGER = {5: 9, 6: 5, 7: 8}, {5: 33, 6: 70, 7: 19}
 SERVES = 8
 """Of so many programs, one is run in plain Python with other lengths as well."""
+INDEXED = {
+    "reads": (indices.draw_read, indices.read_failure),
+    "scatters": (scatters.draw_write, scatters.write_failure),
+    "counts": (scatters.draw_count, scatters.write_failure),
+}
+REASONS = 12
+"""Of so many reasons why NumPy ran programs, the number of programs is printed."""
+FUNCTIONS = {
+    "sequences": sequences.campaign,
+    "writes": writes.campaign,
+    "aliasing": partial(writes.campaign, drawing=writes.draw_aliasing),
+    "index_writes": partial(writes.campaign, drawing=writes.draw_index_write),
+}
+"""What draws and runs functions, by the option that asks for them."""
 
 
 class Result(NamedTuple):
@@ -80,34 +98,46 @@ def served_by(program, compiled, guard):
     return check.other_lengths(program, LONGER, run)
 
 
-def in_three_ways(options, kind, count, run):
-    """The failures of sequences or functions in the evaluator, in plain Python, and compiled."""
-    shares = {"evaluated": 1, "interpreted": 1, "compiled": options.compiled / count}
+def in_all_ways(options, kind, count, run):
+    """The failures of sequences or functions: evaluated, in plain Python, compiled.
+
+    Half of them run in plain Python in small forms, the others in those of compiled code.
+    """
+    half, first = count // 2, options.first
+    shares = (
+        *(("evaluated", first, count), ("small", first, half)),
+        *(("interpreted", first + half, count - half), ("compiled", first, options.compiled)),
+    )
     failures = []
-    for way, share in shares.items():
-        many, start = int(count * share), time.perf_counter()
-        found = run(options.seed, options.first, many, way)
+    for way, begin, many in shares:
+        start = time.perf_counter()
+        writes.FALLBACKS.clear()
+        found = run(options.seed, begin, many, way)
         took = time.perf_counter() - start
         print(f"{many} {kind} {way}, {len(found)} failures, {took:.0f} s", flush=True)
+        for reason, number in writes.FALLBACKS.most_common(REASONS):
+            print(f"    {number} in NumPy: {reason}", flush=True)
         failures += found
     return failures
 
 
-def reads(options):
-    """The failures of random index expressions, of which some are compiled."""
+def reads(options, kind, count):
+    """The failures of random index expressions, read or written, of which some are compiled."""
     start, failures = time.perf_counter(), []
-    count, compiled = options.reads, options.compiled
+    compiled = options.compiled
     for k in range(count):
         is_compiled = k * compiled // count != (k + 1) * compiled // count
         ways = [check.evaluate, check.interpret_small if k % 2 else check.interpret]
         ways += [check.compile_all] * is_compiled
-        read = indices.draw_read(options.seed, options.first + k)
-        found = indices.read_failure(read, ways)
+        draw_one, failure_of = INDEXED[kind]
+        drawn = draw_one(options.seed, options.first + k)
+        found = failure_of(drawn, ways)
         if found:
-            shown = f"{read.array.shape} {read.items}, arguments {read.given}"
-            failures.append(f"seed {options.seed}, read {options.first + k}: {shown}\n{found}")
+            failures.append(f"seed {options.seed}, {kind} {options.first + k}: {drawn}\n{found}")
     took = time.perf_counter() - start
-    print(f"{count} reads, {compiled} compiled, {len(failures)} failures, {took:.0f} s", flush=True)
+    print(
+        f"{count} {kind}, {compiled} compiled, {len(failures)} failures, {took:.0f} s", flush=True
+    )
     return failures
 
 
@@ -130,10 +160,11 @@ def parsed():
     """The options of the command line."""
     parser = argparse.ArgumentParser(prog="tests.campaign", description=__doc__)
     for name, default in (
-        *(("programs", 1000), ("sequences", 0), ("reads", 0), ("writes", 0)),
+        *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
+        *(("writes", 0), ("aliasing", 0), ("index_writes", 0)),
         *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
-        parser.add_argument(f"--{name}", type=int, default=default)
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--guard", action="store_true")
     return parser.parse_args()
@@ -141,13 +172,14 @@ def parsed():
 
 def main():
     options = parsed()
-    if options.reads:
-        failures = reads(options)
-        print("\n".join(failures))
-        return int(bool(failures))
-    for kind, run in (("sequences", sequences.campaign), ("writes", writes.campaign)):
+    for kind in INDEXED:
         if count := getattr(options, kind):
-            failures = in_three_ways(options, kind, count, run)
+            failures = reads(options, kind, count)
+            print("\n".join(failures))
+            return int(bool(failures))
+    for kind, run in FUNCTIONS.items():
+        if count := getattr(options, kind):
+            failures = in_all_ways(options, kind, count, run)
             print("\n".join(failures))
             return int(bool(failures))
     if options.jobs > 1:
@@ -162,7 +194,7 @@ def main():
     def log(text):
         print(text, flush=True)
 
-    chunks = patch.object(execute, "SERIAL_WORK", 0) if options.guard else nullcontext()
+    chunks = patch.object(bound_steps, "SERIAL_WORK", 0) if options.guard else nullcontext()
     with chunks:  # everything in several chunks
         result = campaign(
             *(options.seed, options.first, options.programs, options.compiled, options.guard), log

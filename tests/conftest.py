@@ -170,6 +170,12 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no row is refused: for what the rows themselves refuse."""
+    monkeypatch.setattr(config, "fallback", "error")
+
+
+@pytest.fixture
 def memory_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are neither read from disk nor written there: for what counts compilations."""
     monkeypatch.setattr(config, "cache_mb", 0)

@@ -14,15 +14,18 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from axiomjit.algebra.boxes import at_lengths
+from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import starting_values
 from axiomjit.axis.late_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
+from axiomjit.base.errors import UnaskedError
 from axiomjit.base.owners import Following
 from axiomjit.base.target import ChosenTarget, chosen_target, target
-from axiomjit.driver.arguments import classify, plain_arguments, take_apart
+from axiomjit.driver.arguments import plain_arguments, take_apart
+from axiomjit.driver.call_classes import classify
 from axiomjit.driver.programs import placed_graph
 from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
@@ -46,7 +49,9 @@ from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
 from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
+from axiomjit.tracing.asking import AskingRebinding
 from axiomjit.tracing.trace import trace
+from tests.plan_steps import steps_run
 
 GRAPH_PASSES = tuple(takewhile(lambda step: step.__name__ != "lower_to_views", PASSES))
 """The passes from graph to graph."""
@@ -99,18 +104,30 @@ def signature_of(function: Callable[..., object], arguments: Sequence[object]):
 
 
 def follow(function: Callable[..., object], *arguments: object) -> Case:
-    """The case of a function whose arguments are arrays and numbers."""
+    """The case of a function whose arguments are arrays and numbers.
+
+    As under `jit` a copy is followed where traced values meet what does not ask them.
+    """
+    try:
+        return _followed(function, function, arguments)
+    except UnaskedError:
+        return _followed(AskingRebinding().value(function), function, arguments)
+
+
+def _followed(followed, function, arguments):
     signature, plain = signature_of(function, arguments)
     scope = Scope(signature.values)
+    following = Following(function.__qualname__, signature.scalars)
+    following.arguments = lambda: plain
     with quiet():  # of integers alone NumPy makes a number at once, and may warn
-        followed = trace(
-            lambda tracers: function(*tracers),
+        made = trace(
+            lambda tracers: followed(*tracers),
             signature.given,
             scope,
             signature.layouts,
-            Following(function.__qualname__, signature.scalars),
+            following,
         )
-    return Case(followed.graph, signature.layouts, scope, plain, signature.key, followed.leaves)
+    return Case(made.graph, signature.layouts, scope, plain, signature.key, made.leaves)
 
 
 def _value(value: object, lengths: dict[Symbol, int]) -> object:
@@ -145,6 +162,7 @@ def checked():
 def small_forms():
     """Blocks, groups, tiles and strips so small that a few elements fill several of each.
 
+    Short loops count as long, which look whether the call was given up.
     Joins of more than two parts are written by several nests.
     Loops with a sum, a product or a cast are split: many more than on any CPU. Differences,
     quotients and the like count as elementary functions, whose chains are cut.
@@ -157,9 +175,14 @@ def small_forms():
         patch.multiple("axiomjit.passes.tile_folds", LANES=4, TOGETHER=2),
         patch.multiple("axiomjit.passes.search_blocks", BLOCK=4, SHORT=2),
         patch.multiple("axiomjit.passes.interleave_folds", LANES=2, SHORT=3),
+        patch.multiple("axiomjit.passes.buffer_rows", ROW=3, TOGETHER=2, SHARE=1, LONG=6),
+        patch.multiple("axiomjit.passes.split_scans", LONG=16, ROWS=4),
+        patch.multiple("axiomjit.passes.privatise_scatters", LONG=4, BLOCKS=2, SHARE=1),
+        patch("axiomjit.passes.join_moments.ROW", 4),
         patch("axiomjit.passes.choose_storage.PARTS", 2),
         patch.multiple("axiomjit.passes.cut_joins", PARTS=2, PIECE=2),
         patch.multiple("axiomjit.passes.strip_mine", **strips),
+        patch.multiple("axiomjit.passes.watch_loops", LONG=1000, SHORT=200, STEPS=(16, 4, 1)),
         patch(
             "axiomjit.passes.strip_mine._is_function", lambda let: let.primitive.name in functions
         ),
@@ -182,9 +205,12 @@ def plain_division():
     return target_with(divides_long_vectors=False)
 
 
-def run_plain_case(case: Case, plan: Plan, chunks: int = 1) -> tuple[np.ndarray, ...]:
+def run_plain_case(
+    case: Case, plan: Plan, chunks: int = 1, chained: bool = False
+) -> tuple[np.ndarray, ...]:
     """What the function of a case returns, its plan run in plain Python."""
-    return case.returned(run_plan_plain(plan, case.arguments, case.values, chunks))
+    outputs = run_plan_plain(plan, case.arguments, case.values, chunks, chained=chained)
+    return case.returned(outputs)
 
 
 def stored(outputs, placeholders=(), arguments=()) -> Case:
@@ -248,7 +274,9 @@ def _number(source: NumberSource, arguments, lengths) -> object:
     return source.literal if source.length is None else evaluate(source.length, lengths)
 
 
-def _launch(step: Launch, arrays, arguments, lengths, chunks: int) -> None:
+def _launch(
+    step: Launch, arrays, arguments, lengths, chunks: int, *, in_order: bool = False
+) -> None:
     words = [arrays[name] for name in step.buffers]
     words += [_number(source, arguments, lengths) for source in step.numbers]
     words += [evaluate(length, lengths) for length in step.lengths]
@@ -256,7 +284,7 @@ def _launch(step: Launch, arrays, arguments, lengths, chunks: int) -> None:
     cuts = sorted({grid * k // chunks for k in range(chunks + 1)})
     kernel = step.kernel
     # The last chunk first: no chunk may rely on an earlier one.
-    for lo, hi in reversed(list(zip(cuts, cuts[1:], strict=False))):
+    for lo, hi in list(zip(cuts, cuts[1:], strict=False))[:: 1 if in_order else -1]:
         run_plain(kernel.source, kernel.parameters, words, lo, hi)
     if kernel.combines:
         run_plain(kernel.source, kernel.parameters, words, 0, 0)
@@ -268,10 +296,12 @@ def run_plan_plain(
     lengths: dict[Symbol, int],
     chunks: int = 1,
     in_place: bool = False,
+    chained: bool = False,
 ) -> tuple[np.ndarray, ...]:
     """The results of a plan, its kernels in plain Python, each grid cut into so many chunks.
 
-    Arguments are written only `in_place`; else copies of them are.
+    Arguments are written only `in_place`; else copies of them are. Where `chained`, it is done as
+    one thread does it: units with chains in order, without what is ahead, and nothing is shared.
     """
     buffers, lengths = {buffer.name: buffer for buffer in plan.buffers}, dict(lengths)
     arrays = {b.name: b.array for b in plan.buffers if b.role == "held"}
@@ -283,19 +313,28 @@ def run_plan_plain(
     def seen(window) -> np.ndarray:
         return BoundWindow(window, buffers, lengths).of(arrays)
 
-    for step in plan.steps:
+    for step in steps_run(plan.steps, lengths, alone=chained):
         match step:
             case Allocate():
                 arrays[step.buffer] = fresh(buffers[step.buffer], lengths)
             case Launch():
-                _launch(step, arrays, arguments, lengths, chunks)
+                in_order = chained and step.chain is not None
+                _launch(step, arrays, arguments, lengths, chunks, in_order=in_order)
             case Call():
                 bounds = at_lengths(step.conditions, lengths)
                 operands = [
                     BoundWindow(window, buffers, lengths).of(arrays, beyond=bool(bounds))
                     for window in step.operands
                 ]
-                step.operation.run(operands, step.labels, seen(step.target), bounds)
+                for operation, target in ((step.operation, step.target), *step.more):
+                    if not step.makes:
+                        operation.run(operands, step.labels, seen(target), bounds)
+                        continue
+                    shape = tuple(
+                        None if chosen_in(n) else evaluate(n, lengths) for n in target.shape
+                    )
+                    made = operation.evaluate.bound(shape)(*operands)
+                    arrays[target.buffer] = operation.evaluate.alone(made, target.dtype, shape)
             case Choose():
                 lengths[step.choice.symbol] = int(seen(step.count))
                 step.choice.check(lengths)

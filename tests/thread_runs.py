@@ -3,6 +3,7 @@
     python -m tests.thread_runs threads --budget 60     # seconds
     python -m tests.thread_runs forks --budget 500      # children
     python -m tests.thread_runs interrupts --budget 100 # interrupts
+    python -m tests.thread_runs units --budget 100      # interrupts within single units
 
 Each prints what it has counted and fails where something hangs, is wrong or comes late.
 """
@@ -172,15 +173,27 @@ KERNELS = {
     "pairs": lambda x, y: np.sqrt(((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=2)),
     "columns": lambda x, y: (x * y).sum(axis=0) + np.cos(x).max(axis=0),
 }
-SHAPES = {"pairs": (1500, 400)}
+UNITS = {
+    "few columns": lambda x, y: np.tanh(np.sin(x) * np.exp(y)).sum(axis=0),
+    "extremes of few columns": lambda x, y: np.tanh(np.sin(x) * y).max(axis=0),
+    "long rows": lambda x, y: np.tanh(np.sin(x) * np.exp(y)).max(axis=1) + (x * y).sum(axis=1),
+}
+"""Kernels that have one unit, or two, each of which takes longer than a call may be deaf."""
+SHAPES = {"pairs": (1500, 400), "long rows": (2, 10_000_000)}
+SHAPES |= dict.fromkeys(("few columns", "extremes of few columns"), (3_000_000, 7))
 
 
-def run_interrupts(count):
+def run_units(count):
+    """As `run_interrupts`, of kernels with long units."""
+    return run_interrupts(count, UNITS)
+
+
+def run_interrupts(count, kernels=KERNELS):
     """Times from an interrupt to its KeyboardInterrupt, in ms, and wrong next calls."""
     taken, wrong = [], 0
     rng = np.random.default_rng(2)
     prepared = []
-    for name, function in KERNELS.items():
+    for name, function in kernels.items():
         shape = SHAPES.get(name, (3000, 4000))
         x, y = rng.normal(size=shape), rng.normal(size=shape)
         jitted = axiomjit.jit(function)
@@ -228,8 +241,13 @@ class _Sender:
         threading.Thread(target=send, daemon=True).start()
 
 
-RUNS = {"threads": run_threads, "forks": run_forks, "interrupts": run_interrupts}
-DEFAULTS = {"threads": 5, "forks": 20, "interrupts": 12}
+RUNS = {
+    "threads": run_threads,
+    "forks": run_forks,
+    "interrupts": run_interrupts,
+    "units": run_units,
+}
+DEFAULTS = {"threads": 5, "forks": 20, "interrupts": 12, "units": 6}
 
 
 def main():

@@ -25,8 +25,8 @@ def branchy(x):
     return -x
 
 
-def sorts(x):
-    return np.partition(x, 1)
+def told(x):
+    return np.array2string(x)
 
 
 def matrix(x):
@@ -128,7 +128,7 @@ def test_wrong_usage(capsys, arguments, message):
 
 
 FORM = "write for example work.py:norm"
-KNOWN = "functions there: scaled, branchy, sorts, matrix, nothing, any_number"
+KNOWN = "functions there: scaled, branchy, told, matrix, nothing, any_number"
 REFUSED = {
     "missing file": (
         ["demo", "none.csv"],
@@ -175,9 +175,9 @@ REFUSED = {
         "instead: write where(condition, a, b), or make the deciding argument static_argnames",
     ),
     "not compiled": (
-        ["explain", "{0}:sorts", "--shape", "9"],
-        "{0}:15: numpy.partition(float64[9], a int); "
-        "seen: numpy.partition, which is not compiled yet; "
+        ["explain", "{0}:told", "--shape", "9"],
+        "{0}:15: numpy.array2string(float64[9]); "
+        "seen: numpy.array2string, which is not compiled yet; "
         "instead: call it outside the compiled function, "
         "or set axiomjit.config.fallback = 'warn' to run the whole function in NumPy",
     ),

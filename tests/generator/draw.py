@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.generator import made, operations, reads, shapes, wholes
+from tests.generator import listed, made, opaque, operations, reads, shapes, steps, wholes
 from tests.generator.draws import Draws
 from tests.generator.exact import determined, distance
 from tests.generator.layouts import LAYOUTS
@@ -18,6 +18,9 @@ KINDS = (
     *[reads.read] * 3,
     *[wholes.whole, wholes.folded, wholes.folded],
     *[made.made, made.by_spec],
+    *[steps.stepped] * 3,
+    *[opaque.opaque] * 2,
+    *[listed.listed] * 2,
     *(operations.cast, operations.masked, operations.contraction),
 )
 LENGTHS = (0, 1, 1, 2, 3, 4, 5, 5, 6, 6, 7, 7)

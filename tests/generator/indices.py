@@ -1,5 +1,6 @@
 """Random index expressions: arrays read by every kind of index that NumPy has, also wrong ones."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ class Read(NamedTuple):
     items: tuple
     given: tuple
 
+    def __str__(self):
+        return f"{self.array.shape} {self.array.dtype} {self.items}, arguments {self.given}"
+
     @property
     def arguments(self):
         """The array, then the items that are arguments."""
@@ -29,10 +33,14 @@ class Read(NamedTuple):
 
     def __call__(self, array, *given):
         """The elements that the index takes."""
+        return array[self.key(given)]
+
+    def key(self, given):
+        """The index, with what is given for the items that are arguments."""
         items = list(self.items)
         for k, item in zip(self.given, given, strict=True):
             items[k] = item
-        return array[tuple(items) if len(items) != 1 else items[0]]
+        return tuple(items) if len(items) != 1 else items[0]
 
     def function(self):
         """The read as a plain function, and in half of the cases with arithmetic around it."""
@@ -99,7 +107,11 @@ def _item(d, lengths, met, wrong):
 
 def read_failure(read, ways):
     """How a read differs from NumPy in values, dtype, shape or error; None where it does not."""
-    function, arguments = read.function(), read.arguments
+    return agreement_failure(read.function(), read.arguments, ways)
+
+
+def agreement_failure(function, arguments, ways):
+    """How what a function returns or raises differs from NumPy; None where it does not."""
     try:
         with quiet():
             want, refused = in_numpy(function, arguments), None
@@ -118,6 +130,8 @@ def read_failure(read, ways):
     except OtherLengthError:
         return None  # NumPy runs such a call
     except Exception as error:
+        if refused is not None and re.search("a value of shape|meet at", str(error)):
+            return None if isinstance(refused, ValueError | TypeError | IndexError) else str(error)
         if refused is None or not isinstance(error, type(refused)):
             return f"{type(error).__name__}: {error}, NumPy: {refused!r}"
         if str(refused).strip() not in str(error) and not _is_other_fault(refused, error):
@@ -128,5 +142,7 @@ def read_failure(read, ways):
 
 def _is_other_fault(refused, error):
     """Whether there are several faults, of which another is found first."""
-    known = ("out of bounds", "shape mismatch", "boolean index did not match")
+    known = ("out of bounds", "shape mismatch", "boolean index did not match", "a value of shape")
+    known += ("could not be broadcast", "non-broadcastable output", "meet at dimension")
+    known += ("invalid index to scalar", "too many indices")
     return all(any(text in str(e) for text in known) for e in (refused, error))

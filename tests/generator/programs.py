@@ -6,6 +6,8 @@ What is printed is what is run: a step has no other meaning than its text.
 import functools
 import math
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +15,8 @@ import numpy as np
 from tests.generator import folds, layouts
 
 NAMESPACE = {"np": np, "layouts": layouts, "folds": folds}
+if find_spec("scipy") is not None:
+    NAMESPACE["special"] = import_module("scipy.special")
 
 
 class At(int):

@@ -53,7 +53,10 @@ def _masked(d, values, k, array):
 
 
 def _found(d, values, k, array):
-    """Where elements are not zero."""
+    """Where elements are not zero, or how often numbers occur."""
+    integers = values.among(lambda a: a.dtype.kind in "iu" and a.ndim == 1)
+    if integers is not None and d.chance(0.4):
+        return Step("bincount", "np.bincount({0} % 7)", (integers,))
     name, form = d.pick(
         (
             ("nonzero", f"np.nonzero({{0}})[{d.below(array.ndim)}]"),

@@ -22,7 +22,7 @@ from axiomjit.runtime.launching import execute
 from tests.generator.check import difference
 from tests.generator.draws import Draws
 from tests.generator.strided import LONG, Laid, drawn
-from tests.graphs import in_numpy, quiet, run_plan_plain
+from tests.graphs import in_numpy, quiet, run_plan_plain, small_forms
 
 CALLS = 12
 CODES = ("f8", "i4", "i8", "f4")
@@ -165,8 +165,8 @@ def _integer(draws, laid):
 class Interpreted:
     """A plan run in plain Python."""
 
-    def __init__(self, plan, lengths, in_numpy):
-        self.plan, self.lengths = plan, lengths
+    def __init__(self, form, lengths, in_numpy):
+        self.plan, self.lengths = form.plan, lengths
 
     def load(self):
         """Nothing is compiled."""
@@ -177,11 +177,14 @@ class Interpreted:
 
 @contextmanager
 def way(name):
-    """How calls are answered: "evaluated", "interpreted" or "compiled"."""
+    """How calls are answered: "evaluated", "interpreted", in "small" forms too, or "compiled"."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(config, "disable", name == "evaluated"))
-        if name == "interpreted":
+        if name in ("interpreted", "small"):
             stack.enter_context(patch.object(execute, "BoundPlan", Interpreted))
+        if name == "small":
+            stack.enter_context(small_forms())
+            stack.enter_context(patch.object(config, "check", True))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("error", FallbackWarning)
         stack.enter_context(quiet())

@@ -17,8 +17,11 @@ COUNT = 400
 class Interpreted:
     """A plan run in plain Python."""
 
-    def __init__(self, plan, lengths, in_numpy):
+    def __init__(self, plan, lengths=None):
         self.plan, self.lengths = plan, lengths
+
+    def bind(self, lengths, in_numpy):
+        return Interpreted(self.plan, lengths)
 
     def load(self):
         """Nothing is compiled."""
@@ -47,7 +50,7 @@ def wrong(index):
 def test_axis_programs_mean_what_numpy_does(way, request):
     if way == "evaluator":
         request.getfixturevalue("evaluator")
-    with patch.object(execute, "BoundPlan", Interpreted):
+    with patch.object(execute, "PlanForm", Interpreted):
         found = [text for index in range(COUNT) if (text := wrong(index))]
     assert not found, "\n\n".join(found[:3])
 

@@ -9,16 +9,17 @@ from tests.structure.sources import read_sources
 MAKER = "axiomjit/base/locks.py"
 KINDS = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"}
 MODULES = {"threading", "_thread", "multiprocessing"}
-KINDS_BELOW = {"allocate_lock", "register_at_fork"}
+KINDS_BELOW = {"allocate_lock", "register_at_fork", "cached_property"}
+MODULES_BELOW = {"os", "functools"}
 
 
 def made_locks(source):
     """Lines that make locks, import what makes them, or hook into forks."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module in MODULES | {"os"}:
+        if isinstance(node, ast.ImportFrom) and node.module in MODULES | MODULES_BELOW:
             names = {alias.name for alias in node.names}
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            names = {node.attr} if node.value.id in MODULES | {"os"} else set()
+            names = {node.attr} if node.value.id in MODULES | MODULES_BELOW else set()
         else:
             continue
         if names & (KINDS | KINDS_BELOW):
@@ -38,6 +39,8 @@ def test_no_other_module_makes_locks():
         "from threading import RLock",
         "import _thread\n_thread.allocate_lock()",
         "import os\nos.register_at_fork(before=print)",
+        "import functools\nfunctools.cached_property",
+        "from functools import cached_property, partial",
         "def f():\n    return threading.Event()",
     ],
 )

@@ -1,9 +1,13 @@
 """`axiomjit.__all__` is sorted and is exactly what a user sees."""
 
+import ast
 import tomllib
 from types import ModuleType, SimpleNamespace
 
+import pytest
+
 import axiomjit
+from axiomjit.axis.elementwise import FUNCTIONS
 from tests.structure.sources import ROOT
 
 
@@ -14,7 +18,26 @@ def visible_names(package) -> list[str]:
 
 
 def test_all_is_sorted_and_visible():
+    for name in axiomjit.__all__:  # most are imported by the first look at them
+        getattr(axiomjit, name)
     assert axiomjit.__all__ == visible_names(axiomjit)
+
+
+def test_type_checkers_see_all_names_that_are_no_rows():
+    """Rows of the table of primitives are known to the running program alone."""
+    tree = ast.parse((ROOT / "axiomjit" / "__init__.py").read_text(encoding="utf-8"))
+    (listed,) = (
+        ast.literal_eval(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    assert set(axiomjit.__all__) - set(FUNCTIONS) <= set(listed) <= set(axiomjit.__all__)
+
+
+@pytest.mark.parametrize("name", ["summ", "_hidden"])
+def test_unknown_names_are_refused(name):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+        getattr(axiomjit, name)
 
 
 def test_dir_shows_what_is_public():

@@ -1,0 +1,91 @@
+"""Steps that NumPy's functions and ufuncs compute which have no row of the table."""
+
+from tests.generator.programs import NAMESPACE, Step
+from tests.generator.steps import LINE, ROWS, forms
+
+_ANY = """
+    nan_to_num({0})
+    nan_to_num({0}, nan=2.0)
+    tril({0})
+    triu({0}, 1)
+    tile({0}, 2)
+    repeat({0}, 2)
+    repeat({0}, 2, axis=0)
+    insert({0}, 1, 3, axis=0)
+    delete({0}, 0, axis=-1)
+    iscomplex({0})
+    isreal({0})
+    isposinf({0})
+    isneginf({0})
+    isclose({0}, 1)
+    array_equal({0}, {0})
+    resize({0}, (2, 3))
+    diagflat({0})
+    bitwise_count({0})
+    packbits({0}, axis=0)
+    unpackbits({0}, axis=-1)
+    nanargmax({0}, axis=-1)
+    round({0}, 1)
+    block([[{0}], [{0}]])
+    piecewise({0}, [{0} > 1, {0} < 0], [2, -1])
+    fabs({0})
+    spacing({0})
+    heaviside({0}, 0.5)
+    nextafter({0}, 2)
+    ldexp({0}, 3)
+    frexp({0})[0]
+    frexp({0})[1]
+    modf({0})[1]
+    gcd({0}, 12)
+    lcm({0}, 3)
+    gcd.outer({0}, [2, 6])
+"""
+"""Each element is computed alone and is exact, so that layouts cannot matter."""
+_LINE = """
+    gradient({0})
+    unwrap({0})
+    vander({0}, 3)
+    cov({0} * 2.0)
+    average({0}, weights={0})
+    nansum({0})
+    nanmax({0})
+    nancumsum({0})
+    polyval([2, 1, 3], {0})
+    polyadd({0}, [1, 2])
+    polymul({0}[:4], [1, 2])
+    polyder({0})
+    geomspace(1, 8, 4) * {0}[0]
+    histogram2d({0}, {0}, 2, [(0, 9), (0, 9)])[0]
+    cumulative_sum({0})
+"""
+_ROWS = """
+    gradient({0}, axis=1)
+    gradient({0}, axis=0)[1]
+    unwrap({0}, axis=0)
+    cov({0})
+    tril({0}, -1)
+    average({0}, axis=1)
+    vecdot({0}, {0})
+    matvec({0}, {0}[0])
+    vecmat({0}[:, 0], {0})
+"""
+_SPECIAL = """
+    expit({0})
+    gammaln({0})
+    xlogy({0}, 2.0)
+    j0({0})
+    logit(1 / ({0} + 1))
+"""
+FORMS = (*forms(_ANY, "{0}"), *forms(_LINE, LINE), *forms(_ROWS, ROWS))
+FORMS = tuple((name, f"np.{form}") for name, form in FORMS)
+if "special" in NAMESPACE:
+    FORMS += tuple((n, f"special.{form}") for n, form in forms(_SPECIAL, f"np.float64(1) * {LINE}"))
+
+
+def opaque(d, values):
+    """A function that the table does not have, of an array of any layout and dtype."""
+    name, form = d.pick(FORMS)
+    k = values.any()
+    if isinstance(values.values[k], int | float | complex) or not values.arrays[k].size:
+        return None
+    return Step(name, form, (k,))

@@ -1,0 +1,38 @@
+"""Random writes into arrays that are read at shifted places mean what they mean in NumPy.
+
+`AXIOMJIT_STENCILS` is how many of them run in plain Python, with rows and blocks of a few elements;
+others run compiled.
+"""
+
+import os
+from unittest.mock import patch
+
+import pytest
+
+from axiomjit.passes import buffer_rows
+from tests.generator.sequences import way
+from tests.generator.stencils import campaign, draw
+from tests.graphs import small_forms
+
+PROGRAMS = int(os.environ.get("AXIOMJIT_STENCILS", "150"))
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("evaluated", 1.0), ("interpreted", 1.0), ("compiled", 0.06)]
+)
+def test_stencils_mean_what_numpy_does(name, share):
+    right, made = buffer_rows.row_nest, []
+
+    def counted(*arguments):
+        made.append(1)
+        return right(*arguments)
+
+    count = int(PROGRAMS * share)
+    with small_forms(), way(name), patch.object(buffer_rows, "row_nest", counted):
+        failures = campaign(0, 0, count)
+    assert not failures, "\n\n".join(failures[:3])
+    assert len(made) > count / 3 or name == "evaluated"
+
+
+def test_programs_depend_on_seed_and_index_alone():
+    assert draw(0, 3) == draw(0, 3) != draw(1, 3)
