@@ -133,8 +133,6 @@ class _Writer:
             return None
         if self._bound.rest is not None:
             return self._up_to_a_count()
-        while self._steps and isinstance(self._steps[-1], Drop):  # as the end of the call does
-            self._steps.pop()
         results = self._results()
         return None if results is None else self._plan(results, self._form)
 

@@ -1,6 +1,7 @@
 """Programs of several launches and library calls on small operands: one native call each."""
 
 import gc
+import sys
 import threading
 import time
 import weakref
@@ -32,6 +33,7 @@ PROGRAMS = {
     "chosen": (lambda x: x[x > 0.5] * 2, (X,)),
     "chosen beside a number": (lambda x, by: (x[x > by] * by, by + x), (X, 0.25)),
     "views of a result": (lambda x: ((x * 2)[::2], (x + 1j * x).real[::-1]), (X,)),
+    "views of what steps make": (lambda x: (np.sort(x * 2)[1:], x.mean()), (X,)),
     "one array twice": (lambda x: (lambda y: (y, y[1:], y))(np.sort(x * 2)), (X,)),
     "views of an argument": (lambda x: (x[::2], np.sort(x * 2)), (X,)),
     "the part of a step": (lambda x: np.fft.ifft(np.fft.fft(x * 2) * 3).real, (X,)),
@@ -79,6 +81,20 @@ def test_later_calls_give_what_the_first_gave(name, check, monkeypatch):
     (ready,) = jitted._exact.values()
     native = name != "views of an argument"
     assert config.bounds or (native_plan(ready.runnable, 1, 0) is not None) == native
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_calls_leave_nothing_in_memory(name):
+    function, arguments = PROGRAMS[name]
+    jitted = warmed(function, *arguments)
+
+    def blocks_after(calls):
+        for _ in range(calls):
+            jitted(*arguments)
+        return sys.getallocatedblocks()
+
+    before = blocks_after(100)
+    assert blocks_after(500) - before < 100
 
 
 def test_every_count_of_chosen_elements():
