@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.runtime.entry.guard_tables import Guards, native_table, with_table
 from axiomjit.runtime.entry.layout import SCALARS, TUPLE
@@ -97,7 +99,9 @@ def _run(
 ) -> object:
     """What a call gives whose rest runs in Python, on arrays of buffers and numbers."""
     named = zip(buffers, objects, strict=True)
-    arrays: Any = {**held, **{name: one for name, one in named if name is not None}}
+    # A NumPy scalar is no array, whose memory kernels read.
+    given = {name: np.asarray(one) for name, one in named if name is not None}
+    arrays: Any = {**held, **given}
     arguments: list[object] = [None] * (max(positions, default=-1) + 1)
     for position, value in zip(positions, objects, strict=False):
         arguments[position] = value

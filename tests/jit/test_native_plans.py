@@ -32,6 +32,7 @@ PROGRAMS = {
     "a scalar": (lambda x, by: np.sort(x * by) * by, (X, np.float32(2.5))),
     "chosen": (lambda x: x[x > 0.5] * 2, (X,)),
     "chosen beside a number": (lambda x, by: (x[x > by] * by, by + x), (X, 0.25)),
+    "chosen beside a scalar": (lambda x, by: (x[x > by] * by, by + x), (X, np.float64(0.25))),
     "views of a result": (lambda x: ((x * 2)[::2], (x + 1j * x).real[::-1]), (X,)),
     "views of what steps make": (lambda x: (np.sort(x * 2)[1:], x.mean()), (X,)),
     "one array twice": (lambda x: (lambda y: (y, y[1:], y))(np.sort(x * 2)), (X,)),
