@@ -197,8 +197,7 @@ def _guards(
 
 def _form(ready: Ready) -> int | None:
     """How a native call puts its results together; None where it cannot."""
-    numbers = [number for number, _ in ready.leaves]
-    if numbers != list(range(len(numbers))):
+    if not _gives_results(ready):
         return None
     if ready.structure is LEAF:
         return SCALARS
@@ -206,23 +205,26 @@ def _form(ready: Ready) -> int | None:
     return SCALARS | TUPLE if flat and getattr(ready.structure, "kind", None) is tuple else None
 
 
+def _gives_results(ready: Ready) -> bool:
+    """Whether the leaves of what a call gives are all results, in order and as they are."""
+    return ready.leaves == tuple((k, None) for k in range(len(ready.leaves)))
+
+
 def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], given: int) -> Runner:
     """What answers a guarded call in Python, given all arguments in order."""
     alone = list(dynamic) == list(range(given)) and ready.plain and not call.static
-    if alone and ready.structure is LEAF and isinstance(ready.runnable, BoundPlan):
-        direct = direct_call(ready.runnable, call.dynamic)
-        if direct is not None:
-            return direct
-    if alone and isinstance(ready.runnable, BoundPlan) and _builder(ready) is not None:
-        kind = getattr(ready.structure, "kind", None)
-        direct = direct_results(ready.runnable, call.dynamic, kind)
-        if direct is not None:
-            return direct
     if not alone:
         return partial(_run, ready, tuple(dynamic), call.static, call.names)
-    build, run = _builder(ready), ready.runnable.run
+    build, bound = _builder(ready), ready.runnable
     if build is None:
         return partial(_run_all, ready)
+    if isinstance(bound, BoundPlan):
+        direct = direct_call(bound, call.dynamic) if ready.structure is LEAF else None
+        kind = getattr(ready.structure, "kind", None)
+        direct = direct or direct_results(bound, call.dynamic, kind)
+        if direct is not None:
+            return direct
+    run = bound.run
 
     def run_all(*args: object) -> object:
         return build(run(args))
@@ -244,7 +246,7 @@ def _careful(runner: Runner, slow: Runner) -> Runner:
 
 def _builder(ready: Ready) -> Callable[[Sequence[np.ndarray]], object] | None:
     """What puts results together that are one array, or a tuple of all of them in order."""
-    if ready.leaves != tuple((k, None) for k in range(len(ready.leaves))):
+    if not _gives_results(ready):
         return None
     structure = ready.structure
     if isinstance(structure, Leaf):

@@ -98,6 +98,23 @@ def test_calls_leave_nothing_in_memory(name):
     assert blocks_after(500) - before < 100
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[x > 0.5].size,
+        lambda x: np.unique(x).size,
+        lambda x: np.nonzero(x > 0.5)[0].shape[0],
+        lambda x: ((x * 2)[x > 0.5].sum(), x[x > 0.5].size),
+        lambda x: [x[x > 0.5].shape],
+    ],
+)
+def test_a_length_is_an_int_in_every_call(function):
+    jitted = aj.jit(function)
+    for _ in range(5):
+        assert repr(jitted(X)) == repr(function(X))
+    assert jitted.hits_natively[0]
+
+
 def test_every_count_of_chosen_elements():
     def chosen(x):
         positive = x[x > 0]
