@@ -72,6 +72,11 @@ class Target(Record):
     """Whether instructions compute in float16."""
     fuses: bool = False
     """Whether an instruction multiplies and adds with one rounding."""
+    prefetches: bool = True
+    """Whether loops gain where they prefetch memory further on.
+
+    AMD's Zen processors do it well themselves: elementary functions gain nothing, and the search for
+    the place of an extreme loses a quarter."""
 
 
 class ChosenTarget:
@@ -248,6 +253,7 @@ def _described(name: str, cpu: str, features: str, found: Iterable[str]) -> Targ
         converts_halves=has["f16c"],
         computes_halves=has["avx512fp16"],
         fuses=has["fma"],
+        prefetches=not cpu.startswith("znver"),
     )
 
 

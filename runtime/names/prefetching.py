@@ -11,6 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from axiomjit.runtime.emission.kernel_types import WORD
+from axiomjit.runtime.llvm.target_code import target_of
 from axiomjit.runtime.vector_math import library
 from axiomjit.runtime.vector_math.definitions import LATE, PURE, add_attributes, keep, variants
 from axiomjit.runtime.vector_math.linked import define_step
@@ -27,9 +28,11 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None)
     """The float32 or float64 that was loaded from a place of a buffer.
 
     A load of a contiguous vector prefetches the cache line so many elements, or else AHEAD_BYTES,
-    further on.
+    further on, where the target gains by that.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
+    if not target_of(module).prefetches:
+        return value
     ahead = WORD(AHEAD_BYTES // size) if ahead is None else ahead
     name = f"{PREFIX}passed_f{size}"
     if name not in module.globals:

@@ -8,7 +8,15 @@ import pytest
 from axiomjit.base.target import target
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.names.prefetching import AHEAD_BYTES
+from tests.graphs import target_with
 from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
+
+
+@pytest.fixture(autouse=True)
+def a_target_that_gains():
+    """The target of this process, taken for one whose loops gain by prefetches."""
+    with target_with(prefetches=True):
+        yield
 
 
 def kernel_of(place, result):
@@ -109,3 +117,12 @@ def test_checked_kernels_ask_for_nothing():
     source = kernel_of("i", "log(x) * exp(y)")
     for text in (source, source.replace("load(a0, i)", "load_ahead(a0, i, 9)")):
         assert "prefetch" not in compiled(text, buffers("f8", "f8", "f8"), checked=True).llvm
+
+
+def test_targets_that_gain_nothing_prefetch_nothing():
+    source = kernel_of("i", "log(x) * exp(y)")
+    with target_with(prefetches=False):
+        for text in (source, source.replace("load(a0, i)", "load_ahead(a0, i, 9)")):
+            llvm = agree(text, "f8").llvm
+            assert "prefetch" not in llvm
+            assert "passed" not in llvm

@@ -90,6 +90,12 @@ def test_native_is_the_cpu_at_hand():
     }
 
 
+@pytest.mark.parametrize(("cpu", "gains"), [("znver4", False), ("skylake-avx512", True)])
+def test_loops_prefetch_for_processors_that_gain_by_it(cpu, gains, monkeypatch):
+    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: cpu)
+    assert find_target("native", {}).prefetches is gains
+
+
 OVERRIDES = [
     ({"NUMBA_CPU_NAME": "generic"}, "x86-64", (16, False, False, False, False)),
     ({"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}, "x86-64-v3", FACTS["x86-64-v3"]),
