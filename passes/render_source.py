@@ -285,7 +285,7 @@ class _Writer:
     def values_of(self, state: State) -> list[str]:
         """The names of a state's values, or of the tiles that have a cell of it per lane."""
         if is_flagged(state):
-            return [self.named(letter, state.name) for letter in "sgz"]
+            return [self.named(letter, state.name) for letter in "sgz"[: 2 + state.signs]]
         first = self.named("s", state.name)
         more = (self.named("s", f"{state.name}.{k}") for k in range(1, len(state.parts)))
         return [first, *more]

@@ -180,10 +180,10 @@ class _Search(Record):
 
     @property
     def block(self) -> State:
-        """The extreme of a block."""
+        """The extreme of a block, which is compared and not given back: zeros are all equal."""
         rule = self.fold.state.accumulator
         assert isinstance(rule, PlaceFold)
-        return State(f"{self.name}b", rule.extreme, rule.dtype)
+        return State(f"{self.name}b", rule.extreme, rule.dtype, signs=False)
 
     @property
     def blocks(self) -> State:

@@ -75,8 +75,8 @@ class Target(Record):
     prefetches: bool = True
     """Whether loops gain where they prefetch memory further on.
 
-    AMD's Zen processors do it well themselves: elementary functions gain nothing, and the search for
-    the place of an extreme loses a quarter."""
+    AMD's Zen processors do it well themselves: elementary functions gain nothing, and the search
+    for the place of an extreme loses a quarter."""
 
 
 class ChosenTarget:

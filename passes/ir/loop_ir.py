@@ -162,13 +162,17 @@ class Store(Record):
 
 
 class State(Record):
-    """The running values of a fold; `lanes` names the loop over a block that has a cell a step."""
+    """The running values of a fold; `lanes` names the loop over a block that has a cell a step.
+
+    Without `signs` a zero that is an extreme may have either sign.
+    """
 
     name: str
     accumulator: UfuncFold | StateFold
     dtype: DType
     lanes: str | None = None
     cells: int = 1
+    signs: bool = True
 
     @property
     def parts(self) -> tuple[DType, ...]:

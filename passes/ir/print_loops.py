@@ -114,6 +114,7 @@ def _stmt_text(stmt: Stmt) -> str:
             cells = f" x {state.cells}" if state.cells > 1 else ""
             tree = " tree of" if stmt.scope == "tree" else ""
             kind = f"{type_name(state.dtype)}{cells} {state.accumulator}"
+            kind += "" if state.signs else ", zeros of any sign"
             return f"alloc{tree} {state.name}: {kind}"
         case Fold():
             name = stmt.state.accumulator.name

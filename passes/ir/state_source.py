@@ -38,17 +38,14 @@ def is_flagged(state: State) -> bool:
 
 def flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
     """An extreme and its flags with one more element."""
-    name, nan, signs = names
+    name, nan, *signs = names
     function, join, _ = EXTREMES[state.accumulator.name]
-    return [
-        f"{function}({name}, {value})",
-        f"{nan} | isnan({value})",
-        f"{signs} {join} bits({value})",
-    ]
+    steps = [f"{function}({name}, {value})", f"{nan} | isnan({value})"]
+    return [*steps, *(f"{each} {join} bits({value})" for each in signs)]
 
 
 def flagged_value(names: Sequence[str]) -> str:
-    """An extreme with its flags, as the value of the state: a zero has the sign that is told."""
+    """An extreme with its flags, as the value of the state: a zero has the sign that they tell."""
     return f"extreme({', '.join(names)})"
 
 
@@ -72,8 +69,8 @@ def start_source(state: State) -> list[str]:
     first = literal(fold.initial(state.dtype), state.dtype)
     if not is_flagged(state):
         return [first]
-    bits = cast_name(f"i{state.dtype.itemsize}")
-    return [first, "b1(False)", f"{bits}({EXTREMES[fold.name][2]})"]
+    bits = f"{cast_name(f'i{state.dtype.itemsize}')}({EXTREMES[fold.name][2]})"
+    return [first, "b1(False)", *[bits] * state.signs]
 
 
 def combine_source(

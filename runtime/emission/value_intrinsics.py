@@ -225,22 +225,25 @@ def select(c: Any, a: Any, b: Any) -> Typed:
 
 
 @intrinsic
-def extreme(s: Any, g: Any, z: Any) -> Typed:
-    """`extreme(s, g, z)`: NaN where g, else s with the sign of the number whose bits are z."""
+def extreme(s: Any, g: Any, z: Any = None) -> Typed:
+    """`extreme(s, g, z)`: NaN where g, else s, with the sign of the number whose bits are z."""
     code = CODES.get(s, "")
-    if code not in ("f4", "f8") or g != types.boolean or z != NUMBA_TYPES[_bits_of(code)]:
+    if code not in ("f4", "f8") or g != types.boolean:
+        return None
+    if z not in (None, NUMBA_TYPES[_bits_of(code)]):
         return None
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        number, nan, bits = args
+        number, nan, *signs = args
         # LLVM shall not decide ahead, where nothing was met: it would not make vector loops then.
-        bits, met = hidden(builder, bits), hidden(builder, builder.zext(nan, ir.IntType(32)))
-        signed = [number, builder.bitcast(bits, number.type)]
-        exact = call_declared("llvm.copysign")(builder, signed)
+        met = hidden(builder, builder.zext(nan, ir.IntType(32)))
+        for bits in signs:
+            sign = builder.bitcast(hidden(builder, bits), number.type)
+            number = call_declared("llvm.copysign")(builder, [number, sign])
         missing = builder.icmp_unsigned("!=", met, met.type(0))
-        return builder.select(missing, ir.Constant(number.type, float("nan")), exact)
+        return builder.select(missing, ir.Constant(number.type, float("nan")), number)
 
-    return s(s, g, z), emit
+    return (s(s, g) if z is None else s(s, g, z)), emit
 
 
 @intrinsic

@@ -263,9 +263,11 @@ def smaller(s: Any, v: Any) -> Any:
     return v if v < s else s
 
 
-def extreme(s: Any, g: Any, z: Any) -> Any:
-    """NaN where g, else s with the sign of the number whose bits are z."""
-    return type(s)(math.nan) if g else np.copysign(s, z.view(s.dtype))
+def extreme(s: Any, g: Any, z: Any = None) -> Any:
+    """NaN where g, else s, with the sign of the number whose bits are z."""
+    if g:
+        return type(s)(math.nan)
+    return s if z is None else np.copysign(s, z.view(s.dtype))
 
 
 def bits(v: Any) -> Any:

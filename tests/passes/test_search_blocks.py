@@ -130,3 +130,14 @@ def test_what_was_looked_at_is_guarded():
     before = len(case.scope.guards)
     search_blocks(lower_until("search_blocks", case), case.context)
     assert len(case.scope.guards) > before
+
+
+def test_zeros_are_equal_and_a_largest_one_keeps_its_sign():
+    x = np.full(1000, -0.0)
+    x[600] = 0.0
+    for values in (x, x[:600], -x[:600]):
+        case = follow(lambda x: (np.argmax(x), x.max(), np.argmin(x), x.min()), values)
+        found = run_plain_case(case, lowered(case).plan, 2)
+        assert [found[0], found[2]] == [0, 0]
+        signs = np.signbit(values)
+        assert np.signbit([found[1], found[3]]).tolist() == [signs.all(), signs.any()]
