@@ -54,8 +54,9 @@ class KernelHandle:
         self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
         self.failure, self.is_told = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
+        self._hits: dict[int, int] = {}
         self._dropped: Callable[[], LoadedKernel | None] = _nothing
-        self._last = self._hits = 0
+        self._last = 0
 
     def get(self) -> LoadedKernel:
         """The kernel, to run it; a dropped one that somebody holds is as good as a loaded one.
@@ -70,14 +71,16 @@ class KernelHandle:
     def add_user(self, user: NativeUser) -> None:
         """Take notice of a function whose native calls run the kernel."""
         users, number = self._users, id(user)
+        self._hits[number] = user.hits_natively[0]
         users[number] = weakref.ref(user, lambda _: users.pop(number, None))
 
     def last_use(self) -> int:
         """The number of its last use; native ones since this was last asked count as now."""
         users = [reference() for reference in list(self._users.values())]
-        hits = sum(user.hits_natively[0] for user in users if user is not None)
-        if hits != self._hits:
-            self._last, self._hits = next(_USES), hits
+        hits = {id(user): user.hits_natively[0] for user in users if user is not None}
+        if any(self._hits.get(number, found) != found for number, found in hits.items()):
+            self._last = next(_USES)
+        self._hits = hits
         return self._last
 
     def drop(self) -> None:

@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 import weakref
+from array import array
 
 import numpy as np
 import pytest
@@ -240,6 +241,34 @@ def test_threads_run_kernels_that_others_drop(most):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_kernel_whose_users_are_gone_or_new_was_not_run():
+    """Users have counts of their own: a count that is gone, or begins anew, is no use."""
+    handle, later = Counting(2).handles
+
+    class User:
+        def __init__(self, hits):
+            self.hits_natively = array("q", [hits])
+
+        def drop_tables(self, kernel=None):
+            pass
+
+    handle.get()
+    first, other = User(0), User(7)
+    handle.add_user(first)
+    handle.add_user(other)
+    before = handle.last_use()
+    first.hits_natively[0] += 3
+    used = handle.last_use()
+    assert used > before
+    del other
+    assert handle.last_use() == used
+    handle.drop()
+    handle.get(), later.get()
+    new = User(0)
+    handle.add_user(new)
+    assert handle.last_use() < later.last_use()
 
 
 @pytest.mark.skipif(not memory_runs.STATM.exists(), reason="memory is read from /proc")
