@@ -43,6 +43,8 @@ CHART_FAULTS = """() => {
   return faults;
 }"""
 FAULTS = Path(__file__).with_name("faults.js").read_text(encoding="utf-8")
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits for a frame: pages learn their new size before one is drawn."""
 PAGES = {
     "usual": lambda path: write_page(result(), path),
     "newest": lambda path: write_page(newest(), path),
@@ -109,6 +111,7 @@ def test_nothing_is_empty_or_outside_its_box(visit, name):
         page.set_viewport_size({"width": width, "height": 800})
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
+            page.evaluate(DRAWN)
             assert (width, scheme, page.evaluate(FAULTS)) == (width, scheme, [])
 
 
