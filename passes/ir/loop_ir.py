@@ -394,8 +394,7 @@ def rewrite_body(
             inner = rewrite_body(stmt.body, rule)
             stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
         elif isinstance(stmt, Pick):
-            bodies = [rewrite_body(part.body, rule) for part in stmt.parts]
-            pairs = zip(stmt.parts, bodies, strict=True)
-            stmt = stmt.replace(parts=tuple(p.replace(body=b) for p, b in pairs))
+            parts = (p.replace(body=rewrite_body(p.body, rule)) for p in stmt.parts)
+            stmt = stmt.replace(parts=tuple(parts))
         result += rule(stmt)
     return tuple(result)
