@@ -147,6 +147,30 @@ def test_functions_whose_kernels_were_dropped_work_on(most, monkeypatch, way):
     assert all(function.cache_info().traced == 1 for function in compiled)
 
 
+class User:
+    """A function whose native calls run a kernel."""
+
+    def __init__(self, hits=0):
+        self.hits_natively = [hits]
+
+    def drop_tables(self, kernel=None):
+        """There are none."""
+
+
+def test_calls_of_one_function_are_not_taken_for_those_of_another():
+    handle, first = Counting(1).handles[0], User()
+    handle.add_user(first)
+    first.hits_natively[0] = 3
+    before = handle.last_use()
+    assert handle.last_use() == before
+    del first
+    second = User(hits=1)
+    handle.add_user(second)
+    assert handle.last_use() == before
+    second.hits_natively[0] = 3
+    assert handle.last_use() > before
+
+
 @pytest.mark.skipif(bool(refusal()), reason=refusal())
 def test_kernels_that_native_calls_run_are_used_ones(most):
     """The native entry does not tell that it ran one: its count of calls does."""
