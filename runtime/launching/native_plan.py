@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any, Final
@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.runtime.compiling.kernel_handle import KernelHandle
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.entry.layout import MOST_PLACES, MOST_WORDS
 from axiomjit.runtime.entry.native_plans import (
     CallPython,
@@ -68,17 +70,25 @@ def native_plan(
     calls = sum(isinstance(step, CallForm) for step in bound.form.all_steps())
     if not live and not bound.handles and calls == 1:
         return None
-    if any(handle.checked or handle.loaded is None for handle in bound.handles):
+    loaded = {handle: handle.loaded for handle in bound.handles}  # others may drop them meanwhile
+    if None in loaded.values() or any(handle.checked for handle in loaded):
         return None
-    return _Writer(bound, count, form, live).plan()
+    return _Writer(bound, count, form, live, loaded).plan()
 
 
 class _Writer:
     """Writes the native steps of a plan, and knows where its buffers are."""
 
-    def __init__(self, bound: BoundPlan, count: int, form: int, live: Sequence[str]) -> None:
+    def __init__(
+        self,
+        bound: BoundPlan,
+        count: int,
+        form: int,
+        live: Sequence[str],
+        loaded: Mapping[KernelHandle, LoadedKernel | None],
+    ) -> None:
         """Give what belongs to others its places; all that the plan makes comes behind it."""
-        self._bound, self._buffers = bound, bound.form.buffers
+        self._bound, self._buffers, self._loaded = bound, bound.form.buffers, loaded
         self._results_count, self._form = count, form
         self._given: dict[int, tuple[int, str | None]] = {}
         self._held: list[tuple[np.ndarray, int]] = []
@@ -184,7 +194,7 @@ class _Writer:
             results=tuple(results),
             form=form,
             written=frozenset(step.position for step in self._bound.form.written),
-            kernels=tuple((handle, handle.loaded) for handle in self._bound.handles),
+            kernels=tuple(self._loaded.items()),
         )
 
     def _write(self, action: Action) -> bool:
@@ -212,7 +222,7 @@ class _Writer:
         return array.size_bytes() < LARGE
 
     def _write_run(self, launch: Launching) -> bool:
-        step, block, kernel = launch.form.step, launch.words(), launch.handle.loaded
+        step, block, kernel = launch.form.step, launch.words(), self._loaded[launch.handle]
         assert kernel is not None
         fills = [(word, self._places[name]) for word, name in enumerate(step.buffers)]
         for word, position, dtype in launch.form.given:

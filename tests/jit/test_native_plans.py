@@ -11,7 +11,9 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.config import config
+from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.launching.bound_steps import Launching
 from axiomjit.runtime.launching.native_plan import native_plan
 from tests.runtime.kernels import same_bits
 
@@ -201,6 +203,21 @@ def test_kernels_that_are_dropped_come_back(unchecked):
     assert jitted.hits_natively[0] == before  # its table has gone with the kernels
     assert all(jitted(X).tolist() for _ in range(3))
     assert jitted.hits_natively[0] > before
+
+
+def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypatch, unchecked):
+    jitted = warmed(PROGRAMS["sort"][0], X)
+    (ready,) = jitted._exact.values()
+    words = Launching.words
+
+    def dropping(launch):
+        launch.handle.drop()
+        return words(launch)
+
+    monkeypatch.setattr(Launching, "words", dropping)
+    plan = native_plan(ready.runnable, 1, 0)
+    assert plan.kernels
+    assert all(isinstance(owner, LoadedKernel) for _, owner in plan.kernels)
 
 
 @pytest.mark.parametrize("units", [10, 5_000_000])
