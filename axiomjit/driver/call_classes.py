@@ -152,7 +152,7 @@ def _array_code(arrays: Sequence[Any]) -> tuple[tuple[object, ...], list[int]]:
     numbers: list[int] = []
     places: dict[int, int] = {}
     for array in arrays:
-        shape, strides, size = array.shape, array.strides, array.itemsize
+        shape, strides, size = array.shape, array.strides, array.itemsize or 1
         code.append(array.dtype)
         for n in shape:
             if n > SMALL:

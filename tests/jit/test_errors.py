@@ -92,6 +92,13 @@ def test_refused(name, golden, monkeypatch):
     golden(shown(caught.value))
 
 
+@pytest.mark.parametrize("dtype", ["S3", "U2", "M8[s]", "O", "V3", "V0", [], "f8, f8"], ids=str)
+def test_arguments_of_other_elements_are_refused(dtype):
+    for argument in (np.empty(3, dtype), np.empty((2, 0), dtype)):
+        with pytest.raises(GraphTypeError, match="argument x\n  seen: elements of dtype"):
+            axiomjit.jit(lambda x: x)(argument)
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.bool])
 def test_integers_beyond_64_bits_are_refused_as_numpy_does(dtype):
     x = np.ones(5, dtype)
