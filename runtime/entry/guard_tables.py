@@ -61,6 +61,7 @@ class Guards:
             if code is not None:
                 return False
             self._record(at.SCALAR, source, 0, id(kind), place)
+            self.kept.append(kind)  # else another class might come to stand there
         else:
             return False
         return True

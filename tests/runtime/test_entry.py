@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from array import array
 
 import numpy as np
@@ -211,6 +212,20 @@ def test_what_a_guard_takes(example):
         if type(value) is type(example) and type(value) in (float, complex, np.float64, np.int8):
             alike = True
         assert (call(value) == "fast") == alike, (example, value)
+
+
+def test_a_class_of_scalars_lives_as_long_as_its_guard():
+    """Another class might lie where it lay, with other things behind its objects' heads."""
+    kind = type("Number", (np.float64,), {})
+    guards, alive = Guards(None), weakref.ref(kind)
+    assert guards.add(0, kind(1.0), 0)
+    table = python_table(lambda v: "fast", guards, 1, (), array("q", [0]))
+    del guards, kind
+    gc.collect()
+    assert alive() is not None
+    del table
+    gc.collect()
+    assert alive() is None
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, [1], {}, np.ones(3).view(np.matrix)])
