@@ -179,7 +179,11 @@ def _apart(kind: Any) -> Any:
 
 
 def call_apart(builder: Any, part: Part, around: Around, write: Write) -> dict[str, Value] | None:
-    """Call the function of a part, and return what it gives; None if there is no room for it."""
+    """Call the function of a part, and return what it gives; None if the part stays where it is.
+
+    It does where there is no room for another function, or where it gives a tile, which would end
+    with the function.
+    """
     module, taken = builder.module, [around.known[name] for name in part.taken]
     own = [_apart(value.type) for value in taken]
     kinds = [value.llvm.type for value in taken]
@@ -200,6 +204,8 @@ def call_apart(builder: Any, part: Part, around: Around, write: Write) -> dict[s
         tried = ir.Function(_beside(module), ir.FunctionType(ir.VoidType(), kinds), name)
         _results[name] = [(value.type, value.llvm.type) for value in body(tried)[1]]
     results = _results[name]
+    if any(isinstance(kind, ir.PointerType) for _, kind in results):
+        return None
     whole = _together([kind for _, kind in results])
 
     def fill(function: Any) -> None:

@@ -77,6 +77,16 @@ def test_a_part_gives_what_the_kernel_would(n, code, monkeypatch):
     assert same_bits(*results)
 
 
+def test_a_part_that_gives_a_tile_stays_in_the_kernel():
+    """The tile is memory of the function that makes it."""
+    until, _ = TREE.format(before="", dtype="f8", **NAMES).split("        s0 = ")
+    names, kernel = parts(f"{until}        store(o, 0, drain(t0, q0))\n")
+    assert not names
+    x, out = np.arange(40.0), np.zeros(1)
+    assert run_compiled(kernel, (*buffers("f8", "f8"), LENGTH), [x, out, 40], 5, 5) == 0
+    assert out == x.sum()
+
+
 @pytest.mark.parametrize(
     ("stop", "value", "apart"),
     [
