@@ -10,7 +10,7 @@ import numpy as np
 
 from axiomjit.algebra.chosen import Advice, chosen_in
 from axiomjit.algebra.dims import bound, product
-from axiomjit.base.dtypes import FLOAT, state_dtype
+from axiomjit.base.dtypes import FLOAT, DType, state_dtype
 from axiomjit.base.records import Record
 from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.nodes import LengthNode, Scalar
@@ -144,12 +144,12 @@ class _Joining:
         stores = [s for s in rows.after if isinstance(s, Store) and s.buffer is squares.mean]
         if not _is_sum(fold) or len(stores) != 1 or stores[0].index != squares.place:
             return False
-        name = _uncast(stores[0].value, lets)
+        name = _uncast(stores[0].value, lets, squares.mean.dtype)
         quotient = lets.get(name)
         if quotient is None or quotient.primitive.name != "divide":
             return False
         top, bottom = quotient.operands
-        taken = takes.get(_uncast(top, lets))
+        taken = takes.get(_uncast(top, lets, squares.mean.dtype))
         length = self.lengths.get(bottom)
         whole = product(tuple(loop.extent for loop in rows.chain))
         return taken is not None and taken.state == fold.state and length is whole
@@ -206,7 +206,7 @@ def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
     return first
 
 
-def _dtype(stmt: Stmt) -> np.dtype[np.generic]:
+def _dtype(stmt: Stmt) -> DType:
     assert isinstance(stmt, Let | Load)
     return stmt.dtype if isinstance(stmt, Let) else stmt.buffer.dtype
 
@@ -332,11 +332,15 @@ def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
     return keys.get(value)
 
 
-def _uncast(name: str, lets: dict[str, Let]) -> str:
-    """The value of which casts make another one."""
-    while name in lets and lets[name].primitive is CAST:
+def _uncast(name: str, lets: dict[str, Let], least: DType) -> str:
+    """The value of which casts make another one; those to whole numbers or shorter floats stay."""
+    while name in lets and lets[name].primitive is CAST and _holds(lets[name].dtype, least):
         (name,) = lets[name].operands
     return name
+
+
+def _holds(dtype: DType, least: DType) -> bool:
+    return dtype.kind == "f" and dtype.itemsize >= least.itemsize
 
 
 def _shared(one: _Rows, other: _Rows) -> list[Load]:

@@ -48,6 +48,9 @@ ALONE = {
     "half of the mean": (lambda x: ((x - x.sum() / 7) * (x - x.sum() / 7)).sum(), (3000,)),
     "a product": (lambda x, m=2.0: ((x - x.mean()) * (x - m)).sum(), (3000,)),
     "chosen elements": (lambda x: x[np.nonzero(x > 9.0)].var(), (3000,)),
+    "a rounded mean": (lambda x: ((x - x.mean().astype("f4").astype("f8")) ** 2).sum(), (3000,)),
+    "a cut mean": (lambda x: ((x - x.mean().astype("i8").astype("f8")) ** 2).sum(), (3000,)),
+    "a cut sum": (lambda x: ((x - x.sum().astype("i8") / x.size) ** 2).sum(), (3000,)),
     "other elements": (lambda x: ((x[1:] - x[:-1].mean()) ** 2).sum(), (3000,)),
 }
 
