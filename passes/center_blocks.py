@@ -61,15 +61,15 @@ def _is_moment(fold: Fold) -> bool:
 
 
 def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The statements with each loop over elements that go into moments as two loops."""
+    """The statements with each loop over elements that go into one state as two loops."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):
             inner = chain_of(stmt)[1]
             folds = [s for s in inner if isinstance(s, Fold) and _is_moment(s)]
-            if stmt.kind == "fold" and folds and not any(isinstance(s, For | If) for s in inner):
-                for fold in folds:
-                    result += _Block(stmt, fold, f"m{next(numbers)}").statements()
+            plain = stmt.kind == "fold" and not any(isinstance(s, For | If) for s in inner)
+            if plain and len(folds) == 1:
+                result += _Block(stmt, folds[0], f"m{next(numbers)}").statements()
                 continue
             stmt = stmt.replace(body=_centered(stmt.body, numbers))
         result.append(stmt)

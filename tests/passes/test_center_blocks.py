@@ -1,12 +1,14 @@
 """Moments of a block are found in two loops over it, and merged once for the block."""
 
+from unittest.mock import patch
+
 import pytest
 
 from axiomjit.graph.moments import MomentFold
 from axiomjit.passes.center_blocks import center_blocks
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
-from tests.graphs import before_and_after, lower_until
-from tests.passes.examples import example
+from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
+from tests.passes.examples import example, numbers
 from tests.passes.test_join_moments import CASES, case_of
 
 
@@ -31,3 +33,16 @@ def test_no_innermost_loop_folds_moments(name):
             if not any(isinstance(s, For) for s in loop.body):
                 folds = [s.state.accumulator for s in loop.body if isinstance(s, Fold)]
                 assert not any(isinstance(fold, MomentFold) for fold in folds)
+
+
+def test_moments_of_two_arrays_in_one_walk():
+    """Squares of both are apart, if one nest would be large, while their means are in one."""
+    x = numbers(3000)
+    case = follow(lambda x, y: (x.var(), y.var()), x, x * x)
+    with patch("axiomjit.passes.fuse_loops.LARGEST", 13):
+        stages = lowered(case)
+    assert len(stages.loops.steps) == 1
+    for found, wanted in zip(
+        run_plain_case(case, stages.plan, 3), evaluated(case.graph, case), strict=True
+    ):
+        assert abs(found - wanted) < 1e-12 * wanted
