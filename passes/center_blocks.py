@@ -10,6 +10,7 @@ from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
+from axiomjit.passes.ir.body_values import needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -28,7 +29,6 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.loop_orders import chain_of
-from axiomjit.passes.ir.needed import needed
 from axiomjit.passes.ir.view_ir import POSITIONS
 
 SUM: Final = ACCUMULATORS["sum"]
@@ -98,12 +98,10 @@ class _Block:
         yield from self._count()
         yield Let(f"{name}m", FLOAT, PRIMITIVES["divide"], (f"{name}r", f"{name}n"))
         yield Alloc(self.square)
-        again = needed(self.inner, apart)
-        assert again is not None
         distance, squared = f"{name}a", f"{name}e"
         yield self._around(
             (
-                *again,
+                *needed(self.inner, apart),
                 Let(distance, FLOAT, PRIMITIVES["subtract"], (apart, f"{name}m")),
                 Let(squared, FLOAT, PRIMITIVES["multiply"], (distance, distance)),
                 Fold(self.square, (squared,)),

@@ -11,6 +11,7 @@ from axiomjit.algebra.chosen import Advice, chosen_in
 from axiomjit.algebra.dims import Dim, Symbol, bound
 from axiomjit.base.records import Record
 from axiomjit.passes.choose_storage import STATEMENTS
+from axiomjit.passes.ir.body_values import outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -340,19 +341,8 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
     """Whether a loop uses results of the statements between the host loop and it."""
     made = {s.name for s in between if isinstance(s, Let | Load | Take | Pick)}
     written = {s.buffer for s in between if isinstance(s, Store)}
-    for stmt in walk((loop,)):
-        match stmt:
-            case Let(operands=operands) if made & set(operands):
-                return True
-            case Store(value=value) if value in made:
-                return True
-            case Fold(values=values) if made & set(values):
-                return True
-            case Pick(parts=parts) if any(part.value in made for part in parts):
-                return True
-            case Load(buffer=buffer, index=index) if buffer in written or made & {*index.gathered}:
-                return True
-    return False
+    loads = (s for s in walk((loop,)) if isinstance(s, Load))
+    return any(s.buffer in written for s in loads) or not made.isdisjoint(outer_values(loop))
 
 
 def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:

@@ -15,6 +15,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.graph.primitives import CAST, PRIMITIVES
+from axiomjit.passes.ir.body_values import dtypes_of, needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -36,7 +37,6 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
-from axiomjit.passes.ir.needed import needed
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import Number, Storage
 
@@ -160,12 +160,10 @@ class _Joining:
         """The first nest with moments in place of a sum, and what the second one does after it."""
         value, name = fold.values[0], f"j{number}"
         begin = needed(one.inner, value)
-        if begin is None:
-            return None
+        dtypes = dtypes_of(begin)
         loops = {loop.iterator for loop in one.chain}
-        firsts = {s.name: f"{s.name}{name}f" for s in begin}
+        firsts = {key: f"{key}{name}f" for key in dtypes}
         opening = [_at_first(s, loops) for s in rename_iterators(begin, firsts)]
-        dtypes = {s.name: _dtype(s) for s in begin}
         start, element, apart = firsts[value], value, f"{name}d"
         steps: list[Stmt] = []
         if dtypes[value] != FLOAT:
@@ -204,11 +202,6 @@ def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)
     first: Stmt = stmt.replace(index=Index(stmt.index.offset, terms))
     return first
-
-
-def _dtype(stmt: Stmt) -> DType:
-    assert isinstance(stmt, Let | Load)
-    return stmt.dtype if isinstance(stmt, Let) else stmt.buffer.dtype
 
 
 class _Rows(Record):

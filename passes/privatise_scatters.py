@@ -13,21 +13,19 @@ from axiomjit.base.dtypes import DType, integer_range
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.passes.ir.body_values import dtypes_of
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
     Block,
     For,
     Index,
-    Let,
     LibraryCall,
     Load,
     LoopProgram,
     Nest,
-    Pick,
     Stmt,
     Store,
-    Take,
     rewrite_body,
     walk,
 )
@@ -161,8 +159,7 @@ def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
     if loop != For(loop.iterator, loop.extent, loop.kind, loop.body):
         return None
     within = list(walk((loop,)))
-    dtypes = numbers | {s.name: s.dtype for s in within if isinstance(s, Let | Take | Pick)}
-    dtypes |= {s.name: s.buffer.dtype for s in within if isinstance(s, Load)}
+    dtypes = numbers | dtypes_of(within)
     stores = tuple(s for s in within if isinstance(s, Store))
     scatter = _Scatter(loop, stores)
     fits = all(_has_rule(store, dtypes[store.value]) for store in stores)

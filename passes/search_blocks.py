@@ -14,6 +14,7 @@ from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.base.records import Record
 from axiomjit.graph.place_folds import PlaceFold
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
+from axiomjit.passes.ir.body_values import needed, outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -32,7 +33,6 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
     cell,
     rewrite_body,
-    used,
     walk,
 )
 from axiomjit.passes.ir.rewriting import rewrite_nests
@@ -130,7 +130,7 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
         place = made.get(stmt.values[1])
         index = place.index if isinstance(place, Load) and place.buffer is POSITIONS else None
         step = None if index is None else dict(index.terms).get(loop.iterator)
-        body = _needed(loop.body, stmt.values[0])
+        body = needed(loop.body, stmt.values[0])
         repeats = not any(
             isinstance(s, Take) or (isinstance(s, Load) and s.buffer in written) for s in walk(body)
         )
@@ -142,18 +142,6 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
     return searches
 
 
-def _needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
-    """The statements that compute a value."""
-    wanted, found = {value}, []
-    for stmt in reversed(body):
-        if isinstance(stmt, Let | Load | Take | Pick) and stmt.name in wanted:
-            wanted |= {name for each in walk((stmt,)) for name in used(each)}
-            if isinstance(stmt, Pick):
-                wanted |= {part.value for part in stmt.parts}
-            found.append(stmt)
-    return tuple(reversed(found))
-
-
 def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[Stmt, ...]:
     """The statements with folds of the extremes alone."""
     folds = {search.fold: search for search in searches}
@@ -162,7 +150,7 @@ def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[St
         search = folds.get(stmt) if isinstance(stmt, Fold) else None
         result.append(stmt if search is None else Fold(search.block, search.fold.values[:1]))
     places = {search.fold.values[1] for search in searches}
-    places -= {name for stmt in walk(tuple(result)) for name in used(stmt)}
+    places = places.difference(*map(outer_values, result))
     return tuple(s for s in result if not isinstance(s, Load) or s.name not in places)
 
 

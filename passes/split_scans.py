@@ -11,6 +11,7 @@ from axiomjit.algebra.dims import Dim, bound, dim, product
 from axiomjit.base.records import Record
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.costs.estimate_cost import cost_of
+from axiomjit.passes.ir.body_values import outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
@@ -31,7 +32,6 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
     rewrite_body,
-    used,
     walk,
 )
 from axiomjit.passes.ir.view_ir import Storage
@@ -287,11 +287,6 @@ def _needed(body: tuple[Stmt, ...], states: set[State], wanted: set[str]) -> tup
             found.append(stmt)
         elif isinstance(stmt, Let | Load | Pick) and stmt.name in wanted:
             wanted.discard(stmt.name)
-            within = {s.name for s in walk((stmt,)) if isinstance(s, Let | Load | Pick)}
-            needs = {name for s in walk((stmt,)) for name in used(s)}
-            if isinstance(stmt, Pick):
-                picks = (s for s in walk((stmt,)) if isinstance(s, Pick))
-                needs |= {part.value for pick in picks for part in pick.parts}
-            wanted |= needs - within
+            wanted |= outer_values(stmt)
             found.append(stmt)
     return tuple(reversed(found))
