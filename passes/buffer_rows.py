@@ -9,17 +9,15 @@ from axiomjit.algebra.dims import bound, dim, product
 from axiomjit.algebra.extremes import smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.graph.nodes import LengthNode
+from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
     For,
     Index,
     LibraryCall,
-    Load,
     LoopProgram,
     Nest,
-    Store,
-    statements,
 )
 from axiomjit.passes.ir.plain_walks import PlainWalk, in_one_nest, in_one_walk, plain_walk
 from axiomjit.passes.ir.row_distances import ZERO, Distances, distances_of
@@ -71,7 +69,7 @@ class _Steps:
         self.given = program
         self.steps: list[Nest | LibraryCall | None] = list(program.steps)
         self.costs = list(program.costs)
-        self.accessed = [_accessed(step) for step in program.steps]
+        self.accessed = [accessed(step) for step in program.steps]
         self.readers: dict[Storage, list[int]] = {}
         for k, (reads, _) in enumerate(self.accessed):
             for storage in reads:
@@ -163,15 +161,6 @@ class _Numbers:
                 return number.name
         self.all.append(Number(f"c{len(self.all)}", INT, LengthNode(INT, dim(value))))
         return self.all[-1].name
-
-
-def _accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
-    """What a step reads, and what it writes."""
-    if isinstance(step, LibraryCall):
-        return {view.storage for view in step.operands}, {step.target}
-    every = list(statements(step))
-    reads = {s.buffer for s in every if isinstance(s, Load)}
-    return reads, {s.buffer for s in every if isinstance(s, Store)}
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:

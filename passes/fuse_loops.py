@@ -11,6 +11,7 @@ from axiomjit.algebra.chosen import Advice, chosen_in
 from axiomjit.algebra.dims import Dim, Symbol, bound
 from axiomjit.base.records import Record
 from axiomjit.passes.choose_storage import STATEMENTS
+from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.body_values import outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -121,15 +122,15 @@ class _Facts(Record):
 
 def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts:
     """What a step uses; one with a chosen length uses the count of it."""
+    reads, writes = map(frozenset, accessed(step))
     if isinstance(step, LibraryCall):
-        reads = frozenset(view.storage for view in step.operands)
-        return _Facts(reads, frozenset({step.target}), 0, (), fails=step.operation.fails)
+        return _Facts(reads, writes, 0, (), fails=step.operation.fails)
     every = list(statements(step))
     loops = [s for s in step.body if isinstance(s, For)]
     known = frozenset(counts[s] for s in _chosen(every)) if counts else frozenset()
     return _Facts(
-        known | {s.buffer for s in every if isinstance(s, Load)},
-        frozenset(s.buffer for s in every if isinstance(s, Store)),
+        known | reads,
+        writes,
         len(every),
         tuple(extents_of(step.body)) if len(loops) == 1 else (),
         any(isinstance(s, If) for s in every),

@@ -15,6 +15,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.graph.primitives import CAST, PRIMITIVES
+from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.body_values import dtypes_of, needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -33,7 +34,6 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
     rewrite_body,
-    statements,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
@@ -86,7 +86,7 @@ class _Joining:
         if len(self.steps) == len(self.before.steps):
             return self.before
         views = [*self.before.results, *(count.view for count in self.before.counts)]
-        seen = {view.storage for view in views}.union(*(_uses(s)[0] for s in self.steps))
+        seen = {view.storage for view in views}.union(*(accessed(s)[0] for s in self.steps))
         dead = {s for s in self.before.storages if s.role == "temporary" and s not in seen}
         changed: LoopProgram = self.before.replace(
             steps=tuple(_without(step, dead) for step in self.steps),
@@ -97,7 +97,7 @@ class _Joining:
 
     def add(self, step: Nest | LibraryCall) -> None:
         """Put a step behind the others, or join it with one of them."""
-        uses = _uses(step)
+        uses = accessed(step)
         rows = _rows_of(step.body) if isinstance(step, Nest) else None
         squares = None if rows is None else _squares(rows)
         earlier = None if squares is None else self.writers.get(squares.mean)
@@ -105,7 +105,7 @@ class _Joining:
             found = self._joined(self.steps[earlier], rows)
             if found is not None:
                 self.steps[earlier] = found
-                self.uses[earlier] = _uses(found)
+                self.uses[earlier] = accessed(found)
                 self.writers |= dict.fromkeys(uses[1], earlier)
                 return
         self.writers |= dict.fromkeys(uses[1], len(self.steps))
@@ -341,15 +341,6 @@ def _shared(one: _Rows, other: _Rows) -> list[Load]:
     stored = {s.buffer for s in walk((*one.inner, *one.after)) if isinstance(s, Store)}
     every = walk((*other.inner, *other.after))
     return [s for s in every if isinstance(s, Load) and s.buffer in stored]
-
-
-def _uses(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
-    """The storages that a step reads, and those that it writes."""
-    if isinstance(step, LibraryCall):
-        return {view.storage for view in step.operands}, {step.target}
-    every = list(statements(step))
-    reads = {s.buffer for s in every if isinstance(s, Load)}
-    return reads, {s.buffer for s in every if isinstance(s, Store)}
 
 
 def _without(step: Nest | LibraryCall, dead: set[Storage]) -> Nest | LibraryCall:

@@ -10,6 +10,7 @@ from axiomjit.algebra.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.base.dtypes import code
 from axiomjit.base.locks import import_late
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
+from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
@@ -17,8 +18,6 @@ from axiomjit.passes.ir.loop_ir import (
     LibraryCall,
     LoopProgram,
     Nest,
-    Store,
-    statements,
 )
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
@@ -154,14 +153,7 @@ def _choices(program: LoopProgram, context: Context) -> list[Choose]:
 
 def _written(program: LoopProgram) -> dict[str, int]:
     """The last step that writes each storage."""
-    return {s.name: k for k, step in enumerate(program.steps) for s in _targets(step)}
-
-
-def _targets(step: Nest | LibraryCall) -> list[Storage]:
-    """The storages that a step writes."""
-    if isinstance(step, LibraryCall):
-        return [step.target]
-    return [s.buffer for s in statements(step) if isinstance(s, Store)]
+    return {s.name: k for k, step in enumerate(program.steps) for s in accessed(step)[1]}
 
 
 def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
@@ -171,8 +163,8 @@ def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
     calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
     asked += [k for k, operation in calls if operation.fails or operation.guesses]
     before = program.steps[: max(asked, default=-1) + 1]
-    origins = [storage.origin for step in before for storage in _targets(step)]
-    return tuple(dict.fromkeys(o.position for o in origins if isinstance(o, Input)))
+    origins = {storage.origin for step in before for storage in accessed(step)[1]}
+    return tuple(sorted(origin.position for origin in origins if isinstance(origin, Input)))
 
 
 def _total(program: LoopProgram, early: Sequence[int]) -> Cost:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from axiomjit.algebra.dims import dim
 from axiomjit.base.errors import VerifyError
+from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Drain,
@@ -49,14 +50,12 @@ def _faults(program: LoopProgram) -> Iterator[str]:
     filled = {s.name for s in program.storages if s.role in ("argument", "held")}
     listed = {s.name for s in program.storages}
     for step in program.steps:
-        if isinstance(step, LibraryCall):
-            reads = {view.storage.name for view in step.operands}
-            writes = {step.target.name}
-        else:
+        reads, writes = ({storage.name for storage in used} for used in accessed(step))
+        if isinstance(step, Nest):
             yield from _nest_faults(step, numbers)
             own = {buffer.name for buffer in (*step.partials, *step.tiles, POSITIONS)}
-            reads = {s.buffer.name for s in statements(step) if isinstance(s, Load)} - own
-            writes = {s.buffer.name for s in statements(step) if isinstance(s, Store)} - own
+            writes -= own
+            reads -= own
             reads -= writes  # a nest may read what it has written; order is checked by names
         yield from (f"{name} is read before it is written" for name in sorted(reads - filled))
         again = (writes & filled) - program.updated
