@@ -99,7 +99,7 @@ class _Steps:
             return
         self.steps[k] = nest
         self.steps[at] = None
-        self.costs[k] = _cost(self.costs[k], self.costs[at], pair[0], kept)
+        self.costs[k] = _cost(self.costs[k], self.costs[at], kept)
         reads, writes = (self.accessed[k][n] | self.accessed[at][n] for n in range(2))
         self.accessed[k], self.accessed[at] = (reads - kept, writes - kept), (set(), set())
         self.dropped |= kept
@@ -223,16 +223,14 @@ def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tupl
     return [(r.index, w.index) for r in reads for w in writes if r.buffer == w.buffer]
 
 
-def _cost(first: Cost, second: Cost, walk: PlainWalk, kept: set[Storage]) -> Cost:
+def _cost(first: Cost, second: Cost, kept: set[Storage]) -> Cost:
     """The cost of both, without what the buffer keeps in the cache."""
-    points = product(tuple(loop.extent for loop in walk.loops))
-    saved = points * sum(storage.dtype.itemsize for storage in kept)
-    sizes = (product(storage.shape) * storage.dtype.itemsize for storage in kept)
+    saved = sum((storage.size_bytes for storage in kept), dim(0))
     return Cost(
         first.bytes_read + second.bytes_read - saved,
         first.bytes_written + second.bytes_written - saved,
         first.flops + second.flops,
-        first.temporary_bytes + second.temporary_bytes - sum(sizes, dim(0)),
+        first.temporary_bytes + second.temporary_bytes - saved,
         first.scratch_bytes + second.scratch_bytes,
         1,
     )

@@ -175,7 +175,7 @@ def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
     scratch = dim(0)
     for step in program.steps:
         for buffer in step.partials if isinstance(step, Nest) and step.chain is None else ():
-            scratch += buffer.shape[0] * buffer.dtype.itemsize
+            scratch += buffer.size_bytes
     pairs = zip(program.steps, program.costs, strict=True)
     costs = [cost for step, cost in pairs if not _is_shared(step)]
     sums = {
@@ -184,7 +184,7 @@ def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
     }
     for storage in program.storages:
         if isinstance(storage.origin, Input) and storage.origin.position in early:
-            sums["temporary_bytes"] += _size(storage)
+            sums["temporary_bytes"] += storage.size_bytes
     return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in costs))
 
 
@@ -223,15 +223,10 @@ def _heirs(
     for storage in sorted(scratch, key=lambda s: first[s.name]):
         while ends and last[ends[-1].name] < first[storage.name]:
             ended = ends.pop()
-            dead.setdefault(_size(ended), []).append(ended)
-        if dead.get(_size(storage)):
-            heirs[storage.name] = dead[_size(storage)].pop().name
+            dead.setdefault(ended.size_bytes, []).append(ended)
+        if dead.get(storage.size_bytes):
+            heirs[storage.name] = dead[storage.size_bytes].pop().name
     return heirs
-
-
-def _size(storage: Storage) -> Dim:
-    """The bytes of a storage."""
-    return product(storage.shape) * storage.dtype.itemsize
 
 
 def _buffer(storage: Storage) -> Buffer:

@@ -114,7 +114,7 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
             if scatter is not None:
                 copies = scatter.copies(numbers)
                 steps.append(scatter.shared(copies, neutrals))
-                filled = sum((_size_bytes(copy) for copy in copies), dim(0))
+                filled = sum((copy.size_bytes for copy in copies), dim(0))
                 costs.append(
                     cost.replace(
                         bytes_read=cost.bytes_read + filled,
@@ -199,7 +199,7 @@ class _Scatter(Record):
             self.positions - LONG,
             self.loop.extent - BLOCKS * BLOCKS,
             self.positions - sum(sizes, dim(0)) * (BLOCKS * SHARE),
-            dim(COPY) - sum((_size_bytes(store.buffer) for store in self.stores), dim(0)),
+            dim(COPY) - sum((store.buffer.size_bytes for store in self.stores), dim(0)),
         )
 
     @property
@@ -258,8 +258,3 @@ class _Scatter(Record):
 def _pitch(store: Store) -> Dim:
     """From the first element of a copy to that of the next one, in elements."""
     return product(store.buffer.shape) + APART // store.buffer.dtype.itemsize
-
-
-def _size_bytes(storage: Storage) -> Dim:
-    """The bytes of a storage."""
-    return product(storage.shape) * storage.dtype.itemsize

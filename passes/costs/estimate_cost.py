@@ -82,7 +82,7 @@ def cost_of(nest: Nest, known: set[Storage]) -> Cost:
                     read += stored
                     flops += trips * combine.weight
                 if buffer.role in TEMPORARY and buffer not in known:
-                    temporary += product(buffer.shape) * buffer.dtype.itemsize
+                    temporary += buffer.size_bytes
                 known.add(buffer)
             case Let(primitive=primitive):
                 flops += trips * primitive.weight
@@ -96,8 +96,7 @@ def _library_cost(step: LibraryCall) -> Cost:
     for view in step.operands:
         seen = _walked(view) if step.operation.seen_once else view.storage.shape
         read += product(seen) * view.dtype.itemsize
-    size = product(step.target.shape)
-    written = size * step.target.dtype.itemsize
+    written = step.target.size_bytes
     temporary = written if step.target.role in TEMPORARY else dim(0)
     flops = step.operation.cost([view.shape for view in step.operands], step.labels)
     return Cost(read, written, flops, temporary, dim(0), 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record
@@ -65,6 +65,11 @@ class Storage(Record):
     def strides(self) -> tuple[Dim, ...]:
         """The steps in memory from one element to the next, by dimension."""
         return tensor_strides(self.tensor)
+
+    @property
+    def size_bytes(self) -> Dim:
+        """How many bytes its elements have together."""
+        return product(self.shape) * self.dtype.itemsize
 
 
 POSITIONS: Final = Storage("at", "positions", INT, (), ())
