@@ -10,6 +10,7 @@ from axiomjit.algebra.extremes import smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.graph.nodes import LengthNode
 from axiomjit.passes.ir.accesses import accessed
+from axiomjit.passes.ir.added_numbers import AddedNumbers
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
@@ -22,7 +23,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.plain_walks import PlainWalk, in_one_nest, in_one_walk, plain_walk
 from axiomjit.passes.ir.row_distances import ZERO, Distances, distances_of
 from axiomjit.passes.ir.row_nests import Rows, row_nest
-from axiomjit.passes.ir.view_ir import Number, Storage
+from axiomjit.passes.ir.view_ir import Storage
 
 ROW: Final = 512
 """Elements of a row, at least; shorter ones are taken together."""
@@ -74,7 +75,7 @@ class _Steps:
         for k, (reads, _) in enumerate(self.accessed):
             for storage in reads:
                 self.readers.setdefault(storage, []).append(k)
-        self.numbers = _Numbers(program.numbers)
+        self.numbers = AddedNumbers(program.numbers)
         self.partials = sum(len(s.partials) for s in program.steps if isinstance(s, Nest))
         seen = (*program.results, *(count.view for count in program.counts))
         self.seen = {view.storage for view in seen}
@@ -115,7 +116,11 @@ class _Steps:
             return None
         names = [f"p{self.partials + n}" for n in range(len(kept))]
         self.partials += len(kept)
-        return row_nest(rows, pair, kept, self.numbers.named, names)
+        return row_nest(rows, pair, kept, self.number, names)
+
+    def number(self, value: int) -> str:
+        """The name of a whole number."""
+        return self.numbers.named(LengthNode(INT, dim(value)))
 
     def temporaries(self, k: int) -> set[Storage]:
         """What only step k writes, each once, and only one later step reads."""
@@ -141,26 +146,11 @@ class _Steps:
         left = [k for k, step in enumerate(self.steps) if step is not None]
         changed: LoopProgram = self.given.replace(
             storages=tuple(s for s in self.given.storages if s not in self.dropped),
-            numbers=tuple(self.numbers.all),
+            numbers=tuple(self.numbers.every),
             steps=tuple(self.steps[k] for k in left),
             costs=tuple(self.costs[k] for k in left),
         )
         return changed
-
-
-class _Numbers:
-    """The numbers of a program, and those that are added to it."""
-
-    def __init__(self, numbers: Sequence[Number]) -> None:
-        self.all = list(numbers)
-
-    def named(self, value: int) -> str:
-        """The name of a number with this value."""
-        for number in self.all:
-            if isinstance(number.origin, LengthNode) and number.origin.length is dim(value):
-                return number.name
-        self.all.append(Number(f"c{len(self.all)}", INT, LengthNode(INT, dim(value))))
-        return self.all[-1].name
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:

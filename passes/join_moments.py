@@ -16,6 +16,7 @@ from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.graph.primitives import CAST, PRIMITIVES
 from axiomjit.passes.ir.accesses import accessed
+from axiomjit.passes.ir.added_numbers import AddedNumbers
 from axiomjit.passes.ir.body_values import dtypes_of, needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -38,7 +39,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
-from axiomjit.passes.ir.view_ir import Number, Storage
+from axiomjit.passes.ir.view_ir import Storage
 
 ROW: Final = 65_536
 """Elements of a row that stays in the cache: two loops over it are as fast (see `fuse_loops`)."""
@@ -72,9 +73,7 @@ class _Joining:
         self.uses: list[tuple[set[Storage], set[Storage]]] = []
         self.writers: dict[Storage, int] = {}
         self.joined = count()
-        own = len(program.numbers)
-        ones = (Scalar(FLOAT, np.float64(value), False) for value in (1.0, 0.0))
-        self.numbers = tuple(Number(f"c{own + k}", FLOAT, one) for k, one in enumerate(ones))
+        self.numbers = AddedNumbers(program.numbers)
         self.lengths = {
             number.name: number.origin.length
             for number in program.numbers
@@ -91,7 +90,7 @@ class _Joining:
         changed: LoopProgram = self.before.replace(
             steps=tuple(_without(step, dead) for step in self.steps),
             storages=tuple(s for s in self.before.storages if s not in dead),
-            numbers=(*self.before.numbers, *self.numbers),
+            numbers=tuple(self.numbers.every),
         )
         return changed
 
@@ -173,7 +172,8 @@ class _Joining:
         steps.append(Let(apart, FLOAT, PRIMITIVES["subtract"], (element, start)))
         rule = MomentFold()
         state = State(fold.state.name, rule, state_dtype(rule.parts))
-        ones, zeros = (number.name for number in self.numbers)
+        numbers = (Scalar(FLOAT, np.float64(value), False) for value in (1.0, 0.0))
+        ones, zeros = map(self.numbers.named, numbers)
         steps.append(Fold(state, (ones, element, apart, zeros)))
         inner = [s for stmt in one.inner for s in (steps if stmt is fold else (stmt,))]
         before = [Alloc(state) if s == Alloc(fold.state) else s for s in one.before]

@@ -13,6 +13,7 @@ from axiomjit.base.dtypes import DType, integer_range
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.passes.ir.added_numbers import AddedNumbers
 from axiomjit.passes.ir.body_values import dtypes_of
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
@@ -29,7 +30,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.view_ir import Number, Storage
+from axiomjit.passes.ir.view_ir import Storage
 from axiomjit.views.dense_layout import row_major_strides
 
 LONG: Final = 1 << 19
@@ -54,6 +55,10 @@ class Rule(Record):
     kinds: str
     neutral: Callable[[DType], object]
     joined: str
+
+    def begin(self, dtype: DType) -> Scalar:
+        """The neutral element."""
+        return Scalar(dtype, dtype.type(self.neutral(dtype)), False)
 
 
 def _largest(dtype: DType) -> object:
@@ -104,16 +109,16 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: every result, bit for bit.
     """
-    neutrals = _Neutrals(program.numbers)
-    numbers = count()
+    numbers, copied = AddedNumbers(program.numbers), count()
+    dtypes = {number.name: number.dtype for number in program.numbers}
     steps: list[Nest | LibraryCall] = []
     costs: list[Cost] = []
     with bound(Advice(context.scope)):
         for step, cost in zip(program.steps, program.costs, strict=True):
-            scatter = _scatter_in(step, neutrals.dtypes) if isinstance(step, Nest) else None
+            scatter = _scatter_in(step, dtypes) if isinstance(step, Nest) else None
             if scatter is not None:
-                copies = scatter.copies(numbers)
-                steps.append(scatter.shared(copies, neutrals))
+                copies = scatter.copies(copied)
+                steps.append(scatter.shared(copies, numbers))
                 filled = sum((copy.size_bytes for copy in copies), dim(0))
                 costs.append(
                     cost.replace(
@@ -125,30 +130,10 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
             costs.append(cost)
     if len(steps) == len(program.steps):
         return program
-    made = tuple(neutrals.numbers)
-    privatised: LoopProgram = program.replace(numbers=made, steps=tuple(steps), costs=tuple(costs))
+    privatised: LoopProgram = program.replace(
+        numbers=tuple(numbers.every), steps=tuple(steps), costs=tuple(costs)
+    )
     return privatised
-
-
-class _Neutrals:
-    """The numbers of a program, to which neutral elements are added."""
-
-    def __init__(self, numbers: Sequence[Number]) -> None:
-        self.numbers = list(numbers)
-        self.dtypes = {number.name: number.dtype for number in numbers}
-        scalars = [n for n in numbers if isinstance(n.origin, Scalar)]
-        self.known = {number.origin.identity(): number.name for number in scalars}
-
-    def of(self, rule: Rule, dtype: DType) -> str:
-        """The name of a neutral element."""
-        scalar = Scalar(dtype, dtype.type(rule.neutral(dtype)), False)
-        key = scalar.identity()
-        if key not in self.known:
-            name = next(n for n in (f"c{k}" for k in count()) if n not in self.dtypes)
-            self.numbers.append(Number(name, dtype, scalar))
-            self.dtypes[name] = dtype
-            self.known[key] = name
-        return self.known[key]
 
 
 def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
@@ -218,7 +203,7 @@ class _Scatter(Record):
             made.append(Storage(f"z{next(numbers)}", "partial", dtype, (cells,), (dim(1),)))
         return tuple(made)
 
-    def shared(self, copies: Sequence[Storage], neutrals: _Neutrals) -> Nest:
+    def shared(self, copies: Sequence[Storage], numbers: AddedNumbers) -> Nest:
         """The nest of blocks, which scatters into copies and combines them with the targets."""
         of_block = dict(zip(self.stores, copies, strict=True))
         blocks = For(f"{self.loop.iterator}g", dim(BLOCKS), "map", ())
@@ -239,7 +224,7 @@ class _Scatter(Record):
             cells = For(f"{self.loop.iterator}c{number}", size, "map", ())
             cell = Index(dim(0), ((blocks.iterator, _pitch(store)), (cells.iterator, dim(1))))
             own = Index(dim(0), ((cells.iterator, dim(1)),))
-            neutral = Store(copy, cell, neutrals.of(rule, copy.dtype))
+            neutral = Store(copy, cell, numbers.named(rule.begin(copy.dtype)))
             filled.append(cells.replace(body=(neutral,)))
             name = f"{copy.name}v"
             whole = Store(store.buffer, own, name, PRIMITIVES[rule.joined])
