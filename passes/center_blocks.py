@@ -28,7 +28,7 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import chain_of
+from axiomjit.passes.ir.loop_orders import chain_of, nested
 from axiomjit.passes.ir.view_ir import POSITIONS
 
 SUM: Final = ACCUMULATORS["sum"]
@@ -93,30 +93,22 @@ class _Block:
         yield from (Alloc(self.total), Alloc(self.shifted))
         sums = Fold(self.total, (value,)), Fold(self.shifted, (apart,))
         plain = (sums if s is self.fold else (s,) for s in self.inner)
-        yield self._around(tuple(s for part in plain for s in part))
+        yield from nested(self.chain, tuple(s for part in plain for s in part))
         yield from (Take(f"{name}t", self.total), Take(f"{name}r", self.shifted))
         yield from self._count()
         yield Let(f"{name}m", FLOAT, PRIMITIVES["divide"], (f"{name}r", f"{name}n"))
         yield Alloc(self.square)
         distance, squared = f"{name}a", f"{name}e"
-        yield self._around(
-            (
-                *needed(self.inner, apart),
-                Let(distance, FLOAT, PRIMITIVES["subtract"], (apart, f"{name}m")),
-                Let(squared, FLOAT, PRIMITIVES["multiply"], (distance, distance)),
-                Fold(self.square, (squared,)),
-            )
+        again: tuple[Stmt, ...] = (
+            *needed(self.inner, apart),
+            Let(distance, FLOAT, PRIMITIVES["subtract"], (apart, f"{name}m")),
+            Let(squared, FLOAT, PRIMITIVES["multiply"], (distance, distance)),
+            Fold(self.square, (squared,)),
         )
+        yield from nested(self.chain, again)
         yield Take(f"{name}u", self.square)
         values = tuple(f"{name}{letter}" for letter in "ntru")
         yield self.fold.replace(values=values)
-
-    def _around(self, body: tuple[Stmt, ...]) -> For:
-        for loop in reversed(self.chain):
-            body = (loop.replace(body=body),)
-        (outermost,) = body
-        assert isinstance(outermost, For)
-        return outermost
 
     def _count(self) -> Iterator[Stmt]:
         """The number of elements of the block, those of the last one included."""

@@ -37,7 +37,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
+from axiomjit.passes.ir.loop_orders import chain_of, nested, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import Storage
 
@@ -179,13 +179,8 @@ class _Joining:
         before = [Alloc(state) if s == Alloc(fold.state) else s for s in one.before]
         after = [_taken(s, fold.state, state, 1) for s in one.after]
         after += [_taken(s, squares.fold.state, state, 3) for s in other.after]
-        body: tuple[Stmt, ...] = tuple(inner)
-        for loop in reversed(one.chain):
-            body = (loop.replace(body=body),)
-        body = (*before, *opening, *body, *after)
-        for loop in reversed(one.loops):
-            body = (loop.replace(body=body),)
-        return Nest(body)
+        walked = nested(one.chain, tuple(inner))
+        return Nest(nested(one.loops, (*before, *opening, *walked, *after)))
 
 
 def _taken(stmt: Stmt, old: State, new: State, part: int) -> Stmt:

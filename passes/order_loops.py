@@ -14,7 +14,7 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
     statements,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, keeps_order, stride_cost
+from axiomjit.passes.ir.loop_orders import chain_of, keeps_order, nested, stride_cost
 
 
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -47,9 +47,7 @@ def _permute(body: tuple[Stmt, ...], accesses: list[Load | Store]) -> tuple[Stmt
         chain, inner = chain_of(stmt)
         inner = _permute(inner, accesses)
         ordered = chain if keeps_order(stmt) else _sorted(chain, accesses)
-        for loop in reversed(ordered):
-            inner = (loop.replace(body=inner),)
-        result += inner
+        result += nested(ordered, inner)
     return tuple(result)
 
 

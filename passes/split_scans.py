@@ -34,6 +34,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
+from axiomjit.passes.ir.loop_orders import nested
 from axiomjit.passes.ir.view_ir import Storage
 
 LONG: Final = 1 << 18
@@ -216,10 +217,8 @@ class _Scan(Record):
 
     def _over_blocks(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
         """Statements of each block of each row, in units: blocks, those of a row as a chain."""
-        inner = tuple(body)
         rows = bool(self.loops) and not self._is_over_tiles(self.loops[0])
-        for loop in reversed(self.loops[int(rows) :]):
-            inner = (loop.replace(body=inner),)
+        inner = nested(self.loops[int(rows) :], tuple(body))
         under = self.loops[0].iterator if rows else None
         inner = (self.blocks.replace(kind="map", body=inner, under=under),)
         return (self.loops[0].replace(body=inner),) if rows else inner
@@ -237,9 +236,8 @@ class _Scan(Record):
             *(Alloc(state) for state in single),
             self.blocks.replace(body=tuple(step)),
         )
-        for loop in reversed(self.rows()):
-            combine = (loop.replace(body=combine, block=None, kind="map"),)
-        return Nest(body, combine, tuple(partials), ahead=True)
+        rows = [loop.replace(block=None, kind="map") for loop in self.rows()]
+        return Nest(body, nested(rows, combine), tuple(partials), ahead=True)
 
     def chained(self, partials: Sequence[Storage]) -> Nest:
         """The scan, block after block from the state that the block before has left."""
@@ -258,10 +256,8 @@ class _Scan(Record):
         def whole(stmt: Stmt) -> tuple[Stmt, ...]:
             return (stmt.replace(block=None),) if isinstance(stmt, For) else (stmt,)
 
-        body = rewrite_body(self.folded() or (), whole)
-        for loop in reversed(self.loops):
-            body = body if self._is_over_tiles(loop) else (loop.replace(body=body),)
-        return body
+        loops = [loop for loop in self.loops if not self._is_over_tiles(loop)]
+        return nested(loops, rewrite_body(self.folded() or (), whole))
 
 
 def _taken(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -42,9 +42,7 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
         return
     for order in permutations(chain):
         if list(order) != chain and [loop.extent for loop in order] == wanted:
-            body = rewrite_body(inner, partial(_ordered, loops=order))
-            for loop in reversed(order):
-                body = (loop.replace(body=body),)
+            body = nested(order, rewrite_body(inner, partial(_ordered, loops=order)))
             yield (first, body) if plain is second else (body, second)
 
 
@@ -75,6 +73,13 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
         chain.append(body[0])
         body = body[0].body
     return chain, body
+
+
+def nested(loops: Sequence[For], body: Body) -> Body:
+    """Loops in each other around statements, the first one outermost."""
+    for loop in reversed(loops):
+        body = (loop.replace(body=body),)
+    return body
 
 
 def keeps_order(loop: For) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from axiomjit.algebra.dims import Dim, product
 from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import For, Index, Let, Load, Name, Nest, Stmt, Store
-from axiomjit.passes.ir.loop_orders import chain_of
+from axiomjit.passes.ir.loop_orders import chain_of, nested
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
 
@@ -85,9 +85,7 @@ def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) 
     body = tuple(s for s in first.body if not (isinstance(s, Store) and s.buffer in shared))
     rest = tuple(s for s in second.body if not (isinstance(s, Load) and s.name in passed))
     body += rename_iterators(rest, passed)
-    for loop in reversed(first.loops):
-        body = (loop.replace(body=body),)
-    return Nest(body)
+    return Nest(nested(first.loops, body))
 
 
 def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:

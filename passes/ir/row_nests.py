@@ -11,6 +11,7 @@ from axiomjit.base.dtypes import INT
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.loop_ir import Block, For, Index, Let, Limit, Load, Nest, Stmt, Store
+from axiomjit.passes.ir.loop_orders import nested
 from axiomjit.passes.ir.plain_walks import PlainWalk
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
 
@@ -193,12 +194,12 @@ class _Writer:
             place, inside = ((row, ONE),), ()
         kept = _sum(slot, Index(dim(0), (*self.strides(), *inside)))
         body = tuple(self.placed(stmt, Index(shift, place), kept) for stmt in walk.body)
-        body = _nested(self.inner, body)
+        body = nested(self.inner, body)
         if not self.single:
             block = None if before else Block(row, rows.height)
             extent = rows.height if before else self.outer.extent
             body = (For(step, extent, "map", body, block),)
-        return _nested(self.around, body)
+        return nested(self.around, body)
 
     def strides(self) -> Terms:
         """Where in a row a step of the other loops is."""
@@ -226,13 +227,6 @@ class _Writer:
         index = _sum(steps, Index(dim(0), tuple(strides.items())))
         placed: Stmt = stmt.replace(index=index)
         return placed
-
-
-def _nested(loops: Sequence[For], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Loops in each other around statements."""
-    for loop in reversed(loops):
-        body = (loop.replace(body=body),)
-    return body
 
 
 def _sum(left: Index, right: Index) -> Index:
