@@ -190,7 +190,9 @@ def _follow_once(
     name = getattr(function, "__qualname__", type(function).__qualname__)
     following = Following(name, signature.scalars)
     following.arguments = partial(plain_arguments, call.dynamic, call.names)
-    with capturing(captured), none_drawn(name, function, [value for _, value in call.static]):
+    statics = [value for _, value in call.static]
+    known = surroundings.known.values()
+    with capturing(captured), none_drawn(name, function, statics, known):
         made = trace(run, signature.given, scope, signature.layouts, following)
     returned = Returned(captured, call.static, surroundings.known)
     leaves = [(n, v if rebinding is None else rebinding.original(v)) for n, v in made.leaves]

@@ -32,19 +32,23 @@ _LEAVES: Final = (
 
 @contextmanager
 def none_drawn(
-    name: str, function: Callable[..., object], arguments: Iterable[object]
+    name: str,
+    function: Callable[..., object],
+    arguments: Iterable[object],
+    known: Iterable[object] = (),
 ) -> Iterator[None]:
     """Follow a function inside; refuse it if it draws random numbers.
 
     Afterwards all generators have their old states. Watched are the global generators of `random`
-    and `numpy.random`, those among the arguments and their attributes, and those in variables that
-    the function names.
+    and `numpy.random`, those among the arguments and their attributes, those in variables that the
+    function names, and those among the objects that are `known` to be in its reach.
 
     Raises:
         NeedsValuesError: the state of a generator has changed; the old one is back.
     """
     missing = [module for module in FRESH if module not in sys.modules]
-    before = [(what, one, state_of_generator(one)) for what, one in _watched(function, arguments)]
+    watched = _watched((*_reached(function, arguments), *(("a container", v) for v in known)))
+    before = [(what, one, state_of_generator(one)) for what, one in watched]
     try:
         yield
     except (
@@ -72,15 +76,13 @@ def _global_name(module: str) -> str:
     return f"the global generator of {module}"
 
 
-def _watched(
-    function: Callable[..., object], arguments: Iterable[object]
-) -> Iterator[tuple[str, Any]]:
-    """Every generator that can be reached, once, with a name for messages."""
+def _watched(reached: Iterable[tuple[str, object]]) -> Iterator[tuple[str, Any]]:
+    """Every generator among what is reached, and the global ones, once, with its name."""
     python, numpy, bits = _types()
     kinds = (*python, *numpy, *bits)
     system = getattr(sys.modules.get("random"), "SystemRandom", ())
     seen: set[int] = set()
-    for what, one in (*_global_generators(), *_reached(function, arguments)):
+    for what, one in (*_global_generators(), *reached):
         kind = type(one)
         if issubclass(kind, kinds) and not issubclass(kind, system) and id(one) not in seen:
             seen.add(id(one))

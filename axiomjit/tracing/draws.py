@@ -18,7 +18,7 @@ from axiomjit.algebra.chosen import OtherResultError, chosen_in
 from axiomjit.algebra.dims import Dim, current_scope, dim, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import CODES, FLOAT
-from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current, refused
 from axiomjit.base.records import Record
@@ -149,7 +149,7 @@ def _another(generator: Any) -> Any:
 
 def _refuse(name: str, seen: str) -> None:
     raise refused(
-        NeedsValuesError(
+        ImpureError(
             f"random numbers by {name}",
             f"{seen}, which is no step of a compiled program",
             "draw them outside and pass them as an argument",

@@ -13,6 +13,7 @@ from axiomjit.base.errors import FallbackWarning, NeedsValuesError
 
 X = np.arange(5.0)
 GLOBAL = np.random.default_rng(1)
+LISTED = [GLOBAL]
 LEGACY = np.random.RandomState(1)
 PYTHON = random.Random(1)
 
@@ -260,6 +261,7 @@ DRAWS = {
     "attribute of a class": (lambda x: x * Layer.shared.random(), "Layer.shared"),
     "bytes": (lambda x: x + len(GLOBAL.bytes(3)), "a result that is a bytes"),
     "partial": (functools.partial(lambda r, x: x * r.random(), Layer.shared), "the function"),
+    "list": (lambda x: x * LISTED[0].random(), "a container"),
     "callable object": (Layer(), "rng"),
     "bound method": (Layer().__call__, "rng"),
     "compiled function it calls": (lambda x: x + axiomjit.jit(noise)(5), "GLOBAL"),
@@ -293,6 +295,14 @@ def test_in_numpy_the_numbers_are_those_of_numpy(name):
     f = axiomjit.jit(function)
     found = seeded(lambda: [f(X), f(X)])
     np.testing.assert_array_equal(found, expected)
+
+
+def test_generators_are_spawned_by_numpy_alone():
+    one, other = np.random.default_rng(5), np.random.default_rng(5)
+    f = axiomjit.jit(lambda x: x * one.spawn(1)[0].random())
+    with pytest.warns(FallbackWarning, match="random numbers by spawn"):
+        found = f(X)
+    np.testing.assert_array_equal(found, X * other.spawn(1)[0].random())
 
 
 @pytest.mark.parametrize(
