@@ -131,6 +131,15 @@ class WithoutValues:
             UnaskedError,
         )
 
+    def __hash__(self) -> int:
+        if isinstance(self, np.ndarray):
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        refuse_value(
+            "an array's value as a key of a dict, set or cache",
+            self.description(),
+            "use where(...) or an array in place of the dict, or make the argument static_argnames",
+        )
+
     def __dlpack__(self, **options: object) -> NoReturn:
         self.__array__()
 

@@ -54,7 +54,6 @@ class Tracer(WithoutValues, TracedOperators):
 
     __slots__ = ("__weakref__", "_following", "_held", "_storage", "_where")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
 
     def __new__(cls, node: Node, storage: TracedStorage | None = None) -> Tracer:
         """Make a tracer of the class for an array, a NumPy scalar or a Python number."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.base.errors import GraphValueError, TraceError
+from axiomjit.base.errors import FallbackWarning, GraphValueError, NeedsValuesError, TraceError
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.tracing.holders import traced_inside
 
@@ -237,9 +237,9 @@ def holding_function(x):
     return function
 
 
+SETS = {"set": lambda v: {v}, "frozenset": lambda v: frozenset([v])}
 REFUSED = {
-    "set": lambda v: {v},
-    "frozenset": lambda v: frozenset([v]),
+    **SETS,
     "Plain": Plain,
     "Slots": Slots,
     "Plain of Slots": lambda v: Plain([Slots(v)]),
@@ -267,8 +267,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("depth", ["alone", "in a list", "in a dataclass"])
-@pytest.mark.parametrize("content", ["array", "number", "length"])
-@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (kind, content)
+        for kind in REFUSED
+        for content in ("array", "number", "length")
+        if content == "length" or kind not in SETS
+    ],
+)
 def test_other_holders_are_refused_by_name(kind, content, depth):
     around = {"alone": lambda v: v, "in a list": lambda v: [v], "in a dataclass": Holder}[depth]
 
@@ -278,6 +285,19 @@ def test_other_holders_are_refused_by_name(kind, content, depth):
     name = kind.partition(" ")[0]
     with pytest.raises(TraceError, match=f"return a {name}\n  seen: .+\n  instead: return arrays"):
         axiomjit.jit(function)(X)
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_sets_take_no_arrays_and_no_number_that_is_not_known(kind):
+    def function(x):
+        return SETS[kind](x.sum())
+
+    with pytest.raises(TypeError, match="unhashable type: 'numpy.ndarray'"):
+        axiomjit.jit(SETS[kind])(X)
+    with pytest.raises(NeedsValuesError, match="as a key of a dict, set or cache"):
+        axiomjit.jit(function, strict=True)(X)
+    with pytest.warns(FallbackWarning, match="as a key of a dict, set or cache"):
+        assert axiomjit.jit(function)(X) == function(X)
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,7 @@ NEED_VALUES = {
     "percent d": lambda x: "%d" % x.max(),  # noqa: UP031
     "sorted": lambda x: sorted(x[0]),
     "membership": lambda x: 3.0 in x,
+    "key": lambda x: {3.0: 1}.get(x.max()),
     "pickle": lambda x: pickle.dumps(x),
     "item write": lambda x: setattr(x, "real", 1.0),
     "shape write": lambda x: setattr(x, "shape", (7, 6)),
@@ -301,6 +302,7 @@ def test_an_element_type_that_is_not_compiled_cannot_be_caught():
         lambda x: len(x.max()),
         lambda x: iter(x.max()),
         lambda x: round(x),
+        lambda x: {x},
         lambda x: x.sum(axis=5),
         lambda x: x.__array_interface__["no such key"],
     ],
