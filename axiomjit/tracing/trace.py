@@ -9,6 +9,7 @@ import numpy as np
 from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.algebra.dims import Dim, Scope, bound
 from axiomjit.base.errors import InterruptedWritesError, TraceError
+from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, entered
 from axiomjit.base.records import Record
@@ -72,6 +73,8 @@ def trace(
                     raise _interrupted(now.name, error) from error
                 if scope.chosen and not isinstance(error, TraceError):
                     raise OtherLengthError(str(error)) from error
+                if not isinstance(error, TraceError):
+                    _raise_earlier(now, scope)
                 raise
             raise now.take_refusal() from None
         if now.refusal is not None:
@@ -91,6 +94,24 @@ def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
     """The arguments that were written, with the nodes of what they hold now."""
     stored = {node: tracer.storage for node, tracer in arrays.items()}
     return {node: s.version for node, s in stored.items() if s is not None and s.is_written}
+
+
+def _raise_earlier(following: Following, scope: Scope) -> None:
+    """Raise what a step before raises for the values of this call, which NumPy meets first.
+
+    Raises:
+        InterruptedWritesError: the function might have caught it, and gone on elsewhere.
+    """
+    if following.arguments is None:
+        return
+    graph = Graph((), tuple(n for n in following.may_fail if isinstance(n, Node)))
+    late = import_late("axiomjit.graph.evaluate_graph")
+    try:
+        late.evaluate_graph(graph, following.arguments(), scope.values)
+    except Exception as error:
+        if following.handles:
+            raise _interrupted(following.name, error) from error
+        raise error from None
 
 
 def _interrupted(name: str, error: Exception) -> InterruptedWritesError:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.errors import PositionError
 
 GENERATOR = np.random.default_rng(7)
 X, FAR = np.arange(6.0), np.array([0, 9])
@@ -73,3 +74,28 @@ def test_a_position_out_of_range(function, compiles, monkeypatch):
 def test_positions_are_looked_at_before_anything_is_written():
     for function, early in ((before, ()), (twice, ()), (depends, (0,))):
         assert aj.jit(function).lower(X, FAR)._stages.plan.early == early
+
+
+def refused(x, i):
+    first = x[i]
+    return first + np.ones((2, 3))
+
+
+def refused_later(x, i):
+    try:
+        return x[i] + np.ones((2, 3))
+    except IndexError:
+        return -x
+
+
+def test_an_error_of_a_step_comes_before_one_that_is_known_while_following():
+    f = aj.jit(refused, strict=True)
+    for _ in range(2):
+        with pytest.raises(PositionError, match="index 9 is out of bounds"):
+            f(X, FAR)
+        with pytest.raises(ValueError, match="lengths 2 and 3 meet"):
+            f(X, FAR % 4)
+    later = aj.jit(refused_later, strict=True)
+    np.testing.assert_array_equal(later(X, FAR), -X)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        later(X, FAR % 4)
