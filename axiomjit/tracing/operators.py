@@ -11,6 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.operator_names import INFIX, OPERATORS
+from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.traced_values import TracedValue
@@ -66,6 +67,16 @@ class TracedOperators(TracedValue, NDArrayOperatorsMixin):
     def represented(self, node: Node) -> Any:
         """Represent what an operator gives."""
         raise NotImplementedError
+
+    def __imatmul__(self: Any, other: Any) -> Any:
+        if not self.is_array:
+            return NotImplemented
+        if len(builder.as_node(node_of(other), "matmul").shape) < 2:
+            raise ValueError(
+                "inplace matrix multiplication requires the first operand to have at least one and "
+                "the second at least two dimensions."
+            )
+        return np.matmul(self, other, out=(self,))
 
 
 def _numbers(*operands: object) -> Sequence[object]:

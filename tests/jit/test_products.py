@@ -58,3 +58,19 @@ def test_einsum_is_compiled():
     np.testing.assert_allclose(f(x, y, z), (x @ y @ z).T * 2)
     with pytest.raises(TypeError, match="the option dtype of einsum"):
         aj.jit(lambda x: np.einsum("ij->ji", x, dtype="f4"))(x)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 3), (2, 3, 3)])
+def test_in_place_the_other_operand_is_a_matrix(shape):
+    def product(x, y):
+        x @= y
+
+    f = aj.jit(product)
+    got, want = numbers(*shape), numbers(*shape)
+    f(got, np.eye(3)[::-1])
+    product(want, np.eye(3)[::-1])
+    np.testing.assert_allclose(got, want)
+    for function in (product, f):
+        with pytest.raises(ValueError, match="the second at least two dimensions"):
+            function(got, np.ones(3))
+    np.testing.assert_allclose(got, want)
