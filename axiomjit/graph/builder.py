@@ -53,8 +53,8 @@ MULTIPLY: Final = PRIMITIVES["multiply"]
 def as_node(value: Any, asked: str) -> Node:
     """Return the node of a number, an array or a length; a node is returned as it is.
 
-    An array from outside a followed function is held by reference; a list becomes an array, also
-    one of nodes and lengths, whose numbers count as NumPy's.
+    An array from outside a followed function is held by reference; a list or range becomes an
+    array, also a list of nodes and lengths, whose numbers count as NumPy's.
 
     Raises:
         GraphTypeError: nothing can be computed with the value.
@@ -64,7 +64,7 @@ def as_node(value: Any, asked: str) -> Node:
         return value
     if isinstance(value, Dim):
         return size(value) if value.constant is None else as_node(value.constant, asked)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         if _holds_nodes(value):
             return _stacked([strong(as_node(part, asked)) for part in value])
         value = np.asarray(value)

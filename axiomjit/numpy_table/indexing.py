@@ -187,9 +187,9 @@ def _item(item: Any) -> Any:
         return bool(item)
     if isinstance(item, int | np.integer):
         return int(item)
-    if isinstance(item, list) and not np.size(item):
+    if isinstance(item, list | range) and not np.size(item):
         item = np.zeros(np.shape(item), np.int64)
-    if not isinstance(item, Node | np.ndarray | list):
+    if not isinstance(item, Node | np.ndarray | list | range):
         raise IndexError(_KINDS)
     found = builder.as_node(item, "indexing")
     if found.dtype.kind not in "biu":

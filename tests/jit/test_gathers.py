@@ -137,3 +137,21 @@ def _message(function, *arguments):
     with pytest.raises(TypeError) as caught:
         function(*arguments)
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[range(3)] * range(x.shape[1]),
+        lambda x: x[range(0), range(0)],
+        lambda x: x.take(range(2), axis=1) + np.where(x[:, :2] > 3, range(2), x[:, :2]),
+        lambda x: np.concatenate([x[0], range(2)]),
+        lambda x: x.dot(range(x.shape[1])),
+    ],
+)
+def test_ranges_are_arrays_of_integers(function):
+    f = aj.jit(function, strict=True)
+    for values in (X, X[:, ::2], X):
+        got, want = f(values), function(values)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
