@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, NoReturn
@@ -316,7 +317,8 @@ class TracedArray(TracedScalar):
     def __setitem__(self, key: object, value: object) -> None:
         assert self._storage is not None
         given = builder.as_node(unwrap(node_of(value)), ITEM)
-        set_item(self._storage, self.node, unwrap(node_of(key)), given)
+        listed = isinstance(value, list | tuple | deque | range)
+        set_item(self._storage, self.node, unwrap(node_of(key)), given, listed)
 
     def fill(self, value: object) -> None:
         """Write a number into every element."""

@@ -24,7 +24,7 @@ from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
 from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.storages import update, view_map
-from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_view, mask_of
+from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_node, index_view, mask_of
 from axiomjit.numpy_table.shapes import drop_dimensions
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
@@ -35,17 +35,24 @@ ITEM: Final = "array[...] = value"
 _KINDS: Final = "biufc"
 
 
-def set_item(storage: TracedStorage, node: Node, key: object, value: Node) -> None:
-    """Do `node[key] = value`.
+def set_item(
+    storage: TracedStorage, node: Node, key: object, value: Node, listed: bool = False
+) -> None:
+    """Do `node[key] = value`; `listed` says that the value was given as a list, not as an array.
 
     Raises:
         IndexError: an index out of range, more indices than dimensions, or no index.
         PositionError: at the call, a position is out of range.
         NeedsValuesError: the index is one bool that is not known.
-        ValueError, TypeError: an array, of any length, is written into one element.
+        ValueError, TypeError: an array, of any length, is written into one element, or a list into
+            a view that has fewer dimensions.
         As `write_item`.
     """
+    if isinstance(key, tuple) and len(key) == 1:
+        (key,) = key
+    key = builder.as_node(key, "an index") if isinstance(key, list) and key else key
     if value.shape and _is_element(node, key):
+        index_node(node, key)  # its errors come first, as in NumPy
         if node.dtype.kind == "c":
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         raise ValueError("setting an array element with a sequence.")
@@ -63,10 +70,15 @@ def set_item(storage: TracedStorage, node: Node, key: object, value: Node) -> No
         gathered = gathered_by(node, key)
     except UnsupportedError:
         refuse_write(ITEM, seen_type(node))
-    if gathered is None:
-        write_item(storage, index_view(node, key), value)
-    else:
+    if gathered is not None:
+        if listed and not _by_arrays(gathered):
+            _check_depth(value, gathered.shape)
         scatter_item(storage, node, gathered, value)
+        return
+    part = index_view(node, key)
+    if listed:
+        _check_depth(value, part.shape)
+    write_item(storage, part, value)
 
 
 def _is_element(node: Node, key: object) -> bool:
@@ -79,6 +91,21 @@ def _is_integer(item: object) -> bool:
     if isinstance(item, Node | np.ndarray):
         return not item.shape and item.dtype.kind in "iu"
     return isinstance(item, int | np.integer | Dim) and not isinstance(item, bool)
+
+
+def _by_arrays(gathered: Gathered) -> bool:
+    """Whether elements are named by arrays, not by single computed integers, as a view is."""
+    computed = [node for node, _ in gathered.positions]
+    return not computed or any(node.shape for node in computed)
+
+
+def _check_depth(value: Node, shape: tuple[Dim, ...]) -> None:
+    """Refuse lists in lists deeper than what they are written into has dimensions."""
+    if len(value.shape) > len(shape):
+        raise ValueError(
+            "setting an array element with a sequence. The requested array would exceed the "
+            f"maximum number of dimension of {len(shape)}."
+        )
 
 
 def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | None = None) -> None:
@@ -114,8 +141,7 @@ def scatter_item(
     """
     base = _place(storage, seen, ITEM)
     if combine is None:
-        by_arrays = any(node.shape for node, _ in gathered.positions)
-        if by_arrays and _is_nothing(value.shape, gathered.shape):
+        if _by_arrays(gathered) and _is_nothing(value.shape, gathered.shape):
             return
         value = without_leading(value, gathered.shape)
         _check_number(value, seen)

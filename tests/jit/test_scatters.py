@@ -216,9 +216,12 @@ def test_values_for_what_a_mask_chooses(count, compiled, monkeypatch):
 
 
 def test_a_mask_takes_values_in_one_dimension():
-    for function in (lambda x: x.__setitem__(x > 3, x[:1]),) * 2:
+    def written(x):
+        x[x > 3] = x[:1]
+
+    for function in (written, aj.jit(written)):
         with pytest.raises(TypeError, match="requires a 0 or 1-dimensional input, input has 2"):
-            aj.jit(function)(X.copy())
+            function(X.copy())
 
 
 def test_values_that_do_not_fit_are_refused():
@@ -238,6 +241,45 @@ def test_an_array_written_into_one_element_is_numpys_error(code, error):
     for function in (written, aj.jit(written)):
         with pytest.raises(error):
             function(np.zeros(3, code), np.ones(4))
+
+
+KEYS = {
+    "an element": lambda i: (2, -1),
+    "a computed element": lambda i: (i[0], 1),
+    "no element": lambda i: (2, 6),
+    "no computed element": lambda i: (i[0] + 1, 1),
+    "an element as a view": lambda i: (2, ..., 1),
+    "a computed element as a view": lambda i: (i[0], 1, ...),
+    "a row": lambda i: 1,
+    "a computed row": lambda i: (i[0],),
+    "rows": lambda i: slice(1, 3),
+    "computed rows": lambda i: i,
+    "listed rows": lambda i: [True, False, True, False, True],
+    "a listed mask": lambda i: [[True, False] * 3] * 5,
+    "everything": lambda i: True,
+}
+SEQUENCES = [[], [[]], [8.0], [[8.0]], [[[8.0]]], range(6), [range(6)], [[range(6)]]]
+SEQUENCES += [np.ones(1), np.ones((1, 1, 6))]
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_sequences_are_written_as_in_numpy(name):
+    for sequence in SEQUENCES:
+
+        def written(x, i, sequence=sequence):
+            x[KEYS[name](i)] = sequence
+
+        outcomes = []
+        for function in (written, aj.jit(written)):
+            x, error = X.copy(), None
+            try:
+                function(x, ROWS)
+            except (IndexError, TypeError, ValueError) as raised:
+                error = raised
+            outcomes.append((x, error))
+        (wanted, expected), (x, error) = outcomes
+        assert isinstance(error, type(expected)), (sequence, expected, error)
+        np.testing.assert_array_equal(x, wanted)
 
 
 def test_a_scatter_into_nothing_is_legal():
