@@ -40,7 +40,7 @@ class AskingRebinding(Rebinding):
 
     def __init__(self) -> None:
         """Start without copies."""
-        self._holders = Holders(_is_array, AskingArray.of)
+        self._holders = Holders(_is_array, self.value)
         super().__init__(
             _replaced, self._is_asked, self._stand_in, _MODULES, refusing_builtin, plain
         )

@@ -238,7 +238,7 @@ class Model(Base):
 
 
 MODEL = Model()
-SETS = {"table": np.arange(3.0), "more": [np.ones(3), np.zeros(3)]}
+SETS = {"table": np.arange(3.0), "more": [np.ones(3), np.zeros(3)], "named": [TABLE]}
 
 
 @pytest.mark.parametrize(
@@ -249,6 +249,7 @@ SETS = {"table": np.arange(3.0), "more": [np.ones(3), np.zeros(3)]}
         lambda y: MODEL.rows[y] + MODEL.product(y)[:, None],
         lambda y: SETS["table"][y],
         lambda y: sum(table[y] for table in SETS["more"]),
+        lambda y: SETS["named"][0][y] * (SETS["named"][0] is TABLE),
     ],
 )
 def test_arrays_in_attributes_and_containers_at_traced_positions(function):
