@@ -15,12 +15,7 @@ LABELS = np.array([2, 0, 1, 1, 2, -1, 0, 0])
 TABLE = np.arange(12.0).reshape(3, 4)
 NAMES = {"half": np.float32(0.5)}
 
-
-@pytest.fixture(autouse=True)
-def nothing_runs_in_numpy():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 
 def agrees(function, *arguments):

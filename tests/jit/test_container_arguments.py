@@ -9,12 +9,7 @@ import pytest
 import axiomjit
 from tests.jit.test_containers import REBUILT, X
 
-
-@pytest.fixture(autouse=True)
-def in_numpy(monkeypatch):
-    """Nothing here is about kernels."""
-    monkeypatch.setattr(axiomjit.config, "disable", True)
-
+pytestmark = pytest.mark.usefixtures("in_numpy")
 
 USES = {
     "tuple": lambda c: c[0],

@@ -18,11 +18,7 @@ from axiomjit.tracing.holders import traced_inside
 
 X = np.arange(42.0).reshape(6, 7)
 
-
-@pytest.fixture(autouse=True)
-def in_numpy(monkeypatch):
-    """Nothing here is about kernels."""
-    monkeypatch.setattr(axiomjit.config, "disable", True)
+pytestmark = pytest.mark.usefixtures("in_numpy")
 
 
 class Pair(typing.NamedTuple):

@@ -3,7 +3,6 @@
 import functools
 import math
 import types
-import warnings
 
 import numpy as np
 import pytest
@@ -16,12 +15,7 @@ from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FUNCTIONS, MAKER
 X = np.arange(42.0).reshape(6, 7)
 CALLS = 0
 
-
-@pytest.fixture(autouse=True)
-def nothing_runs_in_numpy():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 
 def agrees(function, *arguments):

@@ -18,11 +18,7 @@ HERE = Path(__file__).name
 X = np.arange(42.0).reshape(6, 7)
 Y = np.arange(30.0).reshape(5, 6)
 
-
-@pytest.fixture(autouse=True)
-def in_numpy(monkeypatch):
-    """Nothing here is about kernels."""
-    monkeypatch.setattr(axiomjit.config, "disable", True)
+pytestmark = pytest.mark.usefixtures("in_numpy")
 
 
 def kept(make=lambda x: x.mean(0), argument=X):

@@ -20,12 +20,7 @@ from tests.graphs import follow
 
 X = np.arange(1.0, 43.0).reshape(6, 7)
 
-
-@pytest.fixture(autouse=True)
-def in_numpy(monkeypatch):
-    """Nothing here is about kernels."""
-    monkeypatch.setattr(axiomjit.config, "disable", True)
-
+pytestmark = pytest.mark.usefixtures("in_numpy")
 
 TYPES = (
     *(np.ndarray, np.generic, np.number, np.floating, np.float64, np.float32, np.int64, np.bool),

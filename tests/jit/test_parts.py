@@ -12,12 +12,7 @@ from axiomjit.base.errors import FallbackWarning
 X = np.arange(12.0)
 ROWS = np.cos(np.arange(48.0)).reshape(6, 8)
 
-
-@pytest.fixture(autouse=True)
-def nothing_runs_in_numpy():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 
 def agrees(function, *arguments):

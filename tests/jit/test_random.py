@@ -17,11 +17,7 @@ LISTED = [GLOBAL]
 LEGACY = np.random.RandomState(1)
 PYTHON = random.Random(1)
 
-
-@pytest.fixture(autouse=True)
-def in_numpy(monkeypatch):
-    """Nothing here is about kernels."""
-    monkeypatch.setattr(axiomjit.config, "disable", True)
+pytestmark = pytest.mark.usefixtures("in_numpy")
 
 
 def seeded(action):

@@ -1,29 +1,18 @@
 """Functions that write at positions, or count them: `ufunc.at`, `np.put`, `np.bincount`."""
 
 import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.errors import FallbackWarning, GraphValueError, UnsupportedError
+from axiomjit.base.errors import GraphValueError, UnsupportedError
 
 X = np.arange(30.0).reshape(5, 6)
 AGAIN = np.array([0, 3, 0, 1, 1, 0])
 WEIGHTS = np.cos(np.arange(6.0))
 
-
-@pytest.fixture(autouse=True)
-def nothing_runs_in_numpy():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
-
-
-@pytest.fixture(params=[True, False], ids=["compiled", "evaluated"])
-def compiled(request, monkeypatch):
-    monkeypatch.setattr(aj.config, "disable", not request.param)
+pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 
 def agrees(function, *arguments):

@@ -1,13 +1,12 @@
 """Writes at positions: integer arrays as indices of what is written."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.errors import FallbackWarning, PositionError
+from axiomjit.base.errors import PositionError
 from tests.generator import check
 from tests.generator.scatters import draw_count, draw_write, write_failure
 from tests.graphs import lowered, run_plain_case, small_forms
@@ -16,12 +15,7 @@ X = np.arange(30.0).reshape(5, 6)
 ROWS = np.array([4, -1, 0, 2])
 AGAIN = np.array([0, 3, 0, 0, 1, 3])
 
-
-@pytest.fixture(autouse=True)
-def nothing_runs_in_numpy():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -14,11 +14,7 @@ from tests.graphs import follow
 HERE = Path(__file__).name
 X = np.arange(42.0).reshape(6, 7)
 
-
-@pytest.fixture(autouse=True)
-def in_numpy(monkeypatch):
-    """Nothing here is about kernels."""
-    monkeypatch.setattr(axiomjit.config, "disable", True)
+pytestmark = pytest.mark.usefixtures("in_numpy")
 
 
 def test_a_long_python_loop_warns_once_at_the_users_line():

@@ -1,28 +1,16 @@
 """`sliding_window_view`: windows are views, read in place and never stored."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import axiomjit
-from axiomjit.base.errors import FallbackWarning, NeedsValuesError
+from axiomjit.base.errors import NeedsValuesError
 
 X = np.cos(np.arange(20.0))
 ROWS = np.sin(np.arange(42.0)).reshape(6, 7)
 
-
-@pytest.fixture(autouse=True)
-def nothing_runs_in_numpy():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
-
-
-@pytest.fixture(params=[True, False], ids=["compiled", "evaluated"])
-def compiled(request, monkeypatch):
-    monkeypatch.setattr(axiomjit.config, "disable", not request.param)
+pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 
 @pytest.mark.usefixtures("compiled")

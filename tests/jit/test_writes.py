@@ -16,12 +16,7 @@ from axiomjit.base.errors import (
 
 X = np.arange(30.0).reshape(5, 6)
 
-
-@pytest.fixture(autouse=True)
-def nothing_runs_in_numpy():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("nothing_runs_in_numpy")
 
 
 def stencil(u):
