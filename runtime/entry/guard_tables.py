@@ -16,7 +16,7 @@ from axiomjit.base.records import Record
 from axiomjit.runtime.entry import layout as at
 from axiomjit.runtime.entry.native_calls import runtime_block
 from axiomjit.runtime.entry.native_plans import NativePlan
-from axiomjit.runtime.entry.structures import ALIGNED, BYTES, WRITEABLE, dtype_word
+from axiomjit.runtime.entry.structures import ALIGNED, BYTES, dtype_word
 from axiomjit.runtime.pool.memory import address
 
 Array = np.ndarray[Any, Any]
@@ -48,9 +48,7 @@ class Guards:
             place, code = self._plan.given.get(position, (place, None))
         kind = type(value)
         if kind is np.ndarray:
-            written = self._plan is not None and position in self._plan.written
-            flags = ALIGNED if value.flags.aligned else 0
-            self._array(source, value, place, flags | (WRITEABLE if written else 0), 0)
+            self._array(source, value, place, ALIGNED if value.flags.aligned else 0, 0)
         elif kind in _NUMBERS:
             if place < at.MOST_PLACES and (code is None or np.dtype(code) != np.dtype(kind)):
                 return False

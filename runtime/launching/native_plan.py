@@ -53,7 +53,8 @@ def native_plan(
     It runs plans whose kernels together are work for one thread, so that they end soon, whose
     arrays are small, and whose results are arrays that it makes or views of these. What is one
     library call and nothing else is called directly instead. Kernels that check each access are
-    run in Python, which reads their report.
+    run in Python, which reads their report, and so are plans that write arguments: which of these
+    may be written, and which overlap, is looked at in each call.
 
     Args:
         bound: the plan.
@@ -61,9 +62,7 @@ def native_plan(
         form: how results are put together, as in the layout.
         live: buffers whose arrays there are already, where the plan is the rest of another one.
     """
-    if config.bounds or memory.empty is not np.empty:
-        return None
-    if bound.form.written and bound.rest is not None:
+    if config.bounds or memory.empty is not np.empty or bound.form.written:
         return None
     if sum(launch.work for launch in bound.launches) >= bound_steps.SERIAL_WORK:
         return None
@@ -193,7 +192,6 @@ class _Writer:
             steps=tuple(self._steps),
             results=tuple(results),
             form=form,
-            written=frozenset(step.position for step in self._bound.form.written),
             kernels=tuple(self._loaded.items()),
         )
 

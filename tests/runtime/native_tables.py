@@ -39,7 +39,6 @@ def plan_of(*steps, results, places=8, owner=None):
         steps=steps,
         results=tuple(results),
         form=0,
-        written=frozenset(),
         kernels=((None, owner),),
     )
 
