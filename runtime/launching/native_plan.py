@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import repeat
 from typing import Any, Final
 
@@ -173,9 +172,8 @@ class _Writer:
         names = [name for name in self._places if name not in lent]
         if self._bound.count.window.buffer not in names:
             return None
-        build = partial(_rest_of, self._results_count, self._form)
         gives = self._results_count, self._form
-        rest = NativeRest(self._bound, list(places), names, gives, build)
+        rest = NativeRest(self._bound, list(places), names, gives, native_plan)
         operands = (*places.values(), *(self._places[name] for name in names))
         give = GivePython(rest, operands, self._next())
         self._steps.append(give)
@@ -293,11 +291,6 @@ class _Writer:
         buffer, lengths = self._buffers[window.window.buffer], self._bound.lengths
         strides = [n * buffer.dtype.itemsize for n in lengths_at(buffer.strides, lengths)]
         return lengths_at(buffer.shape, lengths), tuple(strides)
-
-
-def _rest_of(count: int, form: int, bound: BoundPlan, live: Sequence[str]) -> NativePlan | None:
-    """The native plan of a rest, whose results are put together as those of its whole."""
-    return native_plan(bound, count, form, live)
 
 
 def _words_of(dtype: str) -> int:

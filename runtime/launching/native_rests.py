@@ -31,7 +31,7 @@ class NativeRest:
         positions: Sequence[int],
         names: Sequence[str],
         gives: tuple[int, int],
-        plan_of: Callable[[BoundPlan, Sequence[str]], NativePlan | None],
+        plan_of: Callable[[BoundPlan, int, int, Sequence[str]], NativePlan | None],
     ) -> None:
         """Begin.
 
@@ -40,11 +40,11 @@ class NativeRest:
             positions: which arguments are given first, by position.
             names: the buffers whose arrays are given behind them.
             gives: how many results the call gives, and how they are put together.
-            plan_of: makes the native plan of a rest, which is given the arrays of these buffers.
+            plan_of: `native_plan`.
         """
         assert first.rest is not None
         self._rest, self._plan_of = first.rest, plan_of
-        self._positions, self._names = positions, names
+        self._positions, self._names, self._gives = positions, names, gives
         self._count = len(positions) + names.index(first.count.window.buffer)
         by_position = {position: name for name, position in first.form.places}
         buffers = [*map(by_position.get, positions), *names]
@@ -73,7 +73,7 @@ class NativeRest:
 
     def _native(self, bound: BoundPlan, objects: Sequence[Any], slow: Runner) -> Runner | None:
         """The native call for objects like these; None where there is none."""
-        plan = self._plan_of(bound, self._names)
+        plan = self._plan_of(bound, *self._gives, self._names)
         if plan is None:
             return None
         guards = Guards(plan)
