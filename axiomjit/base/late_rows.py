@@ -27,7 +27,6 @@ class LateRows(Mapping[Key, Row]):
 
     def _every(self) -> Mapping[Key, Row]:
         if self._whole is None:
-            import_late(*self._modules)
             whole = dict(self._near)
             for module in self._modules:
                 whole |= getattr(import_late(module), self._table)

@@ -97,11 +97,9 @@ def guard_call(
         return False
     form = _form(ready)
     as_given = all(walkable(v) for v in call.dynamic if isinstance(v, np.ndarray))
-    native = (
-        None
-        if form is None or not as_given
-        else native_plan(ready.runnable, len(ready.leaves), form)
-    )
+    native = None
+    if form is not None and as_given:
+        native = native_plan(ready.runnable, len(ready.leaves), form)
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order)
     if guards is not None and native is not None:
