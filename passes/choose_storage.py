@@ -95,30 +95,35 @@ class _Choice:
         if op.primitive is STATE:  # its parts are
             return False
         fold = _folded_in(op)
-        if fold is not None and is_scan(fold):
-            return True
-        if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
-            return True
-        if any(isinstance(user, Update) and user.operands[0] is op for user in self.users[op]):
-            return True
-        if any(_library_of(user) is not None for user in self.users[op]):
+        if (fold is not None and is_scan(fold)) or self._needs_memory(op):
             return True
         readers = self.readers[op]
         if op.regions and not all(_is_split(op, *reader) for reader in readers):
             return True
         if fold is not None:
             return len(readers) != 1 or not self._joins(op, fold, *next(iter(readers)))
-        if not self.cones[op]:
+        return self._repeats_much(op)
+
+    def _needs_memory(self, op: Op) -> bool:
+        """Whether the value is asked for in memory, or a library makes or reads it."""
+        if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
             return True
-        weight = sum(part.primitive.weight for part in self.cones[op])
-        if op.regions and len(readers) > SELECTIONS:
+        return any(
+            _library_of(user) is not None or (isinstance(user, Update) and user.operands[0] is op)
+            for user in self.users[op]
+        )
+
+    def _repeats_much(self, op: Op) -> bool:
+        """Whether its readers would compute the value too often, or more than a kernel may have."""
+        readers, cone = self.readers[op], self.cones[op]
+        if not cone or (op.regions and len(readers) > SELECTIONS):
             return True
-        if weight > CHEAP and any(_repeats(*reader) for reader in readers):
-            return True
+        weight = sum(part.primitive.weight for part in cone)
         places = {(reader.extents, index) for reader, index in readers}
         if weight * (len(places) - 1) > SHARED:
             return True
-        return weight > CHEAP and self._in_several_kernels(readers)
+        repeated = any(_repeats(*reader) for reader in readers)
+        return weight > CHEAP and (repeated or self._in_several_kernels(readers))
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
         """Whether the readers are too many for one kernel, so that each would compute the value."""
