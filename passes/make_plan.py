@@ -63,9 +63,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
         for k, step in enumerate(program.steps)
         if isinstance(step, Nest)
     }
-    storages = list(program.storages)
-    for step in program.steps:
-        storages += step.partials if isinstance(step, Nest) and step.chain is None else ()
+    storages = [*program.storages, *_partials(program.steps)]
     groups = _groups(program.steps)
     made = {target for k in groups for target in _made(program.steps[k], groups[k])}
     allocated = [s for s in storages if s.role not in ("argument", "held") and s not in made]
@@ -99,6 +97,12 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     early = _early(program, choices)
     cost = _total(program, early)
     return Plan(tuple(map(_buffer, storages)), tuple(steps), results, cost, early)
+
+
+def _partials(steps: Steps) -> list[Storage]:
+    """The buffers of partial results; a chain has those of the nest before it."""
+    nests = (step for step in steps if isinstance(step, Nest) and step.chain is None)
+    return [buffer for nest in nests for buffer in nest.partials]
 
 
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
@@ -172,10 +176,7 @@ def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
 
     Of a step that may be shared only the memory counts: the next one runs, or costs about as much.
     """
-    scratch = dim(0)
-    for step in program.steps:
-        for buffer in step.partials if isinstance(step, Nest) and step.chain is None else ():
-            scratch += buffer.size_bytes
+    scratch = sum((buffer.size_bytes for buffer in _partials(program.steps)), dim(0))
     pairs = zip(program.steps, program.costs, strict=True)
     costs = [cost for step, cost in pairs if not _is_shared(step)]
     sums = {
