@@ -50,35 +50,27 @@ def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _watched(nest: Nest) -> Nest:
-    every = tuple(statements(nest))
-    if any(isinstance(s, Store) and s.buffer.role in KEPT for s in every):
+    if any(isinstance(s, Store) and s.buffer.role in KEPT for s in statements(nest)):
         return nest
-    if nest.chain is not None or nest.ahead or any(isinstance(s, For) and s.under for s in every):
-        return nest  # units of long scans are blocks
-    if nest.shared is not None:
-        return nest  # units are blocks, and copies of the target are small
+    if nest.chain is not None or nest.ahead or nest.shared is not None:
+        return nest  # a unit is a block of a long loop
     body = tuple(map(_unit, nest.body))
-    changed = any(new is not old for new, old in zip(body, nest.body, strict=True))
-    watched: Nest = nest.replace(body=body)
-    return watched if changed else nest
+    return nest if body == nest.body else nest.replace(body=body)
 
 
 def _unit(stmt: Stmt) -> Stmt:
-    """A statement of a nest: of the loop over the caller's range what one unit does."""
-    if isinstance(stmt, For) and stmt.kind == "map":
-        return _inside(stmt)
-    return _looking(stmt)
+    """The loop over the caller's range with inner loops that look; another statement may itself."""
+    return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _looking(stmt)
 
 
-def _inside(stmt: For) -> For:
-    body = tuple(map(_looking, stmt.body))
-    changed = any(new is not old for new, old in zip(body, stmt.body, strict=True))
-    long: For = stmt.replace(body=body)
-    return long if changed else stmt
+def _inside(loop: For) -> For:
+    """The loop with long loops inside it that look."""
+    body = tuple(map(_looking, loop.body))
+    return loop if body == loop.body else loop.replace(body=body)
 
 
 def _looking(stmt: Stmt) -> Stmt:
-    """A long loop that looks, or loops within it where one of its steps is long."""
+    """A long loop that looks; where one of its steps is long, loops inside it do."""
     if not isinstance(stmt, For):
         return stmt
     step = _work(stmt.body)
