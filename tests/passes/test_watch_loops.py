@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import axiomjit
+from axiomjit.algebra.dims import evaluate
+from axiomjit.graph.place_folds import NOWHERE
 from axiomjit.passes import watch_loops as watching
 from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
@@ -98,6 +100,19 @@ def test_a_flag_ends_loops_early(soon):
         result[:] = 0.0
         assert KERNELS.get(kernel).entry(ctypes.addressof(block), 0, 1) == 0
         np.testing.assert_array_equal(result, want)
+
+
+def test_no_block_is_searched_for_the_place_of_nothing(soon):
+    """An extreme of no elements has no place, and no block that could be read."""
+    rows = np.pad(X.T, ((1, 0), (0, 0)))[1:]
+    case = follow(lambda x: np.argmax(np.exp(x), axis=1), rows)
+    (launch,) = (s for s in lowered(case).plan.steps if isinstance(s, Launch))
+    places = np.zeros(5, "i8")
+    lengths = [evaluate(length, case.values) for length in launch.lengths[:-1]]
+    words = [rows.ctypes.data, places.ctypes.data, *lengths, 1]
+    block = (ctypes.c_int64 * len(words))(*words)
+    assert KERNELS.get(launch.kernel).entry(ctypes.addressof(block), 0, 5) == 0
+    np.testing.assert_array_equal(places, NOWHERE)
 
 
 def test_what_a_caller_keeps_is_never_written_in_part(soon):
