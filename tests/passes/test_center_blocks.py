@@ -2,6 +2,7 @@
 
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from axiomjit.graph.moments import MomentFold
@@ -10,6 +11,7 @@ from axiomjit.passes.ir.loop_ir import Fold, For, walk
 from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
 from tests.passes.examples import example, numbers
 from tests.passes.test_join_moments import CASES, case_of
+from tests.passes.test_packed import compiled, vector_loops
 
 
 @pytest.mark.parametrize("name", ["rows", "planes"])
@@ -46,3 +48,10 @@ def test_moments_of_two_arrays_in_one_walk():
         run_plain_case(case, stages.plan, 3), evaluated(case.graph, case), strict=True
     ):
         assert abs(found - wanted) < 1e-12 * wanted
+
+
+@pytest.mark.parametrize("code", ["f8", "f4", "i4"])
+def test_both_loops_over_a_block_are_vector_code(code):
+    for step in (1, 2):
+        (kernel,) = compiled(follow(lambda x: x.var(), np.ones(100_000, code)[::step]))
+        assert vector_loops(kernel) >= 2

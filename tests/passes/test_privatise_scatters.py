@@ -22,6 +22,7 @@ from axiomjit.runtime.launching.bound_steps import Launching
 from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes import test_verifiers as V  # noqa: N812
 from tests.passes import test_verify_plan as P  # noqa: N812
+from tests.passes.test_packed import compiled, vector_loops
 from tests.runtime.kernels import same_bits
 
 RNG = np.random.default_rng(3)
@@ -252,6 +253,11 @@ def test_compiled_scatters_have_numpys_bits_on_any_threads(name):
             compiled(seven, *given)
         assert runs == [(name != "sums", 7)]
     assert wanted.tobytes() == one.tobytes() == seven.tobytes()
+
+
+def test_copies_are_filled_in_vectors():
+    shared, _ = compiled(follow(*GOLDEN["extremes"]))
+    assert vector_loops(shared) >= 1
 
 
 COPY = Storage("z0", "partial", FLOAT, V.SIX, (dim(1),))

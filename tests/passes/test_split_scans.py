@@ -28,6 +28,7 @@ from axiomjit.runtime.launching.bound_steps import Launching
 from axiomjit.runtime.launching.schedule import cuts_chains
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts, whole_numbers
+from tests.passes.test_packed import compiled, vector_loops
 from tests.passes.test_verifiers import AT, FOLDED, LOAD, MAPPED, SIX, STORE, S, loops
 
 SHAPES = [(16,), (17,), (40,), (2, 33), (3, 17), (19, 4), (24, 1), (2, 20, 3)]
@@ -224,6 +225,12 @@ def test_compiled_scans_have_one_result_on_any_threads(name):
     except TypeError:
         return
     np.testing.assert_allclose(one, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "code"), [("cumsum", "i8"), ("maximum", "f8"), ("minimum", "f4")])
+def test_blocks_that_need_no_order_are_folded_in_vectors(name, code):
+    ahead, _ = compiled(follow(lambda x: NUMPYS[name](x, axis=0), np.ones(1 << 20, code)))
+    assert vector_loops(ahead) >= 1
 
 
 def test_rows_are_shared_before_their_blocks():
