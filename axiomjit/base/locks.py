@@ -165,9 +165,9 @@ def uncollected() -> Iterator[None]:
     It would run forty times while this package is imported, and find nothing.
     """
     waits = gc.isenabled() and not _thread._count()
-    if waits:
-        gc.disable()
-    try:
+    try:  # from here on, as a signal handler may raise as soon as it is off
+        if waits:
+            gc.disable()
         yield
     finally:
         if waits:

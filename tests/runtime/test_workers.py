@@ -1,6 +1,5 @@
 """The books of the pool are right wherever a signal interrupts the calling thread."""
 
-import dis
 import os
 import signal
 import subprocess
@@ -13,37 +12,7 @@ import pytest
 from axiomjit.runtime.launching import workers
 from axiomjit.runtime.launching.schedule import run_chunks
 from axiomjit.runtime.launching.workers import Job, Pace, Pool
-
-OURS = workers.__file__
-
-
-class Interrupt(BaseException):
-    """What the handler of a planted signal raises."""
-
-
-class Injector:
-    """A trace function that raises at one of the places of `workers` where Python hears signals.
-
-    Those are the first instruction of a function, and the one after a call or a jump backward.
-    """
-
-    def __init__(self, at):
-        self.at, self.seen, self.raised, self.last = at, 0, None, {}
-
-    def __call__(self, frame, event, argument):
-        if frame.f_code.co_filename != OURS:
-            return None
-        frame.f_trace_opcodes = True
-        heard = event == "call"
-        if event == "opcode":
-            heard = self.last.get(frame, "").startswith(("CALL", "JUMP_BACKWARD"))
-            self.last[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-        if heard:
-            self.seen += 1
-            if self.seen == self.at:
-                self.raised = f"{frame.f_code.co_name}:{frame.f_lineno}"
-                raise Interrupt(self.raised)
-        return self
+from tests.runtime.interrupts import Injector, Interrupt
 
 
 class Buffer:
@@ -61,7 +30,7 @@ class Buffer:
 
 def run_interrupted(pool, at, chunk_s=0.0005, seats=2, give_up=None):
     """Run a job with an interrupt at one instruction; the injector and the buffer."""
-    buffer, injector = Buffer(chunk_s), Injector(at)
+    buffer, injector = Buffer(chunk_s), Injector(at, workers.__file__)
     job = Job(buffer.write, [(k, k + 1) for k in range(6)], seats, Pace(1), give_up)
     before = sys.gettrace()
     sys.settrace(injector)
