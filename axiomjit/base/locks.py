@@ -79,20 +79,24 @@ class _Fork:
 class _WorkLock:
     """A lock that lets a fork pass first: whoever takes it waits for a fork that waits for it.
 
-    Without that, threads that take it again and again would keep a fork waiting.
+    Without that, threads that take it again and again would keep a fork waiting. `with` looks both
+    methods up before it calls the first; they are the lock's own, within which no signal handler
+    runs, so that one that raises leaves the lock free.
     """
 
     def __init__(self) -> None:
         self.lock, self.queue = new_lock(), new_lock()
 
-    def __enter__(self) -> bool:
+    @property
+    def __enter__(self) -> Callable[[], bool]:
         if not is_held_here(self.lock):  # its holder goes on, or the fork would wait for ever
             with self.queue:
                 pass
-        return self.lock.acquire()
+        return self.lock.__enter__
 
-    def __exit__(self, *error: object) -> None:
-        self.lock.release()
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        return self.lock.__exit__
 
 
 class NotNowError(Exception):

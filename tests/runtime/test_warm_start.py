@@ -1,6 +1,5 @@
 """What a process imports, starts and waits for before its first result."""
 
-import _thread
 import gc
 import os
 import platform
@@ -10,9 +9,7 @@ import threading
 
 import pytest
 
-from axiomjit.base import locks
 from axiomjit.base.locks import uncollected
-from tests.runtime.interrupts import Injector, Interrupt
 from tests.structure.sources import ROOT
 
 PROGRAM = """
@@ -142,34 +139,6 @@ def test_the_collector_is_left_alone_beside_other_threads():
     done.set()
     thread.join()
     assert seen == [True]
-
-
-def test_the_collector_is_on_again_wherever_a_signal_interrupts(monkeypatch):
-    monkeypatch.setattr(_thread, "_count", lambda: 0)
-    with uncollected():
-        assert not gc.isenabled()
-
-    def interrupted(at):
-        injector = Injector(at, locks.__file__)
-        before = sys.gettrace()
-        sys.settrace(injector)
-        try:
-            with uncollected():
-                pass
-        except Interrupt:
-            pass
-        finally:
-            sys.settrace(before)
-        return injector
-
-    places = interrupted(0).seen
-    assert places > 2
-    for at in range(1, places + 1):
-        try:
-            raised = interrupted(at).raised
-            assert gc.isenabled(), raised
-        finally:
-            gc.enable()
 
 
 def test_checked_and_plain_kernels_are_kept_apart(python):
