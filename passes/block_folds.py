@@ -30,7 +30,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import chain_of
+from axiomjit.passes.ir.loop_orders import all_steps, chain_of
 from axiomjit.passes.ir.view_ir import Storage
 
 BLOCK: Final = 1024
@@ -165,7 +165,7 @@ def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
 def _is_short(loop: For) -> bool:
     """Whether the whole fold is one block."""
     chain, _ = chain_of(loop)
-    return product(tuple(k.extent for k in chain)) <= BLOCK
+    return all_steps(chain) <= BLOCK
 
 
 def _ceil(length: Dim, size: int | Dim) -> Dim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import bound, dim, product
+from axiomjit.algebra.dims import bound, dim
 from axiomjit.algebra.extremes import smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.graph.nodes import LengthNode
@@ -20,6 +20,7 @@ from axiomjit.passes.ir.loop_ir import (
     LoopProgram,
     Nest,
 )
+from axiomjit.passes.ir.loop_orders import all_steps
 from axiomjit.passes.ir.plain_walks import PlainWalk, in_one_nest, in_one_walk, plain_walk
 from axiomjit.passes.ir.row_distances import ZERO, Distances, distances_of
 from axiomjit.passes.ir.row_nests import Rows, row_nest
@@ -184,8 +185,7 @@ def _is_one_place(read: Index, written: Index) -> bool:
 def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | None:
     """The rows of one of the loops."""
     outer, inner = loops[level].extent, loops[level + 1 :]
-    around = product(tuple(loop.extent for loop in loops[:level]))
-    width = product(tuple(loop.extent for loop in inner))
+    around, width = all_steps(loops[:level]), all_steps(inner)
     behind, ahead = 0, 0
     if inner:
         height = dim(1 if width * around >= ROW else TOGETHER)

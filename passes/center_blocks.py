@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
@@ -28,7 +28,7 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, nested
+from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested
 from axiomjit.passes.ir.view_ir import POSITIONS
 
 SUM: Final = ACCUMULATORS["sum"]
@@ -113,7 +113,7 @@ class _Block:
     def _count(self) -> Iterator[Stmt]:
         """The number of elements of the block, those of the last one included."""
         name, cut = self.name, next((s for s in self.chain if s.block is not None), None)
-        runs = product(tuple(s.extent for s in self.chain if s is not cut))
+        runs = all_steps(s for s in self.chain if s is not cut)
         if cut is None or cut.block is None:
             yield Load(f"{name}i", POSITIONS, Index(runs, ()))
         else:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import bound, product
+from axiomjit.algebra.dims import bound
 from axiomjit.base.dtypes import FLOAT, DType, state_dtype
 from axiomjit.base.records import Record
 from axiomjit.graph.moments import MomentFold
@@ -37,7 +37,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import chain_of, nested, stride_cost
+from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import Storage
 
@@ -150,7 +150,7 @@ class _Joining:
         top, bottom = quotient.operands
         taken = takes.get(_uncast(top, lets, squares.mean.dtype))
         length = self.lengths.get(bottom)
-        whole = product(tuple(loop.extent for loop in rows.chain))
+        whole = all_steps(rows.chain)
         return taken is not None and taken.state == fold.state and length is whole
 
     def _with_moments(
@@ -220,7 +220,7 @@ class _Rows(Record):
     @property
     def is_long(self) -> bool:
         """Whether rows are long and walked by one, or all is one row."""
-        whole = product(tuple(loop.extent for loop in self.chain))
+        whole = all_steps(self.chain)
         loads = [s for s in self.inner if isinstance(s, Load)]
         if chosen_in(whole):  # there may be none, and a first element is read
             return False

@@ -30,6 +30,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
+from axiomjit.passes.ir.loop_orders import all_steps
 from axiomjit.passes.ir.view_ir import Storage
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -170,8 +171,8 @@ class _Scatter(Record):
     @property
     def positions(self) -> Dim:
         """How many values are stored."""
-        loops = [s for s in walk((self.loop,)) if isinstance(s, For) and s.kind == "scatter"]
-        return product(tuple(loop.extent for loop in loops))
+        loops = (s for s in walk((self.loop,)) if isinstance(s, For))
+        return all_steps(loop for loop in loops if loop.kind == "scatter")
 
     @property
     def rooms(self) -> tuple[Dim, ...]:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Final
 
 from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim, product
+from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.records import Record
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.costs.estimate_cost import cost_of
@@ -34,7 +34,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.loop_orders import nested
+from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
 from axiomjit.passes.ir.view_ir import Storage
 
 LONG: Final = 1 << 18
@@ -169,7 +169,7 @@ class _Scan(Record):
 
     def partials(self, numbers: Iterator[int]) -> tuple[Storage, ...]:
         """Buffers for the values of the states at the end of each block."""
-        cells = product((self.blocks.extent, *(loop.extent for loop in self.rows())))
+        cells = all_steps((self.blocks, *self.rows()))
         parts = [dtype for state, _ in self.states for dtype in state.parts]
         return tuple(
             Storage(f"q{next(numbers)}", "partial", dtype, (cells,), (dim(1),)) for dtype in parts
@@ -177,12 +177,9 @@ class _Scan(Record):
 
     def _place(self, before: int = 0) -> Index:
         """The cell of a block, or that of the block before."""
-        terms: list[tuple[str, Dim]] = []
-        step = dim(1)
-        for loop in reversed(self.rows()):
-            terms.insert(0, (loop.iterator, step))
-            step *= loop.extent
-        return Index(step * -before, ((self.blocks.iterator, step), *terms))
+        rows = self.rows()
+        terms = ((self.blocks.iterator, all_steps(rows)), *counted_steps(rows))
+        return Index(all_steps(rows) * -before, terms)
 
     def _in_lanes(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
         """Statements in each lane where there are lanes."""

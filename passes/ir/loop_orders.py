@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import permutations
 from typing import Final
 
-from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.dims import Dim, product
 from axiomjit.passes.ir.loop_ir import (
     Fold,
     For,
@@ -19,6 +19,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.views.dense_layout import row_major_strides
 
 DEEPEST: Final = 4
 """Loops of which all orders are tried, at most."""
@@ -42,7 +43,7 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
         return
     for order in permutations(chain):
         if list(order) != chain and [loop.extent for loop in order] == wanted:
-            body = nested(order, rewrite_body(inner, partial(_ordered, loops=order)))
+            body = nested(order, rewrite_body(inner, partial(in_loop_order, loops=order)))
             yield (first, body) if plain is second else (body, second)
 
 
@@ -56,12 +57,12 @@ def extents_of(body: Body) -> list[Dim]:
     return found
 
 
-def _ordered(stmt: Stmt, loops: Sequence[For]) -> Body:
-    """The statement with the terms of its index in the order of the loops."""
+def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
+    """The statement with the terms of its index in the order of the loops, behind the values."""
     if not isinstance(stmt, Load | Store):
         return (stmt,)
     places = {loop.iterator: k for k, loop in enumerate(loops)}
-    terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], len(places)))
+    terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], -1))
     return (stmt.replace(index=Index(stmt.index.offset, tuple(terms))),)
 
 
@@ -80,6 +81,17 @@ def nested(loops: Sequence[For], body: Body) -> Body:
     for loop in reversed(loops):
         body = (loop.replace(body=body),)
     return body
+
+
+def all_steps(loops: Iterable[For]) -> Dim:
+    """How many steps loops in each other take."""
+    return product(tuple(loop.extent for loop in loops))
+
+
+def counted_steps(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
+    """The terms of an index that counts the steps of loops in each other."""
+    strides = row_major_strides(tuple(loop.extent for loop in loops))
+    return tuple((loop.iterator, stride) for loop, stride in zip(loops, strides, strict=True))
 
 
 def keeps_order(loop: For) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
-from axiomjit.algebra.dims import Dim, product
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
-from axiomjit.passes.ir.loop_ir import For, Index, Let, Load, Name, Nest, Stmt, Store
-from axiomjit.passes.ir.loop_orders import chain_of, nested
+from axiomjit.passes.ir.loop_ir import For, Index, Let, Load, Name, Nest, Stmt, Store, rewrite_body
+from axiomjit.passes.ir.loop_orders import all_steps, chain_of, counted_steps, in_loop_order, nested
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
 
@@ -72,9 +73,9 @@ def in_one_walk(
     if len(set(names.values())) != len(first.loops) or len(names) != len(second.loops):
         return None
     names |= _other_values(first, second)
-    order = {loop.iterator: k for k, loop in enumerate(first.loops)}
-    moved = (_in_order(s, order) for s in rename_iterators(second.body, names))
-    return first, second.replace(loops=first.loops, body=tuple(moved))
+    renamed = rename_iterators(second.body, names)
+    body = rewrite_body(renamed, partial(in_loop_order, loops=first.loops))
+    return first, second.replace(loops=first.loops, body=body)
 
 
 def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) -> Nest:
@@ -96,15 +97,6 @@ def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
     return {name: Name("v", k) for k, name in enumerate(own, free)}
 
 
-def _in_order(stmt: Stmt, order: Mapping[str, int]) -> Stmt:
-    """The statement with the iterators in its index in order, behind the values."""
-    if not isinstance(stmt, Load | Store):
-        return stmt
-    terms = sorted(stmt.index.terms, key=lambda term: order.get(term[0], -1))
-    placed: Stmt = stmt.replace(index=Index(stmt.index.offset, tuple(terms)))
-    return placed
-
-
 def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
     """The walk with loops that have the extents of `finer`, itself where its loops are no such."""
     rest = list(finer)
@@ -112,13 +104,13 @@ def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
     parts: dict[str, list[For]] = {}
     for loop in walk.loops:
         taken: list[For] = []
-        while rest and product(tuple(s.extent for s in taken)) is not loop.extent:
+        while rest and all_steps(taken) is not loop.extent:
             taken.append(rest.pop(0))
         parts[loop.iterator] = [
             s.replace(iterator=f"{loop.iterator}x{k}", body=()) for k, s in enumerate(taken)
         ]
         loops += parts[loop.iterator]
-    whole = (product(tuple(s.extent for s in parts[loop.iterator])) for loop in walk.loops)
+    whole = (all_steps(parts[loop.iterator]) for loop in walk.loops)
     if rest or any(one is not s.extent for one, s in zip(whole, walk.loops, strict=True)):
         return walk
     body = tuple(_split(stmt, parts) for stmt in walk.body)
@@ -132,12 +124,7 @@ def _split(stmt: Stmt, parts: Mapping[str, Sequence[For]]) -> Stmt:
         return stmt
     terms: list[tuple[str, Dim]] = []
     for name, stride in stmt.index.terms:
-        inside = parts.get(name)
-        if inside is None:
-            terms.append((name, stride))
-            continue
-        for k, loop in enumerate(inside):
-            below = product(tuple(s.extent for s in inside[k + 1 :]))
-            terms.append((loop.iterator, stride * below))
+        inside = counted_steps(parts[name]) if name in parts else ((name, dim(1)),)
+        terms += ((inner, stride * below) for inner, below in inside)
     placed: Stmt = stmt.replace(index=Index(stmt.index.offset, tuple(terms)))
     return placed

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.extremes import smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.loop_ir import Block, For, Index, Let, Limit, Load, Nest, Stmt, Store
-from axiomjit.passes.ir.loop_orders import nested
+from axiomjit.passes.ir.loop_orders import counted_steps, nested
 from axiomjit.passes.ir.plain_walks import PlainWalk
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
 
@@ -203,13 +203,9 @@ class _Writer:
 
     def strides(self) -> Terms:
         """Where in a row a step of the other loops is."""
-        found: list[tuple[str, Dim]] = []
         step = self.rows.height * self.rows.width
-        for loops, last in ((self.around, step), (self.inner, ONE)):
-            for k, loop in enumerate(loops):
-                below = product(tuple(s.extent for s in loops[k + 1 :]))
-                found.append((loop.iterator, below * last))
-        return tuple(found)
+        around = ((name, stride * step) for name, stride in counted_steps(self.around))
+        return *around, *counted_steps(self.inner)
 
     def placed(self, stmt: Stmt, here: Index, kept: Index) -> Stmt:
         """The statement with the step of the outer loop at `here`."""
