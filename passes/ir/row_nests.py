@@ -151,24 +151,19 @@ class _Writer:
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))
         here = Index(dim(0), ((self.block, -rows.size), (self.row, ONE)))
-        made: list[Stmt] = [Load("vq", POSITIONS, here)]
+        made: list[Stmt] = [Load("vrow", POSITIONS, here)]
         terms: list[tuple[str, Dim]] = []
-        turn = "vq"
+        turn = "vrow"
         if rows.ahead:
-            made.append(self.let("vf", "minimum", "vq", rows.ahead))
-            terms.append(("vf", rows.cells))
+            made.append(_let("vfirst", "minimum", "vrow", self.number(rows.ahead)))
+            terms.append(("vfirst", rows.cells))
         if rows.ahead and rows.behind:
-            made.append(self.let("vm", "maximum", "vq", rows.ahead))
-            made.append(self.let("vo", "subtract", "vm", rows.ahead))
-            turn = "vo"
+            made.append(_let("vturn", "subtract", "vrow", "vfirst"))
+            turn = "vturn"
         if rows.behind:
-            made.append(self.let("vs", "remainder", turn, rows.behind + 1))
-            terms.append(("vs", rows.cells))
+            made.append(_let("vslot", "remainder", turn, self.number(rows.behind + 1)))
+            terms.append(("vslot", rows.cells))
         return tuple(made), self.slot(Index(dim(0), tuple(terms)))
-
-    def let(self, name: str, primitive: str, left: str, right: int) -> Let:
-        """A whole number of another one and a known one."""
-        return Let(name, INT, PRIMITIVES[primitive], (left, self.number(right)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
         """Write the row so many rows before, which is not among the first of its block."""
@@ -177,8 +172,9 @@ class _Writer:
         slot = Index(rows.cells * rows.ahead, ())
         if rows.behind:
             turn = _sum(self.place(ONE), Index(dim(-before - rows.ahead), ()))
-            made = Load("vp", POSITIONS, turn), self.let("vt", "remainder", "vp", rows.behind + 1)
-            slot = slot.replace(terms=(("vt", rows.cells),))
+            turns = self.number(rows.behind + 1)
+            made = Load("vback", POSITIONS, turn), _let("vheld", "remainder", "vback", turns)
+            slot = slot.replace(terms=(("vheld", rows.cells),))
         return (*made, *self.steps(self.pair[1], self.slot(slot), self.late, before))
 
     def steps(self, walk: PlainWalk, slot: Index, row: str, before: int = 0) -> tuple[Stmt, ...]:
@@ -223,6 +219,11 @@ class _Writer:
         index = _sum(steps, Index(dim(0), tuple(strides.items())))
         placed: Stmt = stmt.replace(index=index)
         return placed
+
+
+def _let(name: str, primitive: str, left: str, right: str) -> Let:
+    """An operation on whole numbers."""
+    return Let(name, INT, PRIMITIVES[primitive], (left, right))
 
 
 def _sum(left: Index, right: Index) -> Index:
