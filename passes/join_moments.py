@@ -39,6 +39,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
+from axiomjit.passes.ir.shared_values import share_scalars
 from axiomjit.passes.ir.view_ir import Storage
 
 ROW: Final = 65_536
@@ -129,7 +130,9 @@ class _Joining:
         number = next(self.joined)
         other = other.renamed(one, f"j{number}")
         squares = _squares(other)
-        if squares is None or [s.buffer for s in _shared(one, other)] != [squares.mean]:
+        if squares is None:
+            return None
+        if any((s.buffer, s.index) != (squares.mean, squares.place) for s in _shared(one, other)):
             return None
         for fold in (s for s in one.inner if isinstance(s, Fold)):
             if self._is_mean(one, fold, squares) and _is_same(one, fold, other, squares):
@@ -178,9 +181,11 @@ class _Joining:
         inner = [s for stmt in one.inner for s in (steps if stmt is fold else (stmt,))]
         before = [Alloc(state) if s == Alloc(fold.state) else s for s in one.before]
         after = [_taken(s, fold.state, state, 1) for s in one.after]
-        after += [_taken(s, squares.fold.state, state, 3) for s in other.after]
+        begun = [s for s in other.before if s != Alloc(squares.fold.state)]  # the mean, perhaps
+        after += [*begun, *(_taken(s, squares.fold.state, state, 3) for s in other.after)]
         walked = nested(one.chain, tuple(inner))
-        return Nest(nested(one.loops, (*before, *opening, *walked, *after)))
+        ended = share_scalars(tuple(after))  # the mean may be used again
+        return Nest(nested(one.loops, (*before, *opening, *walked, *ended)))
 
 
 def _taken(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
@@ -275,7 +280,10 @@ def _squares(rows: _Rows) -> _Squares | None:
     folds = [s for s in rows.inner if isinstance(s, Fold)]
     lets = {s.name: s for s in rows.inner if isinstance(s, Let)}
     loads = {s.name: s for s in rows.inner if isinstance(s, Load)}
-    if len(folds) != 1 or not _is_sum(folds[0]) or rows.before != (Alloc(folds[0].state),):
+    if len(folds) != 1 or not _is_sum(folds[0]):
+        return None
+    others = [s for s in rows.before if s != Alloc(folds[0].state)]
+    if not all(isinstance(s, Let | Load) for s in others):
         return None
     if any(isinstance(s, Store) for s in rows.inner):
         return None
@@ -286,13 +294,12 @@ def _squares(rows: _Rows) -> _Squares | None:
     apart = lets.get(left)
     if left != right or apart is None or apart.primitive.name != "subtract":
         return None
-    value, subtracted = apart.operands
-    mean = loads.get(subtracted)
-    if mean is None or any(
-        name in {x.iterator for x in rows.chain} for name, _ in mean.index.terms
-    ):
-        return None
-    return _Squares(folds[0], value, mean.buffer, mean.index)
+    within = {loop.iterator for loop in rows.chain}
+    for value, other in (apart.operands, apart.operands[::-1]):
+        mean = loads.get(other)
+        if mean is not None and within.isdisjoint(name for name, _ in mean.index.terms):
+            return _Squares(folds[0], value, mean.buffer, mean.index)
+    return None
 
 
 def _is_sum(fold: Fold) -> bool:
@@ -334,7 +341,7 @@ def _holds(dtype: DType, least: DType) -> bool:
 def _shared(one: _Rows, other: _Rows) -> list[Load]:
     """The loads of a nest of what an earlier one stores."""
     stored = {s.buffer for s in walk((*one.inner, *one.after)) if isinstance(s, Store)}
-    every = walk((*other.inner, *other.after))
+    every = walk((*other.before, *other.inner, *other.after))
     return [s for s in every if isinstance(s, Load) and s.buffer in stored]
 
 
