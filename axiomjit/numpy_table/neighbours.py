@@ -94,7 +94,7 @@ def _trapezoid(y: object, x: object = None, dx: Any = 1.0, axis: int = -1) -> No
         steps = builder.as_node(dx, "trapezoid")
     else:
         points = array_node(x, "trapezoid")
-        steps = _diff(points, axis=-1 if len(points.shape) == 1 else along)
+        steps = _diff(points, axis=-1 if len(points.shape) == 1 else axis)
         if len(points.shape) == 1:
             behind = range(1, len(node.shape) - along)
             steps = insert_dimensions(steps, tuple(behind))

@@ -12,7 +12,7 @@ from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.graph import builder
 from axiomjit.graph.merging import reshaped
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.slicing import insert_dimensions
@@ -44,6 +44,12 @@ def _number(value: object) -> Node:
     return builder.as_node(value, "norm")
 
 
+def _folded(fold: UfuncFold, sizes: Node, axis: int) -> Node:
+    """Numbers from 0 on folded along a dimension; the largest of none is 0."""
+    zero = Scalar(sizes.dtype, sizes.dtype.type(0), False)
+    return builder.fold(fold, sizes, (axis,), zero if fold is MAX else None)
+
+
 def _vector_norm(node: Node, order: Any, axis: int) -> Node:
     """The norm of vectors along a dimension."""
     if order is None or order == 2:
@@ -54,7 +60,7 @@ def _vector_norm(node: Node, order: Any, axis: int) -> Node:
         return builder.fold(SUM, cast(nonzero, real), (axis,))
     sizes = builder.elementwise(_ABSOLUTE, node)
     if order in (np.inf, -np.inf):
-        return builder.fold(MAX if order > 0 else MIN, sizes, (axis,))
+        return _folded(MAX if order > 0 else MIN, sizes, axis)
     if order == 1:
         return builder.fold(SUM, sizes, (axis,))
     if isinstance(order, str):
@@ -84,13 +90,13 @@ def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
         sizes = builder.elementwise(_ABSOLUTE, node)
         along, other = axes[summed], axes[1 - summed]
         sums = builder.fold(SUM, sizes, (along,))
-        return builder.fold(fold, sums, (other - (other > along),))
+        return _folded(fold, sums, other - (other > along))
     if order not in (2, -2, "nuc"):
         raise ValueError("Invalid norm order for matrices.")
     rest = [d for d in range(len(node.shape)) if d not in axes]
     values = singular_values(builder.transpose(node, [*rest, *axes]))
     accumulator = SUM if order == "nuc" else MAX if order == 2 else MIN
-    return builder.fold(accumulator, values, (len(rest),))
+    return _folded(accumulator, values, len(rest))
 
 
 def _norm(x: object, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Node:
