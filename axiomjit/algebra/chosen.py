@@ -13,13 +13,12 @@ from typing import Final
 
 from axiomjit.algebra.dims import (
     Dim,
-    Extreme,
     Guard,
-    Quotient,
     Scope,
     Symbol,
     current_scope,
     polynomial,
+    symbols_in,
 )
 from axiomjit.algebra.number_kinds import Kind
 from axiomjit.base.records import Record
@@ -105,14 +104,7 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 def chosen_in(*lengths: Dim) -> frozenset[Symbol]:
     """The symbols of such lengths that occur in some lengths."""
-    found: set[Symbol] = set()
-    for atom in (atom for length in lengths for monomial, _ in length.terms for atom in monomial):
-        match atom:
-            case Symbol(kind=kind) if kind is CHOSEN:
-                found.add(atom)
-            case Quotient(top=left, bottom=right) | Extreme(left=left, right=right):
-                found |= chosen_in(left, right)
-    return frozenset(found)
+    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind is CHOSEN)
 
 
 class Advice(Scope):

@@ -245,6 +245,18 @@ def product(lengths: tuple[Dim, ...]) -> Dim:
     return functools.reduce(operator.mul, lengths, dim(1))
 
 
+def symbols_in(*lengths: Dim) -> frozenset[Symbol]:
+    """All symbols that occur in lengths."""
+    found: set[Symbol] = set()
+    for atom in (atom for length in lengths for monomial, _ in length.terms for atom in monomial):
+        match atom:
+            case Symbol():
+                found.add(atom)
+            case Quotient(top=left, bottom=right) | Extreme(left=left, right=right):
+                found |= symbols_in(left, right)
+    return frozenset(found)
+
+
 def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
     """The integer value of a Dim.
 

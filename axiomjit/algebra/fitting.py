@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from axiomjit.algebra.dims import Dim, Extreme, Quotient, Symbol, dim
+from axiomjit.algebra.dims import Dim, dim
 
 Cases = Sequence[int]
 """The values of a length, one for each case."""
-
-
-def symbols_in(*lengths: Dim) -> frozenset[Symbol]:
-    """All symbols that occur in lengths."""
-    found: set[Symbol] = set()
-    for atom in (atom for length in lengths for monomial, _ in length.terms for atom in monomial):
-        match atom:
-            case Symbol():
-                found.add(atom)
-            case Quotient(top=left, bottom=right) | Extreme(left=left, right=right):
-                found |= symbols_in(left, right)
-    return frozenset(found)
 
 
 def fitted(cases: Cases, known: Mapping[Dim, Cases]) -> Dim | None:

@@ -74,17 +74,18 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
         PositionError: at the call, one is out of range.
     """
     if positions.dtype.kind not in "biu":
-        raise GraphTypeError(
-            f"elements at {seen_type(positions)}",
-            "positions that are no integers",
-            "convert them with .astype(np.int64)",
-            user_location(),
-        )
+        raise no_integers(f"elements at {seen_type(positions)}", "positions")
     wide = cast(positions, INT)
     within = may_fail(_within(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
     from_end = builder.elementwise(PRIMITIVES["less"], wide, ZERO)
     return builder.elementwise(WHERE, from_end, behind, wide)
+
+
+def no_integers(asked: str, what: str) -> GraphTypeError:
+    """The error for elements of which only integers can be used."""
+    remedy = "convert them with .astype(np.int64)"
+    return GraphTypeError(asked, f"{what} that are no integers", remedy, user_location())
 
 
 def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Op:

@@ -11,9 +11,8 @@ from axiomjit.algebra.chosen import assumed_equal, choose
 from axiomjit.algebra.dims import current_scope
 from axiomjit.algebra.index_maps import identity, iterator
 from axiomjit.base.dtypes import FLOAT, INT
-from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.gathers import no_integers
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import END
 from axiomjit.graph.nodes import Node, Op, Scalar
@@ -34,12 +33,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
         deep = "too deep" if node.shape else "of too small depth"
         raise ValueError(f"object {deep} for desired array")
     if node.dtype.kind not in "biu":
-        raise GraphTypeError(
-            f"bincount({seen_type(node)})",
-            "elements that are no integers",
-            "convert them with .astype(np.int64)",
-            user_location(),
-        )
+        raise no_integers(f"bincount({seen_type(node)})", "elements")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     at = stored(cast(node, INT))

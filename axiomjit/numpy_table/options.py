@@ -42,6 +42,11 @@ def only_defaults(function: str, **options: object) -> None:
             raise refuse(function, option, value)
 
 
+def kept(keepdims: object) -> bool:
+    """Whether what is folded keeps its dimensions, with a length of 1."""
+    return keepdims is not UNGIVEN and bool(keepdims)
+
+
 def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
     """The dimensions that an `axis` argument names, in memory order, in which NumPy folds them.
 

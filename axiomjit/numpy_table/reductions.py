@@ -31,6 +31,7 @@ from axiomjit.numpy_table.options import (
     UNGIVEN,
     AxisOption,
     Row,
+    kept,
     only_defaults,
     reduced_dimensions,
     refuse,
@@ -66,7 +67,7 @@ def _reduction(name: str, accumulator: UfuncFold) -> Row:
             node = _masked(name, accumulator, node, where)
         # Integers are folded in 64 bits: wrapped once, the result is the same.
         folded = builder.cast(builder.fold(accumulator, node, axes, start), wanted)
-        return insert_dimensions(folded, axes) if _kept(keepdims) else folded
+        return insert_dimensions(folded, axes) if kept(keepdims) else folded
 
     return row
 
@@ -83,10 +84,6 @@ def _computed_in(name: str, accumulator: UfuncFold, node: Node, dtype: Any) -> D
 
 def _given(where: object) -> bool:
     return where is not UNGIVEN and where is not None and where is not True
-
-
-def _kept(keepdims: object) -> bool:
-    return keepdims is not UNGIVEN and bool(keepdims)
 
 
 def _start(name: str, initial: object, dtype: DType) -> Node | None:
@@ -192,7 +189,7 @@ def _mean(
         node = _masked("mean", SUM, node, mask)
     total = builder.cast(builder.fold(SUM, node, axes), wanted)
     averaged = builder.cast(builder.average(total, counted), result)
-    return insert_dimensions(averaged, axes) if _kept(keepdims) else averaged
+    return insert_dimensions(averaged, axes) if kept(keepdims) else averaged
 
 
 def _var(
@@ -258,7 +255,7 @@ def _spread(
     summed = builder.fold(SUM, squares, axes)
     spread = builder.average(summed, builder.as_node(freedom, name))
     result = builder.cast(spread, HALF) if wanted is None and node.dtype == HALF else spread
-    return insert_dimensions(result, axes) if _kept(keepdims) else result
+    return insert_dimensions(result, axes) if kept(keepdims) else result
 
 
 def _square_length(node: Node) -> Node:

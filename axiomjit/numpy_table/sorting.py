@@ -14,7 +14,14 @@ from axiomjit.graph.array_functions import ArrayCall, WithArrays
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.numpy_table.library import OneAxis, flat_along
-from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
+from axiomjit.numpy_table.options import (
+    AxisOption,
+    Row,
+    kept,
+    only_defaults,
+    reduced_dimensions,
+    refuse,
+)
 from axiomjit.numpy_table.shapes import array_node
 
 
@@ -100,9 +107,8 @@ def _digitize(x: object, bins: object, right: bool = False) -> Node:
 def _folded(node: Node, axis: AxisOption, keepdims: object) -> tuple[Dim | int, ...]:
     """The shape of what is folded along dimensions."""
     axes = reduced_dimensions(node, axis)
-    kept = keepdims is not np._NoValue and bool(keepdims)
     shape = [(d in axes, n) for d, n in enumerate(node.shape)]
-    return tuple(1 if gone else n for gone, n in shape if kept or not gone)
+    return tuple(1 if gone else n for gone, n in shape if kept(keepdims) or not gone)
 
 
 def _median_row(function: Callable[..., Any]) -> Row:
@@ -118,15 +124,11 @@ def _median_row(function: Callable[..., Any]) -> Row:
         only_defaults(name, out=out, overwrite_input=overwrite_input or None)
         node = array_node(a, name)
         shape = tuple(map(dim, _folded(node, axis, keepdims)))
-        options = (("axis", _static(axis)), ("keepdims", _kept(keepdims)))
+        options = (("axis", _static(axis)), ("keepdims", kept(keepdims)))
         call = ArrayCall(name, function, (node,), options, additions=_linear)
         return call.result(shape, call.dtypes()[0])
 
     return row
-
-
-def _kept(keepdims: object) -> bool:
-    return keepdims is not np._NoValue and bool(keepdims)
 
 
 def _static(axis: AxisOption) -> Any:
@@ -149,7 +151,7 @@ def _quantile_row(function: Callable[..., Any]) -> Row:
         only_defaults(name, out=out, overwrite_input=overwrite_input or None, **options)
         node = array_node(a, name)
         shape = tuple(map(dim, _folded(node, axis, keepdims)))
-        given = [("axis", _static(axis)), ("method", method), ("keepdims", _kept(keepdims))]
+        given = [("axis", _static(axis)), ("method", method), ("keepdims", kept(keepdims))]
         if isinstance(q, int | float | np.generic):
             called: tuple[Any, ...] = function, (node,), (("q", q), *given)
         else:

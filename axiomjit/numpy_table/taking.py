@@ -11,10 +11,8 @@ from numpy.lib.array_utils import normalize_axis_index
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT
-from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.gathers import ZERO, Position, gather, placed, taken
+from axiomjit.graph.gathers import ZERO, Position, gather, no_integers, placed, taken
 from axiomjit.graph.nodes import Node, size
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.promotion import cast
@@ -35,12 +33,7 @@ def _take(
     try:
         np.take(np.zeros(1), np.zeros(1, positions.dtype))
     except TypeError as error:
-        raise GraphTypeError(
-            str(error),
-            "positions that are no integers",
-            "convert them with .astype(np.int64)",
-            user_location(),
-        ) from None
+        raise no_integers(str(error), "positions") from None
     length = node.shape[along]
     others = (*node.shape[:along], *node.shape[along + 1 :], *positions.shape)
     if any(n == 0 for n in others):  # nothing is read

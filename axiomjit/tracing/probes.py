@@ -16,8 +16,17 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.chosen import CHOSEN, OtherLengthError, chosen_in
-from axiomjit.algebra.dims import Dim, Scope, Symbol, current_scope, dim, evaluate, product
-from axiomjit.algebra.fitting import fitted, symbols_in
+from axiomjit.algebra.dims import (
+    Dim,
+    Scope,
+    Symbol,
+    current_scope,
+    dim,
+    evaluate,
+    product,
+    symbols_in,
+)
+from axiomjit.algebra.fitting import fitted
 from axiomjit.algebra.number_kinds import DECLARED, LENGTH
 from axiomjit.base.dtypes import CODES
 from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
