@@ -65,7 +65,7 @@ def as_node(value: Any, asked: str) -> Node:
     if isinstance(value, Dim):
         return size(value) if value.constant is None else as_node(value.constant, asked)
     if isinstance(value, list | tuple | range):
-        if _holds_nodes(value):
+        if holds_nodes(value):
             return _stacked([strong(as_node(part, asked)) for part in value])
         value = np.asarray(value)
     kind = type(value)  # not isinstance: a traced array claims to be an ndarray
@@ -101,10 +101,10 @@ def as_node(value: Any, asked: str) -> Node:
     )
 
 
-def _holds_nodes(value: object) -> bool:
+def holds_nodes(value: object) -> bool:
     """Whether nested lists have nodes or lengths in them."""
     if isinstance(value, list | tuple):
-        return any(map(_holds_nodes, value))
+        return any(map(holds_nodes, value))
     return isinstance(value, Node | Dim)
 
 

@@ -24,7 +24,13 @@ from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.refusals import refuse_write, unsupported
 from axiomjit.tracing.traced_storages import TracedStorage
-from axiomjit.tracing.writes import check_stretches, scatter_item, write_part
+from axiomjit.tracing.writes import (
+    check_number,
+    check_stretches,
+    node_to_write,
+    scatter_item,
+    write_part,
+)
 
 
 def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
@@ -77,7 +83,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     storage, seen = _memory(a, "put")
     positions = flat(cast(builder.as_node(node_of(ind), "put"), INT))
-    values = flat(builder.as_node(node_of(v), "put"))
+    given = node_to_write(v, seen.dtype)
+    if given.weak:
+        check_number(given, seen)
+    values = flat(given)
     (count,), (length,) = positions.shape, values.shape
     if any(n == 0 for n in seen.shape) and count != 0:
         raise IndexError("cannot replace elements of an empty array")
@@ -103,7 +112,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
         put(arr, positions, values)
         return
     storage, seen = _memory(arr, "put_along_axis")
-    value = builder.as_node(node_of(values), "put_along_axis")
+    value = node_to_write(values, seen.dtype)
     scatter_item(storage, seen, along_axis(seen, positions, axis), value)
 
 

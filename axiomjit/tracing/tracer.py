@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, NoReturn
@@ -29,6 +28,7 @@ from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, SCANS
+from axiomjit.tracing.in_place import InPlace
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators, result_of
@@ -36,7 +36,7 @@ from axiomjit.tracing.refusals import VALUES, WithoutValues, recorded, refuse_me
 from axiomjit.tracing.steps import called_opaquely, is_step, or_opaquely
 from axiomjit.tracing.traced_storages import TracedStorage
 from axiomjit.tracing.ufunc_calls import called_ufunc, steps_of_ufuncs
-from axiomjit.tracing.writes import COPIERS, ITEM, set_item, store_exactly
+from axiomjit.tracing.writes import COPIERS, node_to_write, set_item, store_exactly
 
 COPIES: Final = frozenset({"copy", "flatten"})
 """Functions whose results are never views, however their operands lie in memory."""
@@ -298,7 +298,7 @@ class TracedScalar(Tracer):
         return new_array(made.node) if taken_out else made
 
 
-class TracedArray(TracedScalar):
+class TracedArray(InPlace, TracedScalar):
     """Represents an array."""
 
     __slots__ = ()
@@ -316,25 +316,9 @@ class TracedArray(TracedScalar):
     @recorded
     def __setitem__(self, key: object, value: object) -> None:
         assert self._storage is not None
-        given = builder.as_node(unwrap(node_of(value)), ITEM)
-        listed = isinstance(value, list | tuple | deque | range)
-        set_item(self._storage, self.node, unwrap(node_of(key)), given, listed)
-
-    def fill(self, value: object) -> None:
-        """Write a number into every element."""
-        self[...] = value
-
-    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
-        """Write values at positions of the flat array."""
-        WRITERS[np.put](self, indices, values, mode)
-
-    def sort(self, *args: Any, **kwargs: Any) -> None:
-        """Sort along a dimension, in place."""
-        self[...] = called("sort", FUNCTIONS[np.sort], (self, *args), kwargs)
-
-    def partition(self, *args: Any, **kwargs: Any) -> None:
-        """Put elements where sorting would put them, in place."""
-        self[...] = called("partition", FUNCTIONS[np.partition], (self, *args), kwargs)
+        seen, listed = self.node, not isinstance(value, np.ndarray)
+        given = node_to_write(value, seen.dtype)
+        set_item(self._storage, seen, unwrap(node_of(key)), given, listed)
 
 
 def _class_for(node: Node, following: Following | None) -> type[Tracer]:

@@ -14,7 +14,7 @@ import numpy as np
 from axiomjit.algebra.chosen import assumed_equal
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, compose
-from axiomjit.base.dtypes import BOOL
+from axiomjit.base.dtypes import BOOL, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -26,6 +26,7 @@ from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.storages import update, view_map
 from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_node, index_view, mask_of
 from axiomjit.numpy_table.shapes import drop_dimensions
+from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.refusals import refuse_write
@@ -33,6 +34,21 @@ from axiomjit.tracing.traced_storages import TracedStorage
 
 ITEM: Final = "array[...] = value"
 _KINDS: Final = "biufc"
+
+
+def node_to_write(value: Any, dtype: DType) -> Node:
+    """The node of what is written into elements of a dtype.
+
+    What is no array and no number NumPy makes an array of: each element of a list must fit.
+
+    Raises:
+        TypeError, ValueError, OverflowError: NumPy's.
+    """
+    given = unwrap(node_of(value))
+    known = Node | Dim | np.ndarray | np.generic | int | float | complex
+    if not isinstance(given, known) and not builder.holds_nodes(given):
+        given = np.asarray(given, dtype)
+    return builder.as_node(given, ITEM)
 
 
 def set_item(
@@ -119,7 +135,8 @@ def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | No
         NeedsValuesError: the part is no plain view of memory that can be written.
     """
     value = without_leading(value, part.shape)
-    _check_number(value, part)
+    if value.weak or where is None:
+        check_number(value, part)
     if where is not None:
         value = builder.elementwise(WHERE, where, cast(value, part.dtype), part)
     write_part(storage, part, value, ITEM)
@@ -144,7 +161,8 @@ def scatter_item(
         if _by_arrays(gathered) and _is_nothing(value.shape, gathered.shape):
             return
         value = without_leading(value, gathered.shape)
-        _check_number(value, seen)
+        if value.weak:  # by arrays and masks NumPy's own numbers are cast, as arrays are
+            check_number(value, seen)
         value = cast(value, seen.dtype)
     check_stretches(value, gathered.shape, ITEM)
     target = compose(base, gathered.place)
@@ -223,15 +241,13 @@ def _is_cast(value: Node, part: Node, casting: Any) -> bool:
     return np.can_cast(value.dtype, part.dtype, casting)
 
 
-def _check_number(value: Node, part: Node) -> None:
-    """Store a Python number as NumPy would, in an array made for that: NumPy raises its errors."""
-    if not value.weak:
-        return
+def check_number(value: Node, part: Node) -> None:
+    """Store a number as NumPy would, in an array made for that: NumPy raises its errors."""
     check_fits(value, part.dtype)
-    if value.dtype.kind == "c" and part.dtype.kind not in "c":
+    if value.weak and value.dtype.kind == "c" and part.dtype.kind not in "cb":
         np.zeros(1)[:] = 1j
-    if isinstance(value, Scalar) and value.dtype.kind == "f":
-        np.zeros(1, part.dtype)[0] = value.value.item()
+    if isinstance(value, Scalar):
+        np.zeros(1, part.dtype)[0] = value.value.item() if value.weak else value.value
 
 
 def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:

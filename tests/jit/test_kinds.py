@@ -237,7 +237,7 @@ NEED_VALUES = {
 }
 UNSUPPORTED = {
     "method": lambda x: x.byteswap(),
-    "attribute": lambda x: hasattr(x, "flat") or x.flat,
+    "attribute": lambda x: hasattr(x, "strides") or x.strides,
     "function": lambda x: np.unwrap(x),
     "option": lambda x: x.std(where=x > 1),
     "zeros": lambda x: np.trim_zeros(x[0]),

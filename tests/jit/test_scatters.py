@@ -276,6 +276,45 @@ def test_sequences_are_written_as_in_numpy(name):
         np.testing.assert_array_equal(x, wanted)
 
 
+def placed(x, value):
+    x[:2] = value
+
+
+def scattered(x, value):
+    x[[0, 1]] = value
+
+
+def chosen_by_a_mask(x, value):
+    x[x == 0] = value
+
+
+def put(x, value):
+    np.put(x, [0, 1], value)
+
+
+NUMBERS = (300, [300], [300, 5], -1, 1.5, [1.5], 1e10, np.nan, [np.nan], 1j, [1j], None, "7", ["7"])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("code", ["i1", "u8", "f4", "c8", "b1"])
+@pytest.mark.parametrize("write", [placed, scattered, chosen_by_a_mask, put])
+def test_numbers_that_are_written_fit_as_in_numpy(write, code):
+    for value in (*NUMBERS, np.int64(300), np.float64(np.nan), np.array([300]), np.array(300.0)):
+
+        def function(x, value=value):
+            write(x, value)
+
+        got, want = (np.zeros(3, code) for _ in range(2))
+        try:
+            function(want)
+        except (TypeError, ValueError, OverflowError) as error:
+            with pytest.raises(type(error)):
+                aj.jit(function)(got)
+        else:
+            aj.jit(function)(got)
+        np.testing.assert_array_equal(got, want)
+
+
 def test_a_scatter_into_nothing_is_legal():
     """Of an array without elements, the outermost dimension has stride 0 in a packed copy."""
     assert write_failure(draw_write(2312, 5059), [check.interpret]) is None

@@ -1,0 +1,88 @@
+"""`x.flat` of an array that is followed: its elements in C order, by their places."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from axiomjit.algebra.dims import product
+from axiomjit.graph.positions import positions_along
+from axiomjit.numpy_table.indexing import index_node
+from axiomjit.tracing.lengths import unwrap
+from axiomjit.tracing.operands import node_of
+from axiomjit.tracing.operators import TracedOperators
+from axiomjit.tracing.refusals import recorded, refuse_method
+from axiomjit.tracing.scattered_writes import put
+
+
+class FlatElements:
+    """Represents `x.flat`: what is read is a copy, values that are too few are repeated."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, base: TracedOperators) -> None:
+        """Represent the elements of a traced array."""
+        self.base: Any = base
+        self._next = 0
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[np.flatiter]:  # type: ignore[override]
+        return np.flatiter
+
+    def __len__(self) -> int:
+        return len(self.copy())
+
+    def __iter__(self) -> FlatElements:
+        return self
+
+    def __next__(self) -> Any:
+        if self._next == len(self):
+            self._next = 0
+            raise StopIteration
+        self._next += 1
+        return self[self._next - 1]
+
+    def copy(self) -> Any:
+        """The elements as a new array."""
+        return self.base.flatten()
+
+    def __getitem__(self, key: Any) -> Any:
+        _check(key)
+        return self.copy()[key]
+
+    @recorded
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _check(key)
+        places = positions_along((product(self.base.node.shape),), (0,))
+        at = index_node(places, unwrap(node_of(key)))
+        if not at.shape and np.ndim(value):
+            raise ValueError("Error setting single item of array.")
+        put(self.base, at, value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self.base.__array__()
+        raise AssertionError
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(np.flatiter, name):
+            raise AttributeError(f"'numpy.flatiter' object has no attribute {name!r}")
+        return refuse_method(f"flat.{name}", self.base.description(), ("flat.copy",))
+
+
+def _check(key: Any) -> None:
+    """Refuse indices that arrays take, and `flat` does not."""
+    if key is None or isinstance(key, bool) or (isinstance(key, tuple) and len(key) > 1):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid "
+            "indices"
+        )
+
+
+def _compared(name: str) -> Any:
+    return lambda self, other: getattr(operator, name)(self.copy(), other)
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(FlatElements, f"__{_name}__", _compared(_name))

@@ -1,0 +1,40 @@
+"""Methods of arrays that write into them, by the functions of NumPy that do so, and `x.flat`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.locks import import_late
+
+
+class InPlace:
+    """What a traced array has and no number: methods that change it."""
+
+    __slots__ = ()
+
+    def fill(self: Any, value: object) -> None:
+        """Write a number into every element."""
+        self[...] = value
+
+    def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
+        """Write values at positions of the flat array."""
+        np.put(self, indices, values, mode)  # type: ignore[arg-type]
+
+    def sort(self: Any, *args: Any, **kwargs: Any) -> None:
+        """Sort along a dimension, in place."""
+        self[...] = np.sort(self, *args, **kwargs)
+
+    def partition(self: Any, *args: Any, **kwargs: Any) -> None:
+        """Put elements where sorting would put them, in place."""
+        self[...] = np.partition(self, *args, **kwargs)
+
+    @property
+    def flat(self) -> Any:
+        """The elements in C order, by their places."""
+        return import_late("axiomjit.tracing.flat_elements").FlatElements(self)
+
+    @flat.setter
+    def flat(self, value: object) -> None:
+        self.flat[...] = value
