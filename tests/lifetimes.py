@@ -34,6 +34,23 @@ def counted() -> Iterator[None]:
         gc.enable()
 
 
+CALLS = 500
+"""How many calls show what each of them leaves, beside caches that fill up."""
+
+
+def blocks_left(call: Callable[[], object]) -> int:
+    """How many blocks of memory further calls leave; at least `CALLS` if each leaves an object."""
+
+    def allocated() -> int:
+        for _ in range(CALLS):
+            call()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    before = allocated()
+    return allocated() - before
+
+
 def table_sizes() -> dict[str, int]:
     """How many entries each weak table of the package has, by module and name."""
     weak = weakref.WeakKeyDictionary, weakref.WeakValueDictionary

@@ -1,7 +1,6 @@
 """Programs of several launches and library calls on small operands: one native call each."""
 
 import gc
-import sys
 import threading
 import time
 import weakref
@@ -15,6 +14,7 @@ from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.entry.native_calls import refusal
 from axiomjit.runtime.launching.bound_steps import Launching
 from axiomjit.runtime.launching.native_plan import native_plan
+from tests.lifetimes import CALLS, blocks_left
 from tests.runtime.kernels import same_bits
 
 pytestmark = pytest.mark.skipif(refusal() != "", reason="this process has no native entry")
@@ -90,15 +90,7 @@ def test_later_calls_give_what_the_first_gave(name, check, monkeypatch):
 def test_calls_leave_nothing_in_memory(name):
     function, arguments = PROGRAMS[name]
     jitted = warmed(function, *arguments)
-
-    def blocks_after(calls):
-        for _ in range(calls):
-            jitted(*arguments)
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    before = blocks_after(200)
-    assert blocks_after(500) - before < 250  # one object for each call would be 500
+    assert blocks_left(lambda: jitted(*arguments)) < CALLS * 0.9
 
 
 @pytest.mark.parametrize(

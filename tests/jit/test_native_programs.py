@@ -7,6 +7,7 @@ import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.runtime.entry.native_calls import refusal
 from tests.generator.draw import draw
+from tests.lifetimes import CALLS, blocks_left
 from tests.runtime.kernels import same_bits
 
 SEED, PROGRAMS = 1500, 24
@@ -34,4 +35,5 @@ def test_later_calls_give_what_the_first_gave(index, monkeypatch):
                 if isinstance(one, np.ndarray):
                     assert one.strides == other.strides
                     assert one.flags.writeable == other.flags.writeable
+        assert blocks_left(lambda: jitted(*arguments)) < CALLS * 0.9
     assert jitted.hits_natively[0]
