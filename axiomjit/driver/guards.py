@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from axiomjit.runtime.entry.guard_tables import (
     python_table,
     with_table,
 )
-from axiomjit.runtime.entry.layout import MOST_PLACES, SCALARS, TUPLE
+from axiomjit.runtime.entry.layout import MOST_PLACES, NOTHING, SCALARS, TUPLE
 from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
 from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
@@ -93,20 +93,23 @@ def guard_call(
         return False
     if any(leaf is not vector[k] for leaf, k in zip(leaves, order, strict=True)):
         return False
-    if not _has_kernels(function, ready.runnable) or (ready.chooses and kwargs):
+    if not _has_kernels(function, ready.runnable) or (ready.may_not_fit and kwargs):
+        return False
+    if ready.writes and not ready.plain:
         return False
     form = _form(ready)
     as_given = all(walkable(v) for v in call.dynamic if isinstance(v, np.ndarray))
     native = None
     if form is not None and as_given:
-        native = native_plan(ready.runnable, len(ready.leaves), form)
+        count = 0 if form == NOTHING else len(ready.leaves)
+        native = native_plan(ready.runnable, count, form)
     names, hits = tuple(kwargs), function.hits_natively
     guards = _guards(native, ready, places, leaves, order)
     if guards is not None and native is not None:
         for array, place in native.held:
             guards.hold(array, place)
-        otherwise = function.slow if ready.chooses else None
-        table = native_table(native, guards, len(args), names, hits, otherwise)
+        otherwise = function.slow if ready.may_not_fit else None
+        table = native_table(native, guards, len(args), names, hits, otherwise, _errors(ready))
         add_table(function, table, native)
         return True
     guards = _guards(None, ready, places, leaves, order)
@@ -114,7 +117,7 @@ def guard_call(
         return False
     dynamic = [k for place, k in enumerate(order) if place not in places]
     runner = _runner(ready, call, dynamic, len(vector))
-    runner = _careful(runner, function.slow) if ready.chooses else runner
+    runner = _careful(runner, function.slow, _errors(ready)) if ready.may_not_fit else runner
     add_table(function, python_table(runner, guards, len(args), names, hits))
     return True
 
@@ -136,7 +139,7 @@ def guard_graph(
     if not _has_kernels(function, bound):
         return
     native = None
-    if in_tuple is not None and bound.rest is None:
+    if in_tuple is not None and bound.rest is None and not bound.form.written:
         native = native_plan(bound, len(bound.plan.results), TUPLE if in_tuple else 0)
 
     held = dict(enumerate(ready.held, len(arguments)))
@@ -182,19 +185,36 @@ def _guards(
     order: Sequence[int],
 ) -> Guards | None:
     """Guards of all arguments and of the arrays from elsewhere; None where one cannot be had."""
-    guards, position = Guards(native), 0
+    guards, given = Guards(native, ready.writes), list[tuple[int, object]]()
     for place, (leaf, source) in enumerate(zip(leaves, order, strict=True)):
         dynamic = place not in places
-        if not guards.add(source, leaf, position if dynamic else None):
+        if not guards.add(source, leaf, len(given) if dynamic else None):
             return None
-        position += dynamic
+        given += [(source, leaf)] * dynamic
     for array, where in () if ready.watch is None else ready.watch.known():
         guards.watch(array, where)
+        given.append((-1, array))
+    for pair in _apart(given, ready.writes):
+        guards.apart(*pair)
     return guards
+
+
+def _apart(
+    given: Sequence[tuple[int, object]], writes: Sequence[int]
+) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
+    """Each written array with each other array, both behind their sources."""
+    for k in writes:
+        source, written = given[k]
+        for j, (other_source, other) in enumerate(given):
+            once = j > k or (j < k and j not in writes)
+            if once and isinstance(written, np.ndarray) and isinstance(other, np.ndarray):
+                yield source, written, other_source, other
 
 
 def _form(ready: Ready) -> int | None:
     """How a native call puts its results together; None where it cannot."""
+    if ready.structure is LEAF and all(part is None for part in ready.leaves[0]):
+        return NOTHING
     if not _gives_results(ready):
         return None
     if ready.structure is LEAF:
@@ -230,13 +250,18 @@ def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], given: in
     return run_all
 
 
-def _careful(runner: Runner, slow: Runner) -> Runner:
+def _errors(ready: Ready) -> type[Exception]:
+    """The errors by which a program says that it does not answer a call."""
+    return Exception if ready.fails else OtherLengthError
+
+
+def _careful(runner: Runner, slow: Runner, errors: type[Exception]) -> Runner:
     """A runner of a program that may find that it does not fit: such calls go the long way."""
 
     def careful(*args: object) -> object:
         try:
             return runner(*args)
-        except OtherLengthError:
+        except errors:
             return slow(*args)
 
     return careful

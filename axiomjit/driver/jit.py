@@ -115,8 +115,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """A method; its instance is a static argument."""
-        bound: Any = self
-        return bound if owner is None else BoundMethod(bound, owner)
+        return self if owner is None else BoundMethod(cast(Any, self), owner)
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """What a call gives that no native guard has taken."""
@@ -151,11 +150,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
         ready = self._exact.get(key)
-        if ready is not None and ready.holds():
+        known = ready is not None and ready.holds()
+        if ready is not None and known:
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
-            if not named and not ready.asks and self.wants_guard():
-                self._guard(ready, call, args, kwargs)
         elif not named and why_not_compile() is not None:
             return self._function(*args, **kwargs)
         else:
@@ -171,9 +169,13 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._writes = True
             return self._call(quick, args, kwargs)
         try:
-            return attempt(ready, arguments, call, same)
+            result = attempt(ready, arguments, call, same)
         except LeftError as left:
             why = left.counted(self._name, self._strict)
+        else:
+            if known and same is None and ready.is_guarded and self.wants_guard():
+                self._guard(ready, call, args, kwargs)
+            return result
         self._said = self._said or say_left(self._name, why, before=True)
         result = self._function(*args, **kwargs)
         self._said = self._said or say_left(self._name, why, before=False)

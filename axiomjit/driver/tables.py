@@ -66,6 +66,16 @@ class Ready(Record):
         return bool(self.writes or self.generators) or self.fails
 
     @property
+    def is_guarded(self) -> bool:
+        """Whether guards of the arguments say all: nothing that it changes has to be put back."""
+        return not (self.generators or self.early)
+
+    @property
+    def may_not_fit(self) -> bool:
+        """Whether the program may find, while it runs, that it does not answer the call."""
+        return self.chooses or self.fails
+
+    @property
     def is_simple(self) -> bool:
         """Whether nothing is to be done but to run it."""
         return not (self.asks or self.chooses)

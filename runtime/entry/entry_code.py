@@ -61,22 +61,30 @@ def _guard_objects(e: Entry, missed: str) -> None:
     """Every argument and every array that the program has from elsewhere."""
     code = e.code
     cursor = code.variable(code.add(e.table, 8 * len(at.HEADER)))
-    kinds = (_guard_array, _guard_number, _guard_scalar, _guard_integer, _guard_same)
+    arguments = (_guard_array, _guard_number, _guard_scalar, _guard_integer, _guard_same)
+    kinds = (*arguments, _guard_apart)
     with code.count(e.head("records")):
         record = code.load(cursor)
-        source, value = code.word(record, at.SOURCE), code.variable(0)
-        code.store(code.word(record, at.OBJECT), value)
-        with code.when(code.test("sge", source, 0)):
-            code.store(code.word(e.arguments, source), value)
+        value = _guarded(e, record, at.SOURCE, at.OBJECT)
         following = code.label()
         for kind, guard in enumerate(kinds):
             with code.when(code.test("eq", code.word(record, at.KIND), kind)):
-                guard(e, record, code.load(value), missed)
+                guard(e, record, value, missed)
                 code.go(following)
                 code.begin(code.label())
         code.go(following)
         code.begin(following)
         code.store(e.place(record, code.word(record, at.SIZE)), cursor)
+
+
+def _guarded(e: Entry, record: Value, source: int, thing: int) -> Value:
+    """What a record guards: an argument by its number, or else an object."""
+    code = e.code
+    number, value = code.word(record, source), code.variable(0)
+    code.store(code.word(record, thing), value)
+    with code.when(code.test("sge", number, 0)):
+        code.store(code.word(e.arguments, number), value)
+    return code.load(value)
 
 
 def _guard_array(e: Entry, record: Value, array: Value, missed: str) -> None:
@@ -136,6 +144,22 @@ def _guard_integer(e: Entry, record: Value, value: Value, missed: str) -> None:
 def _guard_same(e: Entry, record: Value, value: Value, missed: str) -> None:
     code = e.code
     code.require(code.test("eq", value, code.word(record, at.FIRST)), missed)
+
+
+def _guard_apart(e: Entry, record: Value, array: Value, missed: str) -> None:
+    """No byte between the first and the last of one array is between those of the other."""
+    code = e.code
+    other = _guarded(e, record, at.APART_SOURCE, at.APART_OBJECT)
+    one, two = code.load(array, lies.DATA), code.load(other, lies.DATA)
+    spans = ((one, at.APART_LOW, at.APART_END), (two, at.APART_OTHER_LOW, at.APART_OTHER_END))
+    (low, end), (other_low, other_end) = (
+        [code.add(data, code.word(record, word)) for word in words] for data, *words in spans
+    )
+    apart = code.variable(0)
+    for first_end, next_low in ((end, other_low), (other_end, low)):
+        with code.when(code.test("sle", first_end, next_low)):
+            code.store(1, apart)
+    code.require(code.test("ne", code.load(apart), 0), missed)
 
 
 def _guard_errors(e: Entry, missed: str) -> None:

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.config import settings_number
 from axiomjit.base.records import Record
 from axiomjit.runtime.entry import layout as at
 from axiomjit.runtime.entry.native_calls import runtime_block
 from axiomjit.runtime.entry.native_plans import NativePlan
-from axiomjit.runtime.entry.structures import ALIGNED, BYTES, dtype_word
-from axiomjit.runtime.pool.memory import address
+from axiomjit.runtime.entry.structures import ALIGNED, BYTES, WRITEABLE, dtype_word
+from axiomjit.runtime.pool.memory import address, span
 
 Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8
@@ -29,9 +30,15 @@ _NUMBERS: Final = {float: 1, complex: 2}
 class Guards:
     """The records of one table, and the objects that they refer to."""
 
-    def __init__(self, plan: NativePlan | None) -> None:
-        """Begin; guarded objects come to the places of the plan."""
-        self._plan = plan
+    def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
+        """Begin; guarded objects come to the places of the plan.
+
+        Args:
+            plan: None where a Python function answers the call.
+            writes: the positions of arguments that are written.
+        """
+        self._plan, lent = plan, () if plan is None else plan.lent
+        self._writable = {*writes, *lent}
         self.records: list[list[int]] = []
         self.kept: list[object] = []
 
@@ -48,7 +55,11 @@ class Guards:
             place, code = self._plan.given.get(position, (place, None))
         kind = type(value)
         if kind is np.ndarray:
-            self._array(source, value, place, ALIGNED if value.flags.aligned else 0, 0)
+            writable = position in self._writable
+            if writable and not value.flags.writeable:
+                return False
+            flags = ALIGNED * value.flags.aligned | WRITEABLE * writable
+            self._array(source, value, place, flags, 0)
         elif kind in _NUMBERS:
             if place < at.MOST_PLACES and (code is None or np.dtype(code) != np.dtype(kind)):
                 return False
@@ -86,6 +97,16 @@ class Guards:
         """Let a plan have an array that it holds, where that lies at each call."""
         self._array(-1, array, place, 0, 0)
 
+    def apart(self, source: int, array: Array, other_source: int, other: Array) -> None:
+        """Guard that an argument shares no memory with another array; both are guarded before.
+
+        An array that is no argument has the source -1.
+        """
+        spans = [span(one.shape, one.strides, one.itemsize) for one in (array, other)]
+        if array.size and other.size:
+            where = other_source, 0 if other_source >= 0 else id(other)
+            self._record(at.APART, source, 0, *where, *spans[0], *spans[1])
+
     def _array(self, source: int, array: Array, place: int, flags: int, where: int) -> None:
         given = source >= 0
         if not given:
@@ -111,10 +132,12 @@ def native_table(
     names: tuple[str, ...],
     hits: Any,
     otherwise: Callable[..., Any] | None = None,
+    errors: type[Exception] = OtherLengthError,
 ) -> Table:
     """The table of a call that runs a plan natively.
 
-    Where the plan finds that it does not fit the call, `otherwise` answers it.
+    Where the plan finds that it does not fit the call, which it says by `errors`, `otherwise`
+    answers it.
     """
     records = [word for record in guards.records for word in record]
     steps = [word for step in plan.steps for word in step.words()]
@@ -128,8 +151,9 @@ def native_table(
         "results_at": steps_at + len(steps),
         "form": plan.form,
         "otherwise": 0 if otherwise is None else id(otherwise),
+        "errors": id(errors),
     }
-    kept = (*plan.kept(), otherwise)
+    kept = (*plan.kept(), otherwise, errors)
     return _table(head, guards, records, [*steps, *plan.results], positional, names, hits, kept)
 
 

@@ -11,13 +11,15 @@ from typing import Final
 HEADER: Final = (
     *("runtime", "settings", "positional", "keywords", "names", "records", "hits", "runner"),
     *("owned", "places", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
+    "errors",
 )
 """`runner` is a Python function in place of a plan; the words `_at` are numbers of words in the
-table. `otherwise` is a function that answers where the plan finds that it does not fit."""
+table. `otherwise` is a function that answers where the plan raises one of `errors`."""
 
-ARRAY, NUMBER, SCALAR, INTEGER, SAME = range(5)
+ARRAY, NUMBER, SCALAR, INTEGER, SAME, APART = range(6)
 """Kinds of guards: an array by its layout, a float or complex number by its type (kernels get its
-value), a NumPy scalar by its type (kernels read it), an int by its value, an object."""
+value), a NumPy scalar by its type (kernels read it), an int by its value, an object; an array that
+shares no memory with another one, both guarded before."""
 KIND, SIZE, SOURCE, OBJECT, FIRST = range(5)
 """Words of every guard; `SOURCE` is the number of an argument, or -1 for the object `OBJECT`."""
 ARRAY_PLACE, ARRAY_DTYPE, ARRAY_RANK, ARRAY_FLAGS, ARRAY_ADDRESS, ARRAY_SHAPE = range(FIRST, 10)
@@ -25,6 +27,10 @@ ARRAY_PLACE, ARRAY_DTYPE, ARRAY_RANK, ARRAY_FLAGS, ARRAY_ADDRESS, ARRAY_SHAPE = 
 NUMBER_TYPE, NUMBER_PLACE, NUMBER_WORDS = range(FIRST, 7)
 SCALAR_TYPE, SCALAR_PLACE = range(FIRST, 6)
 INTEGER_TYPE, INTEGER_VALUE = range(FIRST, 6)
+APART_SOURCE, APART_OBJECT = range(FIRST, 6)
+APART_LOW, APART_END, APART_OTHER_LOW, APART_OTHER_END = range(6, 10)
+"""Words of such a guard: the other array as a source and an object, and for both where their
+elements begin and end, in bytes from the first one."""
 
 MAKE, TAKE, VIEW, RUN, CALL, DROP, SHARE, GIVE = range(8)
 """Kinds of steps: an array in memory of its own, in that of another one, or as a view of one; a
@@ -43,8 +49,9 @@ CALL_FUNCTION, CALL_OPERANDS, CALL_RESULTS, CALL_PLACES = range(STEP_FIRST, 6)
 DROP_PLACE: Final = STEP_FIRST
 SHARE_PLACE, SHARE_SOURCE = range(STEP_FIRST, 4)
 
-SCALARS, TUPLE = 1, 2
-"""Bits of `form`: results without dimensions are NumPy scalars; results come in a tuple."""
+SCALARS, TUPLE, NOTHING = 1, 2, 4
+"""Bits of `form`: results without dimensions are NumPy scalars; results come in a tuple; the call
+gives None."""
 
 MOST_WORDS: Final = 256
 """Words of an argument block at most; that of a native call is on the stack."""
@@ -55,6 +62,6 @@ RUNTIME: Final = (
     *("take", "drop", "vectorcall", "save_thread", "restore_thread", "new_array", "as_scalar"),
     *("new_tuple", "set_item", "context_value", "int_value", "set_error", "error_states"),
     *("settings", "kernels_run", "array_type", "status_error", "status_text"),
-    *("set_base", "other_length", "is_error", "clear_error"),
+    *("set_base", "is_error", "clear_error", "nothing"),
 )
 """Functions of CPython and NumPy, objects and addresses of words, in a block of their own."""

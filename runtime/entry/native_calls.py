@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.config import settings_word
 from axiomjit.base.counters import word_of
 from axiomjit.base.immortal import immortal
@@ -73,9 +72,9 @@ def runtime_block() -> bytes:
         "status_error": id(RuntimeError),
         "status_text": id(_STATUS) + structures.BYTES,
         "set_base": numpy_function(SET_BASE),
-        "other_length": id(OtherLengthError),
         "is_error": _address(python.PyErr_ExceptionMatches),
         "clear_error": _address(python.PyErr_Clear),
+        "nothing": id(None),
     }
     return b"".join(known[name].to_bytes(8, "little") for name in RUNTIME)
 

@@ -138,8 +138,9 @@ class NativePlan(Record):
 
     `given` has the place of each argument by position, with the dtype of a number; `held` are the
     arrays of the plan with their places. Places below `owned` belong to others; results are among
-    the others, and `form` is as in the layout. `kernels` are the handle of each kernel and what
-    keeps its code in memory.
+    the others, and `form` is as in the layout. Of arguments at positions that are `lent`, results
+    are views that can be written. `kernels` are the handle of each kernel and what keeps its code
+    in memory.
     """
 
     given: dict[int, tuple[int, str | None]]
@@ -149,6 +150,7 @@ class NativePlan(Record):
     steps: tuple[NativeStep, ...]
     results: tuple[int, ...]
     form: int
+    lent: frozenset[int]
     kernels: tuple[tuple[Any, object], ...]
 
     def kept(self) -> tuple[object, ...]:

@@ -227,6 +227,12 @@ def _results(e: Entry, failed: str) -> Value:
     form, result = e.head("form"), code.variable(0)
     tuples, single = code.label(), code.label()
     behind = code.label()
+    with code.when(code.test("ne", code.both(form, at.NOTHING), 0)):
+        nothing = e.runtime("nothing")
+        code.call(e.runtime("take"), nothing)
+        code.store(nothing, result)
+        code.go(behind)
+        code.begin(code.label())
     code.choose(code.test("ne", code.both(form, at.TUPLE), 0), tuples, single)
     code.begin(single)
     code.store(_as_result(e, form, code.word(numbers, 0)), result)
@@ -269,11 +275,11 @@ def _drop_all(e: Entry) -> None:
 
 
 def _answer_otherwise(e: Entry) -> None:
-    """Where the plan has found that it does not fit, let the table's function answer."""
+    """Where the plan has said by an error that it does not fit, let the table's function answer."""
     code = e.code
     otherwise = e.head("otherwise")
     with code.when(code.test("ne", otherwise, 0)):
-        found = code.call_short(e.runtime("is_error"), e.runtime("other_length"))
+        found = code.call_short(e.runtime("is_error"), e.head("errors"))
         with code.when(code.test("ne", found, 0)):
             code.call(e.runtime("clear_error"))
             result = code.call(e.runtime("vectorcall"), otherwise, e.arguments, e.given, e.names)

@@ -50,10 +50,10 @@ def native_plan(
     """What a native call does for a plan that is bound to lengths; None where it cannot.
 
     It runs plans whose kernels together are work for one thread, so that they end soon, whose
-    arrays are small, and whose results are arrays that it makes or views of these. What is one
-    library call and nothing else is called directly instead. Kernels that check each access are
-    run in Python, which reads their report, and so are plans that write arguments: which of these
-    may be written, and which overlap, is looked at in each call.
+    arrays are small, and whose results are arrays that it makes, views of these, or arguments. What
+    is one library call and nothing else is called directly instead. Kernels that check each access
+    are run in Python, which reads their report. That arguments which are written may be, and share
+    no memory with others, is for guards to see.
 
     Args:
         bound: the plan.
@@ -61,7 +61,9 @@ def native_plan(
         form: how results are put together, as in the layout.
         live: buffers whose arrays there are already, where the plan is the rest of another one.
     """
-    if config.bounds or memory.empty is not np.empty or bound.form.written:
+    if config.bounds or memory.empty is not np.empty:
+        return None
+    if bound.form.written and (live or bound.rest is not None):
         return None
     if sum(launch.work for launch in bound.launches) >= bound_steps.SERIAL_WORK:
         return None
@@ -93,6 +95,7 @@ class _Writer:
         self._places: dict[str, int] = {}
         self._steps: list[NativeStep] = []
         self._empty: list[int] = []
+        self._lent: list[int] = []
         self._count = 0
         for buffer in bound.plan.buffers:
             if buffer.position is not None:
@@ -145,23 +148,34 @@ class _Writer:
         return None if results is None else self._plan(results, self._form)
 
     def _results(self) -> list[int] | None:
-        """Where the results are; None where one is another one too, or a view of an argument."""
+        """Where the results are; None where one is a view of an array that the program holds."""
         bound, results = self._bound, []
         names = bound.form.names[: self._results_count]
         for name, window in zip(names, bound.seen or repeat(None), strict=False):
             place = self._places[name]
-            if place < self._owned:
-                return None
-            if window is not None and not window.allocated:
-                pairs = zip(window.strides, window.shape, strict=True)
-                repeats = 0 not in window.shape and any(s == 0 and n > 1 for s, n in pairs)
-                view = self._view(window, window.window.writable and not repeats)
-                if view is None:
+            step: View | Share | None = None
+            if window is not None and not self._is_entire(window):
+                step = self._result_view(window)
+                if step is None:
                     return None
-                self._steps.append(view)
-                place = view.place
-            results.append(place)
+            elif place < self._owned:
+                step = Share(self._next(), place)
+            if step is not None:
+                self._steps.append(step)
+            results.append(place if step is None else step.place)
         return results if len(set(results)) == len(results) else None
+
+    def _result_view(self, window: BoundWindow) -> View | None:
+        """A view that is a result; None where it is one of an array that the program holds."""
+        place = self._places[window.window.buffer]
+        if place < self._owned:
+            lent = [position for position, given in self._given.items() if given[0] == place]
+            if not lent:
+                return None
+            self._lent += lent
+        pairs = zip(window.strides, window.shape, strict=True)
+        repeats = 0 not in window.shape and any(s == 0 and n > 1 for s, n in pairs)
+        return self._view(window, window.window.writable and not repeats)
 
     def _up_to_a_count(self) -> NativePlan | None:
         """The plan up to where a length is known, and a call of its rest."""
@@ -190,6 +204,7 @@ class _Writer:
             steps=tuple(self._steps),
             results=tuple(results),
             form=form,
+            lent=frozenset(self._lent),
             kernels=tuple(self._loaded.items()),
         )
 
@@ -276,7 +291,8 @@ class _Writer:
         if window.allocated:
             return True
         buffer, layout = self._buffers[window.window.buffer], self._layout(window)
-        same = (window.shape, window.strides) == layout and window.offset == 0
+        strides = layout[1] if 0 in window.shape else window.strides
+        same = (window.shape, strides) == layout and window.offset == 0
         return same and window.window.dtype == buffer.dtype and window.window.writable
 
     def _is_within(self, window: BoundWindow) -> bool:

@@ -39,6 +39,7 @@ def plan_of(*steps, results, places=8, owner=None):
         steps=steps,
         results=tuple(results),
         form=0,
+        lent=frozenset(),
         kernels=((None, owner),),
     )
 
