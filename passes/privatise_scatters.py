@@ -21,7 +21,6 @@ from axiomjit.passes.ir.loop_ir import (
     Block,
     For,
     Index,
-    LibraryCall,
     Load,
     LoopProgram,
     Nest,
@@ -31,6 +30,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.loop_orders import all_steps
+from axiomjit.passes.ir.rewriting import replace_nests
 from axiomjit.passes.ir.view_ir import Storage
 from axiomjit.views.dense_layout import row_major_strides
 
@@ -112,29 +112,20 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
     """
     numbers, copied = AddedNumbers(program.numbers), count()
     dtypes = {number.name: number.dtype for number in program.numbers}
-    steps: list[Nest | LibraryCall] = []
-    costs: list[Cost] = []
+
+    def both(nest: Nest, cost: Cost) -> list[tuple[Nest, Cost]] | None:
+        scatter = _scatter_in(nest, dtypes)
+        if scatter is None:
+            return None
+        copies = scatter.copies(copied)
+        filled = sum((copy.size_bytes for copy in copies), dim(0))
+        read, written = cost.bytes_read + filled, cost.bytes_written + filled
+        own = cost.replace(bytes_read=read, bytes_written=written)
+        return [(scatter.shared(copies, numbers), own), (nest, cost)]
+
     with bound(Advice(context.scope)):
-        for step, cost in zip(program.steps, program.costs, strict=True):
-            scatter = _scatter_in(step, dtypes) if isinstance(step, Nest) else None
-            if scatter is not None:
-                copies = scatter.copies(copied)
-                steps.append(scatter.shared(copies, numbers))
-                filled = sum((copy.size_bytes for copy in copies), dim(0))
-                costs.append(
-                    cost.replace(
-                        bytes_read=cost.bytes_read + filled,
-                        bytes_written=cost.bytes_written + filled,
-                    )
-                )
-            steps.append(step)
-            costs.append(cost)
-    if len(steps) == len(program.steps):
-        return program
-    privatised: LoopProgram = program.replace(
-        numbers=tuple(numbers.every), steps=tuple(steps), costs=tuple(costs)
-    )
-    return privatised
+        made = replace_nests(program, both)
+    return made if made is program else made.replace(numbers=tuple(numbers.every))
 
 
 def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:

@@ -21,7 +21,6 @@ from axiomjit.passes.ir.loop_ir import (
     If,
     Index,
     Let,
-    LibraryCall,
     Limit,
     Load,
     LoopProgram,
@@ -35,6 +34,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
+from axiomjit.passes.ir.rewriting import replace_nests
 from axiomjit.passes.ir.view_ir import Storage
 
 LONG: Final = 1 << 18
@@ -61,25 +61,19 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: every result, bit for bit.
     """
     numbers, known = count(), frozenset(number.name for number in program.numbers)
-    steps: list[Nest | LibraryCall] = []
-    costs: list[Cost] = []
+
+    def split(nest: Nest, cost: Cost) -> list[tuple[Nest, Cost]] | None:
+        scan = _scan_in(nest, known)
+        if scan is None:
+            return None
+        partials = scan.partials(numbers)
+        own = cost_of(Nest(scan.unblocked()), set())
+        waits = cost.bytes_written if scan.waits else 0
+        first = scan.ahead(partials), own.replace(flops=own.flops + waits)
+        return [first, (scan.chained(partials), cost)]
+
     with bound(Advice(context.scope)):
-        for step, cost in zip(program.steps, program.costs, strict=True):
-            scan = _scan_in(step, known) if isinstance(step, Nest) else None
-            if scan is not None:
-                partials = scan.partials(numbers)
-                ahead = scan.ahead(partials)
-                steps.append(ahead)
-                own = cost_of(Nest(scan.unblocked()), set())
-                waits = cost.bytes_written if scan.waits else 0
-                costs.append(own.replace(flops=own.flops + waits))
-                step = scan.chained(partials)
-            steps.append(step)
-            costs.append(cost)
-    if len(steps) == len(program.steps):
-        return program
-    split: LoopProgram = program.replace(steps=tuple(steps), costs=tuple(costs))
-    return split
+        return replace_nests(program, split)
 
 
 def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, Stmt, map_nests, rewrite_body
+from axiomjit.passes.ir.cost import Cost
+from axiomjit.passes.ir.loop_ir import (
+    LibraryCall,
+    LoopProgram,
+    Nest,
+    Stmt,
+    map_nests,
+    rewrite_body,
+)
 
 
 def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]) -> LoopProgram:
@@ -15,6 +23,21 @@ def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]
         return nest if body == nest.body else nest.replace(body=body)
 
     return map_nests(program, rewritten)
+
+
+def replace_nests(
+    program: LoopProgram, rule: Callable[[Nest, Cost], Sequence[tuple[Nest, Cost]] | None]
+) -> LoopProgram:
+    """Replace nests by several with their costs, which `rule` gives for a nest and its cost."""
+    made: list[tuple[Nest | LibraryCall, Cost]] = []
+    for step, cost in zip(program.steps, program.costs, strict=True):
+        several = rule(step, cost) if isinstance(step, Nest) else None
+        made += [(step, cost)] if several is None else several
+    if len(made) == len(program.steps):
+        return program
+    steps, costs = zip(*made, strict=True)
+    changed: LoopProgram = program.replace(steps=steps, costs=costs)
+    return changed
 
 
 def map_bodies(nest: Nest, rule: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Nest:
