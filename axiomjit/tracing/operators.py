@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from axiomjit.base.dtypes import BOOL, INT
-from axiomjit.base.errors import AxiomError
+from axiomjit.base.errors import AxiomError, UnsupportedError
 from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
@@ -95,7 +95,12 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[TracedOperators, obj
         if not isinstance(other, TracedValue | Length | int | float | complex):
             return ufunc(other, self) if mirrored else ufunc(self, other)
         pair = (other, self) if mirrored else (self, other)
-        made = UFUNCS[ufunc](*_numbers(*map(node_of, pair)))
+        try:
+            made = UFUNCS[ufunc](*_numbers(*map(node_of, pair)))
+        except UnsupportedError:
+            if self.node.weak:
+                raise
+            return ufunc(*pair)  # it may be a step
         assert isinstance(made, Node)
         return self.represented(made)
 
