@@ -115,12 +115,26 @@ def clip(
     return _positive(node)
 
 
-def cast_to(node: Node, dtype: Any, copy: bool = True) -> Node:
-    """`node.astype(dtype)`: a fresh array; with `copy=False` the node where it has the dtype."""
+def cast_to(
+    node: Node, dtype: Any, order: str = "K", casting: Any = "unsafe", copy: bool = True
+) -> Node:
+    """`node.astype(dtype)`: a fresh array; with `copy=False` the node where it has the dtype.
+
+    Raises:
+        TypeError: `casting` does not allow it.
+    """
     wanted = supported(np.dtype(dtype), f"astype({dtype})", user_location())
+    if not np.can_cast(node.dtype, wanted, casting):
+        raise TypeError(
+            f"Cannot cast array data from {node.dtype!r} to {wanted!r} according to the rule "
+            f"{casting!r}"
+        )
+    if order != "K" and not copy:  # whether it lies so already is not known
+        raise refuse("astype", "order", order)
     if node.dtype == wanted:
-        return copied(node) if copy else node
-    return builder.cast(node, wanted)
+        return copied(node, order) if copy else node
+    made = builder.cast(node, wanted)
+    return made if order == "K" else copied(made, order)
 
 
 def copied(a: object, order: str = "K", subok: bool = False) -> Node:

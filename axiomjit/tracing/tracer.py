@@ -285,9 +285,16 @@ class TracedScalar(Tracer):
         return _seen_in((self,), FUNCTIONS[np.transpose](self.node, unwrap(order)))
 
     @recorded
-    def astype(self, dtype: Any, copy: bool = True) -> Tracer:
+    def astype(
+        self,
+        dtype: Any,
+        order: Any = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Tracer:
         """A copy with elements of another type; itself with `copy=False` where it has it."""
-        return _seen_in((self,), cast_to(self.node, dtype, copy))
+        return _seen_in((self,), cast_to(self.node, dtype, order, casting, copy))
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:

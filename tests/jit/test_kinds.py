@@ -298,6 +298,7 @@ def test_an_element_type_that_is_not_compiled_cannot_be_caught():
         lambda x: iter(x.max()),
         lambda x: round(x),
         lambda x: {x},
+        lambda x: x.astype("f4", casting="safe"),
         lambda x: x.sum(axis=5),
         lambda x: x.__array_interface__["no such key"],
     ],

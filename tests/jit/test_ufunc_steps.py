@@ -46,6 +46,9 @@ CALLS = {
     "two outs": lambda x, y: np.frexp(x, out=(y * 1, (y * 0).astype("i4"))),
     "numpy's array": lambda x, y: np.nextafter(np.arange(4.0), x),
     "weak": lambda x, y: np.nextafter(2, x.astype("f4")),
+    "integer powers": lambda x, y: 2 ** x.astype(int) + x.astype(int) ** y.astype(int),
+    "astype": lambda x, y: x.astype("f4", "C", casting="same_kind", copy=True),
+    "astype of columns": lambda x, y: x.astype(dtype="c16", order="F", subok=False),
 }
 
 
