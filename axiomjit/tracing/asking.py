@@ -82,8 +82,7 @@ def _stand_in(value: Any) -> Any:
 
 def _shown(value: Any) -> Any:
     """A new array as one that traced indices may meet; other values as they are."""
-    numbers = type(value) is np.ndarray and value.dtype in CODES
-    return AskingArray.of(value) if numbers else value
+    return AskingArray.of(value) if _is_array(value) else value
 
 
 def _asked(values: Any) -> Tracer | None:
