@@ -248,6 +248,28 @@ def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     out[...] = numbers.max(initial=-1) + 1
 
 
+def nonzero_positions(
+    array: np.ndarray, out: Sequence[np.ndarray] | None = None
+) -> Sequence[np.ndarray]:
+    """np.nonzero: for each dimension the positions of elements that are not zero, in C order.
+
+    NumPy finds those of one dimension ten times as fast as those of two, which are quotients.
+    """
+    (flat,) = array.ravel().nonzero()
+    if array.ndim == 1 and out is None:
+        return (flat,)
+    found = tuple(np.empty_like(flat) for _ in array.shape) if out is None else out
+    if array.ndim == 1:
+        found[0][...] = flat
+    at = flat
+    for k in range(array.ndim - 1, 0, -1):
+        outer = np.floor_divide(at, array.shape[k], out=found[k - 1])
+        inner = np.multiply(outer, array.shape[k], out=found[k] if at is flat else flat)
+        np.subtract(at, inner, out=found[k])
+        at = outer
+    return found
+
+
 def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """A row of positions of true elements for each dimension of a mask."""
     if out.size:
@@ -256,8 +278,7 @@ def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
             mask = operands[0][..., 0, 0]
         else:
             mask = _spread(operands[0], own, out.ndim + len(out))[0, 0]
-        for k, positions in enumerate(mask.nonzero()):
-            out[k] = positions
+        nonzero_positions(mask, tuple(out))
 
 
 def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from axiomjit.base.dtypes import INT
 from axiomjit.graph.array_functions import ArrayCall
 from axiomjit.graph.choices import as_mask, positions_chosen
 from axiomjit.graph.gathers import take, taken
+from axiomjit.graph.library_operations import nonzero_positions
 from axiomjit.graph.merging import flat
 from axiomjit.graph.nodes import Held, Input, Node, base_of
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
@@ -33,7 +34,7 @@ def nonzero(a: object) -> tuple[Node, ...]:
             "`arr[cond]`."
         )
     if isinstance(base_of(node), Input | Held):  # NumPy finds how many, and where, in one pass
-        call = ArrayCall("nonzero", np.nonzero, (node,))
+        call = ArrayCall("nonzero", nonzero_positions, (node,))
         length = (call.length(0),)
         return tuple(call.result(length, INT, k) for k in range(len(node.shape)))
     return positions_chosen(as_mask(node))
