@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from axiomjit.algebra.dims import Scope
 from axiomjit.base.error_states import refuse_traps
@@ -37,6 +37,8 @@ from axiomjit.tracing.trace import Trace, trace
 from axiomjit.tracing.tracer import Tracer
 
 _Parts = tuple[list[object], Structure]
+ROUNDS: Final = 4
+"""How often a function is followed until no more arrays that it makes turn out to be written."""
 
 
 class Followed(Record):
@@ -75,15 +77,34 @@ def follow(
         if own:
             raise
     if isinstance(reason, UnaskedError):
-        scope.restart()
-        with suppress(Exception):
-            asking = import_late("axiomjit.tracing.asking").AskingRebinding
-            return _follow(function, call, signature, scope, asking)
+        asked = _follow_asking(function, call, signature, scope)
+        if asked is not None:
+            return asked
     if own:
         assert reason is not None
         raise reason
     scope.restart()
     return _follow(function, call, signature, scope, None, reason)
+
+
+def _follow_asking(
+    function: Callable[..., Any], call: CallArguments, signature: Signature, scope: Scope
+) -> Followed | None:
+    """As `follow`, with what asks traced arrays; None where that is refused, too.
+
+    Arrays that turn out to be written are traced from where they are made, the next time.
+    """
+    late = import_late("axiomjit.tracing.asking")
+    births = late.Births()
+    for _ in range(ROUNDS):
+        scope.restart()
+        with suppress(Exception):
+            rebinding_of = partial(late.AskingRebinding, births)
+            return _follow(function, call, signature, scope, rebinding_of)
+        if births.wanted <= births.places:
+            return None
+        births = late.Births(births.places | births.wanted)
+    return None
 
 
 def _follow(

@@ -17,7 +17,7 @@ from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.probes import foresee, refusal
-from axiomjit.tracing.refusals import recorded, unsupported
+from axiomjit.tracing.refusals import recorded, refuse_outside, unsupported
 from axiomjit.tracing.steps import Function, Represented, is_step
 from axiomjit.tracing.writes import store_exactly, write_item
 
@@ -144,7 +144,7 @@ def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str,
     """Write what a function leaves in its first argument into the traced array that this is."""
     target, *others = args
     if not isinstance(target, TracedOperators) or target.storage is None:
-        raise refusal(name, f"a write into a {type(target).__name__} from outside")
+        refuse_outside(name, target)
     call, operands = bound_call(Changed(function), name, (target, *others), kwargs)
     (made,) = changed_call(call, target).nodes(operands)
     # what it leaves, in place of everything

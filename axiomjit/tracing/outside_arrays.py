@@ -21,6 +21,9 @@ class OutsideArray(np.ndarray):
         made._seen = array
         return made
 
+    def want_traced(self) -> None:
+        """Let this array be traced when the function is followed again, if the function made it."""
+
     @property
     def plain(self) -> Array:
         """The array for which this stands; of what was computed from it a plain view."""

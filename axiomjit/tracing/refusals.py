@@ -18,6 +18,7 @@ from axiomjit.base.errors import (
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import is_refusal, refused
 from axiomjit.graph.seen import seen_call
+from axiomjit.tracing.outside_arrays import OutsideArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,6 +68,21 @@ def refuse_write(asked: str, described: str) -> NoReturn:
     seen = f"a write into a traced {described}"
     remedy = "make a new array instead, for example x = x + y"
     raise refused(NeedsValuesError(asked, seen, remedy, user_location()))
+
+
+def refuse_outside(asked: str, place: object) -> NoReturn:
+    """Refuse to write traced values into an array of known values.
+
+    Where the function has made it, it is traced when the function is followed again.
+
+    Raises:
+        UnaskedError: always.
+    """
+    if isinstance(place, OutsideArray):
+        place.want_traced()
+    seen = f"a write of traced values into a {type(place).__name__} that is not traced"
+    remedy = "make a new array instead, for example x = x + y"
+    raise refused(UnaskedError(asked, seen, remedy, user_location()))
 
 
 def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoReturn:

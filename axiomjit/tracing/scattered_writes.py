@@ -22,7 +22,7 @@ from axiomjit.numpy_table.taking import along_axis, at_flat
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
-from axiomjit.tracing.refusals import refuse_write, unsupported
+from axiomjit.tracing.refusals import refuse_outside, unsupported
 from axiomjit.tracing.traced_storages import TracedStorage
 from axiomjit.tracing.writes import (
     check_number,
@@ -126,7 +126,7 @@ def _memory(array: Any, asked: str) -> tuple[TracedStorage, Node]:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{asked}: the first operand must be an array")
     if not isinstance(array, TracedOperators) or array.storage is None:
-        refuse_write(asked, "array from outside")
+        refuse_outside(asked, array)
     return array.storage, array.node
 
 

@@ -29,7 +29,7 @@ from axiomjit.numpy_table.shapes import drop_dimensions
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
-from axiomjit.tracing.refusals import refuse_write
+from axiomjit.tracing.refusals import refuse_outside, refuse_write
 from axiomjit.tracing.traced_storages import TracedStorage
 
 ITEM: Final = "array[...] = value"
@@ -185,7 +185,7 @@ def store_result(
         NeedsValuesError: the part is no plain view of memory that can be written.
     """
     if not isinstance(place, TracedOperators) or place.storage is None:
-        refuse_write(f"{asked}(..., out=...)", f"{type(place).__name__} from outside")
+        refuse_outside(f"{asked}(..., out=...)", place)
     part = place.node
     if not _is_cast(value, part, casting):
         raise GraphTypeError(
@@ -211,11 +211,14 @@ def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> Trace
     Raises:
         NeedsValuesError: it has another shape or dtype: each function treats that differently.
     """
+    out = f"{asked}(..., out=...)"
+    if not isinstance(place, TracedOperators):
+        refuse_outside(out, place)
     fits = False
-    if isinstance(place, TracedOperators) and isinstance(value, Node):
+    if isinstance(value, Node):
         fits = (place.node.shape, place.node.dtype) == (value.shape, value.dtype)
     if not fits or not isinstance(value, Node):
-        refuse_write(f"{asked}(..., out=...)", "array of another shape or dtype, or from outside")
+        refuse_write(out, "array of another shape or dtype")
     return store_result(place, value, asked)
 
 

@@ -1,0 +1,138 @@
+"""Arrays of known values that a followed function has or makes, as ones that ask traced arrays."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.dtypes import CODES
+from axiomjit.base.origins import user_location
+from axiomjit.base.owners import current
+from axiomjit.graph import builder
+from axiomjit.graph.primitives import COPY
+from axiomjit.numpy_table.table import METHODS
+from axiomjit.tracing.operands import traced_in
+from axiomjit.tracing.outside_arrays import OutsideArray
+from axiomjit.tracing.tracer import Tracer, new_array
+
+_ONLY: Final = 2
+"""What Python counts for an object that one other has, beside its own look at it."""
+
+
+class Births:
+    """Where a function makes arrays that are traced, and where it should.
+
+    An array of known values cannot hold traced ones. So those that are made at `places`, which are
+    lines of the user's, are traced from the beginning; where such an array would be needed is
+    `wanted`, for the next time that the function is followed.
+    """
+
+    def __init__(self, places: frozenset[str] = frozenset()) -> None:
+        """Take the places, of which there are none at first."""
+        self.places, self.wanted = places, set[str]()
+
+    def outside(self, array: np.ndarray) -> AskingArray:
+        """What stands for an array from outside, which is never traced from the beginning."""
+        made: Any = AskingArray.of(array)
+        made.births = self
+        found: AskingArray = made
+        return found
+
+    def shown(self, value: Any) -> Any:
+        """What stands for an array that was made here; other values are given as they are."""
+        if type(value) in (tuple, list):
+            return type(value)(map(self.shown, value))
+        computed = type(value) is AskingArray and value.flags.owndata
+        if not (computed or is_array(value)):
+            return value
+        place = user_location() if _is_new(value) else None
+        if place in self.places and current() is not None:
+            plain = value.view(np.ndarray)
+            return new_array(builder.elementwise(COPY, builder.as_node(plain, "a new array")))
+        made: Any = value if computed else AskingArray.of(value)
+        made.births, made.place = self, made.place if place is None else place
+        return made
+
+
+class AskingArray(OutsideArray):
+    """An array of known values; at traced positions its elements are traced.
+
+    It was made at a `place`, or is a view of one that was; those from outside have none.
+    """
+
+    births: Births | None = None
+    place: str | None = None
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.births, self.place = getattr(other, "births", None), getattr(other, "place", None)
+
+    def __array_wrap__(
+        self, array: Any, context: Any = None, return_scalar: bool = False, /
+    ) -> Any:
+        """What stands for the result of a ufunc; one that is written into stays itself."""
+        if self.births is None or isinstance(array, AskingArray) or return_scalar:
+            return super().__array_wrap__(array, context, return_scalar)
+        return self.births.shown(array)
+
+    def __getitem__(self, key: Any) -> Any:
+        if first_traced(key) is not None:
+            traced: Any = Tracer(builder.as_node(self.plain, "indexing"))
+            return traced[key]
+        return super().__getitem__(key)
+
+    def want_traced(self) -> None:
+        """As in OutsideArray."""
+        if self.births is not None and self.place is not None:
+            self.births.wanted.add(self.place)
+
+
+def is_array(value: object) -> bool:
+    """Whether a value is an array of numbers or bools, of no subclass."""
+    return type(value) is np.ndarray and value.dtype in CODES
+
+
+def _is_new(array: np.ndarray) -> bool:
+    """Whether nobody else has the memory of an array; it may be a view of one that nobody has."""
+    return array.flags.owndata or sys.getrefcount(array.base) == _ONLY
+
+
+def first_traced(values: Any) -> Tracer | None:
+    """The first traced array in lists of values, while a function is followed."""
+    found = traced_in(values) if current() is not None else []
+    return next((one for one in found if issubclass(type(one), Tracer)), None)
+
+
+def _writer(name: str) -> Callable[..., Any]:
+    known: Callable[..., Any] = getattr(np.ndarray, name)
+
+    @functools.wraps(known)
+    def method(self: AskingArray, *args: Any) -> Any:
+        if first_traced(args) is not None:
+            self.want_traced()
+        return known(self, *args)
+
+    return method
+
+
+def _method(name: str) -> Callable[..., Any]:
+    known: Callable[..., Any] = getattr(np.ndarray, name)
+
+    @functools.wraps(known)
+    def method(self: AskingArray, *args: Any, **kwargs: Any) -> Any:
+        if first_traced([args, list(kwargs.values())]) is not None:
+            return getattr(Tracer(builder.as_node(self.plain, name)), name)(*args, **kwargs)
+        made = known(self, *args, **kwargs)
+        return made if self.births is None else self.births.shown(made)
+
+    return method
+
+
+for _name in (*METHODS, "choose", "repeat", "searchsorted"):
+    if callable(getattr(np.ndarray, _name, None)):
+        setattr(AskingArray, _name, _method(_name))
+for _name in ("__setitem__", "fill", "put"):
+    setattr(AskingArray, _name, _writer(_name))
