@@ -95,15 +95,15 @@ def _follow_asking(
     Arrays that turn out to be written are traced from where they are made, the next time.
     """
     late = import_late("axiomjit.tracing.asking")
-    births = late.Births()
+    lines = late.TracedLines()
     for _ in range(ROUNDS):
         scope.restart()
         with suppress(Exception):
-            rebinding_of = partial(late.AskingRebinding, births)
+            rebinding_of = partial(late.AskingRebinding, lines)
             return _follow(function, call, signature, scope, rebinding_of)
-        if births.wanted <= births.places:
+        if lines.wanted <= lines.lines:
             return None
-        births = late.Births(births.places | births.wanted)
+        lines = late.TracedLines(lines.lines | lines.wanted)
     return None
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from axiomjit.graph.nodes import Node
 from axiomjit.numpy_table.joins import INDEXED
 from axiomjit.numpy_table.options import Row
-from axiomjit.tracing.asking_arrays import Births, first_traced, is_array
+from axiomjit.tracing.asking_arrays import TracedLines, first_traced, is_array
 from axiomjit.tracing.asking_holders import Holders
 from axiomjit.tracing.creation import generator_for, ours
 from axiomjit.tracing.generators import is_generator
@@ -34,10 +34,10 @@ _METHODS: Final = ("reduce", "accumulate", "reduceat", "outer", "at")
 class AskingRebinding(Rebinding):
     """Copies of functions that have these stand-ins, our functions and generators."""
 
-    def __init__(self, births: Births) -> None:
-        """Start without copies; `births` says which arrays that are made are traced."""
-        self._births, self._holders = births, Holders(is_array, self.value)
-        replaced = partial(_replaced, births)
+    def __init__(self, traced_lines: TracedLines) -> None:
+        """Start without copies; arrays that are made on some lines are traced."""
+        self._traced_lines, self._holders = traced_lines, Holders(is_array, self.value)
+        replaced = partial(_replaced, traced_lines)
         super().__init__(
             replaced, self._is_asked, self._stand_in, _MODULES, refusing_builtin, plain
         )
@@ -56,7 +56,7 @@ class AskingRebinding(Rebinding):
 
     def _stand_in(self, value: Any) -> Any:
         if _is_asked(value):
-            return _stand_in(value, self._births)
+            return _stand_in(value, self._traced_lines)
         return self._holders.stand_in(value)
 
 
@@ -67,22 +67,22 @@ def _is_asked(value: object) -> bool:
     return type(value) is np.ufunc or any(value is one for one in INDEXED) or is_generator(value)
 
 
-def _stand_in(value: Any, births: Births) -> Any:
+def _stand_in(value: Any, traced_lines: TracedLines) -> Any:
     if type(value) is np.ndarray:
-        return births.outside(value)
+        return traced_lines.outside(value)
     if type(value) is np.ufunc:
-        return AskingUfunc(value, births)
+        return AskingUfunc(value, traced_lines)
     if is_generator(value):
         return generator_for(value)
-    return _AskingIndex(value, INDEXED[value], births)
+    return _AskingIndex(value, INDEXED[value], traced_lines)
 
 
 class AskingUfunc:
     """A ufunc that looks into lists for traced arrays."""
 
-    def __init__(self, ufunc: np.ufunc, births: Births) -> None:
+    def __init__(self, ufunc: np.ufunc, traced_lines: TracedLines) -> None:
         """Stand for a ufunc."""
-        self._ufunc, self._births = ufunc, births
+        self._ufunc, self._traced_lines = ufunc, traced_lines
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[np.ufunc]:  # type: ignore[override]
@@ -104,7 +104,8 @@ class AskingUfunc:
     def _done(self, method: str, args: Any, kwargs: Any) -> Any:
         traced = first_traced([args, list(kwargs.values())])
         if traced is None:
-            return self._births.shown(getattr(self._ufunc, method)(*args, **kwargs))
+            made = getattr(self._ufunc, method)(*args, **kwargs)
+            return self._traced_lines.shown(made, (*args, *kwargs.values()))
         out = kwargs.get("out")
         if out is not None and not isinstance(out, tuple):
             kwargs["out"] = (out,)
@@ -117,13 +118,13 @@ class AskingUfunc:
 class _AskingIndex:
     """`np.r_` or `np.c_`, with traced arrays among the items."""
 
-    def __init__(self, known: Any, row: Row, births: Births) -> None:
-        self._known, self._row, self._births = known, row, births
+    def __init__(self, known: Any, row: Row, traced_lines: TracedLines) -> None:
+        self._known, self._row, self._traced_lines = known, row, traced_lines
 
     def __getitem__(self, key: Any) -> Any:
         items = key if isinstance(key, tuple) else (key,)
         if first_traced(list(items)) is None or any(isinstance(item, str) for item in items):
-            return self._births.shown(self._known[key])
+            return self._traced_lines.shown(self._known[key])
         made = result_of(self._row, items, {})
         assert isinstance(made, Node)
         return new_array(made)
@@ -132,7 +133,7 @@ class _AskingIndex:
         return getattr(self._known, name)
 
 
-def _replaced(births: Births, function: Any) -> Any:
+def _replaced(traced_lines: TracedLines, function: Any) -> Any:
     """What stands for a function of NumPy's or of `MODULES`; classes stand for themselves."""
     known = ours(function)
     if isinstance(function, type) or not function.__module__.startswith("numpy"):
@@ -143,6 +144,6 @@ def _replaced(births: Births, function: Any) -> Any:
         traced = first_traced([args, list(kwargs.values())])
         if traced is not None and hasattr(function, "_implementation"):
             return traced.__array_function__(function, (), args, kwargs)
-        return births.shown(known(*args, **kwargs))
+        return traced_lines.shown(known(*args, **kwargs), (*args, *kwargs.values()))
 
     return asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from axiomjit.base.owners import current
 from axiomjit.graph import builder
 from axiomjit.graph.primitives import COPY
 from axiomjit.numpy_table.table import METHODS
-from axiomjit.tracing.operands import traced_in
+from axiomjit.tracing.operands import leaves_in, traced_in
 from axiomjit.tracing.outside_arrays import OutsideArray
 from axiomjit.tracing.tracer import Tracer, new_array
 
@@ -23,60 +23,61 @@ _ONLY: Final = 2
 """What Python counts for an object that one other has, beside its own look at it."""
 
 
-class Births:
-    """Where a function makes arrays that are traced, and where it should.
+class TracedLines:
+    """The user's lines on which a function makes arrays that are traced, and should make such.
 
-    An array of known values cannot hold traced ones. So those that are made at `places`, which are
-    lines of the user's, are traced from the beginning; where such an array would be needed is
-    `wanted`, for the next time that the function is followed.
+    An array of known values cannot hold traced ones. So arrays that are made on `lines` are traced
+    from the beginning; `wanted` are the lines of those that traced values were to be written into,
+    for the next time that the function is followed.
     """
 
-    def __init__(self, places: frozenset[str] = frozenset()) -> None:
-        """Take the places, of which there are none at first."""
-        self.places, self.wanted = places, set[str]()
+    def __init__(self, lines: frozenset[str] = frozenset()) -> None:
+        """Take the lines, of which there are none at first."""
+        self.lines, self.wanted = lines, set[str]()
 
     def outside(self, array: np.ndarray) -> AskingArray:
         """What stands for an array from outside, which is never traced from the beginning."""
         made: Any = AskingArray.of(array)
-        made.births = self
+        made.traced_lines = self
         found: AskingArray = made
         return found
 
-    def shown(self, value: Any) -> Any:
-        """What stands for an array that was made here; other values are given as they are."""
+    def shown(self, value: Any, given: Sequence[object] = ()) -> Any:
+        """What stands for an array that was made of what is given; other values are themselves."""
         if type(value) in (tuple, list):
-            return type(value)(map(self.shown, value))
+            return type(value)([self.shown(one, given) for one in value])
         computed = type(value) is AskingArray and value.flags.owndata
         if not (computed or is_array(value)):
             return value
-        place = user_location() if _is_new(value) else None
-        if place in self.places and current() is not None:
+        line = user_location() if _is_new(value, given) else None
+        if line in self.lines and current() is not None:
             plain = value.view(np.ndarray)
             return new_array(builder.elementwise(COPY, builder.as_node(plain, "a new array")))
         made: Any = value if computed else AskingArray.of(value)
-        made.births, made.place = self, made.place if place is None else place
+        made.traced_lines, made.line = self, made.line if line is None else line
         return made
 
 
 class AskingArray(OutsideArray):
     """An array of known values; at traced positions its elements are traced.
 
-    It was made at a `place`, or is a view of one that was; those from outside have none.
+    It was made on a `line`, or is a view of one that was; those from outside have none.
     """
 
-    births: Births | None = None
-    place: str | None = None
+    traced_lines: TracedLines | None = None
+    line: str | None = None
 
     def __array_finalize__(self, other: Any) -> None:
-        self.births, self.place = getattr(other, "births", None), getattr(other, "place", None)
+        self.traced_lines = getattr(other, "traced_lines", None)
+        self.line = getattr(other, "line", None)
 
     def __array_wrap__(
         self, array: Any, context: Any = None, return_scalar: bool = False, /
     ) -> Any:
         """What stands for the result of a ufunc; one that is written into stays itself."""
-        if self.births is None or isinstance(array, AskingArray) or return_scalar:
+        if self.traced_lines is None or isinstance(array, AskingArray) or return_scalar:
             return super().__array_wrap__(array, context, return_scalar)
-        return self.births.shown(array)
+        return self.traced_lines.shown(array)
 
     def __getitem__(self, key: Any) -> Any:
         if first_traced(key) is not None:
@@ -86,8 +87,8 @@ class AskingArray(OutsideArray):
 
     def want_traced(self) -> None:
         """As in OutsideArray."""
-        if self.births is not None and self.place is not None:
-            self.births.wanted.add(self.place)
+        if self.traced_lines is not None and self.line is not None:
+            self.traced_lines.wanted.add(self.line)
 
 
 def is_array(value: object) -> bool:
@@ -95,9 +96,12 @@ def is_array(value: object) -> bool:
     return type(value) is np.ndarray and value.dtype in CODES
 
 
-def _is_new(array: np.ndarray) -> bool:
+def _is_new(array: np.ndarray, given: Sequence[object]) -> bool:
     """Whether nobody else has the memory of an array; it may be a view of one that nobody has."""
-    return array.flags.owndata or sys.getrefcount(array.base) == _ONLY
+    if not array.flags.owndata and sys.getrefcount(array.base) > _ONLY:
+        return False
+    others = (one for one in leaves_in(given) if isinstance(one, np.ndarray))
+    return not any(np.may_share_memory(array, one) for one in others)
 
 
 def first_traced(values: Any) -> Tracer | None:
@@ -126,7 +130,8 @@ def _method(name: str) -> Callable[..., Any]:
         if first_traced([args, list(kwargs.values())]) is not None:
             return getattr(Tracer(builder.as_node(self.plain, name)), name)(*args, **kwargs)
         made = known(self, *args, **kwargs)
-        return made if self.births is None else self.births.shown(made)
+        given = (self, *args, *kwargs.values())
+        return made if self.traced_lines is None else self.traced_lines.shown(made, given)
 
     return method
 

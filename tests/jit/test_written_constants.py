@@ -126,7 +126,37 @@ def outside(x):
     return OUTSIDE * 2
 
 
-@pytest.mark.parametrize("function", [decides, outside])
+class Holder:
+    """Has an array where nothing looks for it."""
+
+    __slots__ = ("array",)
+
+
+HOLDER = Holder()
+HOLDER.array = OUTSIDE
+
+
+def outside_as_it_is(x):
+    same = np.asarray(HOLDER.array)
+    same[1:3] = x[1:3]
+    return same * 2
+
+
+def outside_in_a_list(x):
+    same, _ = np.atleast_1d(HOLDER.array, np.arange(3.0))
+    same += x
+    return same * 2
+
+
+def outside_as_out(x):
+    same = np.add(HOLDER.array, 1, out=HOLDER.array)
+    same[0] = x[0]
+    return same * 2
+
+
+@pytest.mark.parametrize(
+    "function", [decides, outside, outside_as_it_is, outside_in_a_list, outside_as_out]
+)
 def test_what_cannot_be_compiled_runs_in_numpy(function):
     with pytest.raises(NeedsValuesError):
         axiomjit.jit(function, strict=True)(X)
