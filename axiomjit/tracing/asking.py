@@ -34,10 +34,11 @@ _METHODS: Final = ("reduce", "accumulate", "reduceat", "outer", "at")
 class AskingRebinding(Rebinding):
     """Copies of functions that have these stand-ins, our functions and generators."""
 
-    def __init__(self, traced_lines: TracedLines) -> None:
+    def __init__(self, traced_lines: TracedLines | None = None) -> None:
         """Start without copies; arrays that are made on some lines are traced."""
-        self._traced_lines, self._holders = traced_lines, Holders(is_array, self.value)
-        replaced = partial(_replaced, traced_lines)
+        self._traced_lines = traced_lines or TracedLines()
+        self._holders = Holders(is_array, self.value)
+        replaced = partial(_replaced, self._traced_lines)
         super().__init__(
             replaced, self._is_asked, self._stand_in, _MODULES, refusing_builtin, plain
         )
