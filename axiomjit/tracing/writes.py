@@ -27,7 +27,7 @@ from axiomjit.graph.storages import update, view_map
 from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_node, index_view, mask_of
 from axiomjit.numpy_table.shapes import drop_dimensions
 from axiomjit.tracing.lengths import unwrap
-from axiomjit.tracing.operands import node_of
+from axiomjit.tracing.operands import leaves_in, node_of
 from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.refusals import refuse_outside, refuse_write
 from axiomjit.tracing.traced_storages import TracedStorage
@@ -66,7 +66,8 @@ def set_item(
     """
     if isinstance(key, tuple) and len(key) == 1:
         (key,) = key
-    key = builder.as_node(key, "an index") if isinstance(key, list) and key else key
+    if isinstance(key, list) and list(leaves_in(key)):  # empty ones are of integers, as in NumPy
+        key = builder.as_node(key, "an index")
     if value.shape and _is_element(node, key):
         index_node(node, key)  # its errors come first, as in NumPy
         if node.dtype.kind == "c":

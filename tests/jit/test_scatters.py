@@ -339,3 +339,14 @@ def test_shapes_of_what_is_written_nowhere_are_those_that_numpy_takes(shape):
     for i, length in itertools.product(NOTHING, VALUES):
         v = np.ones(length)
         assert taken(f, i, v) == taken(written, i, v), (i.shape, length)
+
+
+@pytest.mark.parametrize("key", [[], [[], []], ([[], []],), ([], [[], []])])
+def test_lists_without_elements_are_indices_of_integers(key):
+    def write(x):
+        x[key] = 7.0
+        return x[key]
+
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(aj.jit(write)(x), write(y), strict=True)
+    np.testing.assert_array_equal(x, y)
