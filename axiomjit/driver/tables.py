@@ -61,13 +61,8 @@ class Ready(Record):
     fails: bool = False
 
     @property
-    def asks(self) -> bool:
-        """Whether each call has to be looked at: what it changes may have to be put back."""
-        return bool(self.writes or self.generators) or self.fails
-
-    @property
     def is_guarded(self) -> bool:
-        """Whether guards of the arguments say all: nothing that it changes has to be put back."""
+        """Whether a call needs no more than guards: nothing that it changes has to be put back."""
         return not (self.generators or self.early)
 
     @property
@@ -78,7 +73,7 @@ class Ready(Record):
     @property
     def is_simple(self) -> bool:
         """Whether nothing is to be done but to run it."""
-        return not (self.asks or self.chooses)
+        return not (self.writes or self.generators or self.may_not_fit)
 
     def holds(self) -> bool:
         """Whether the arrays that the program reads from outside are those of before."""

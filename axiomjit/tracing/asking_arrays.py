@@ -20,15 +20,15 @@ from axiomjit.tracing.outside_arrays import OutsideArray
 from axiomjit.tracing.tracer import Tracer, new_array
 
 _ONLY: Final = 2
-"""What Python counts for an object that one other has, beside its own look at it."""
+"""The reference count that Python tells for an object with one owner."""
 
 
 class TracedLines:
-    """The user's lines on which a function makes arrays that are traced, and should make such.
+    """The lines of the user's program on which arrays are made that traced values are written into.
 
-    An array of known values cannot hold traced ones. So arrays that are made on `lines` are traced
-    from the beginning; `wanted` are the lines of those that traced values were to be written into,
-    for the next time that the function is followed.
+    An array of known values cannot hold traced ones. So arrays that are made on one of `lines` are
+    traced from the beginning. Where a traced value meets another such array, the line on which that
+    was made is `wanted` when the function is followed again.
     """
 
     def __init__(self, lines: frozenset[str] = frozenset()) -> None:
@@ -43,7 +43,7 @@ class TracedLines:
         return found
 
     def shown(self, value: Any, given: Sequence[object] = ()) -> Any:
-        """What stands for an array that was made of what is given; other values are themselves."""
+        """What stands for an array that NumPy made of what is given; other values as they are."""
         if type(value) in (tuple, list):
             return type(value)([self.shown(one, given) for one in value])
         computed = type(value) is AskingArray and value.flags.owndata
@@ -86,7 +86,7 @@ class AskingArray(OutsideArray):
         return super().__getitem__(key)
 
     def want_traced(self) -> None:
-        """As in OutsideArray."""
+        """Want the line on which this array was made, unless it is from outside."""
         if self.traced_lines is not None and self.line is not None:
             self.traced_lines.wanted.add(self.line)
 
