@@ -10,13 +10,13 @@ To add a function:
 1. Write the recipe `f(m, x)` beside its family, over operations of `m` and Python's operators:
    no branch, no table in memory but those of `lookup`, float32 and float64 by `m.code`. Other
    recipes may be called.
-2. Fit its polynomial: add a `Target` to `bench/elementary/coefficients.py`, then run
-   `python -m bench.elementary.coefficients`, which writes `coefficients.py`; tables are in
+2. Fit its polynomial: add a `Target` to `tools/elementary/coefficients.py`, then run
+   `python -m tools.elementary.coefficients`, which writes `coefficients.py`; tables are in
    `entries.py` and `single_entries.py`.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
    for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
    `runtime/emission/complex_rules.py`.
-4. Name its range and reference in `bench/elementary/accuracy_cases.py`, which the tests sample. A
+4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. A
    function that is a ufunc of NumPy is one of arrays and tensors by its row;
    `axiomjit/graph/error_functions.py` has those that NumPy lacks.
 

@@ -1,4 +1,4 @@
-"""Coefficients of polynomials, lowest power first. Written by bench/elementary/coefficients.py."""
+"""Coefficients of polynomials, lowest power first. Written by tools/elementary/coefficients.py."""
 
 from axiomjit.runtime.vector_math.constants import ByPrecision
 

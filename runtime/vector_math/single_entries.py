@@ -1,4 +1,4 @@
-"""Entries of lookup tables of float32. Written by bench/elementary/coefficients.py."""
+"""Entries of lookup tables of float32. Written by tools/elementary/coefficients.py."""
 
 from axiomjit.runtime.vector_math.constants import ByPrecision
 

@@ -7,14 +7,14 @@ import pytest
 from mpmath import mp, mpf
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.elementary import accuracy
-from axiomjit.bench.elementary.accuracy import at_boundaries, look, measure, run, summary
-from axiomjit.bench.elementary.accuracy_cases import CASES, CHUNK, boundaries, every_single, samples
-from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
-from axiomjit.bench.elementary.recipe_edges import edges, floats, neighbours, ordered
-from axiomjit.bench.elementary.references import reference, rounded, settled
-from axiomjit.bench.elementary.ulps import scan, two_parts, ulps
 from axiomjit.runtime.vector_math.functions import RECIPES
+from tools.elementary import accuracy
+from tools.elementary.accuracy import at_boundaries, look, measure, run, summary
+from tools.elementary.accuracy_cases import CASES, CHUNK, boundaries, every_single, samples
+from tools.elementary.accuracy_tables import PAGE, replace_rows
+from tools.elementary.recipe_edges import edges, floats, neighbours, ordered
+from tools.elementary.references import reference, rounded, settled
+from tools.elementary.ulps import scan, two_parts, ulps
 
 WORST_ANGLE = 6381956970095103 * 2.0**797
 """The double that lies nearest to a multiple of pi / 2."""

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.elementary import programs
-from axiomjit.bench.elementary.programs import PROGRAMS, compare, difference, pin, runs
 from axiomjit.runtime.launching.schedule import available_threads
+from tools.elementary import programs
+from tools.elementary.programs import PROGRAMS, compare, difference, pin, runs
 
 
 @pytest.mark.parametrize("code", ["f4", "f8"])

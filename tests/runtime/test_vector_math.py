@@ -10,13 +10,13 @@ from mpmath import erfc, exp, log, mpf, pi, workprec
 
 import axiomjit
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.bench.elementary.accuracy import measure
-from axiomjit.bench.elementary.accuracy_cases import CASES, samples
-from axiomjit.bench.elementary.coefficients import MODULES, table
 from axiomjit.runtime.vector_math import complement, constants
 from axiomjit.runtime.vector_math.exact import Exact, fma_of_integers
 from axiomjit.runtime.vector_math.functions import RECIPES
 from tests.runtime.kernels import near, same_bits
+from tools.elementary.accuracy import measure
+from tools.elementary.accuracy_cases import CASES, samples
+from tools.elementary.coefficients import MODULES, table
 
 BOUNDS = {"f4": 1.0, "f8": 2.0}
 RNG = np.random.default_rng(11)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import TableMaker, rounded
+from tools.elementary.minimax import TableMaker, rounded
 
 ENTRIES = 16
 """Entries per table; the index is the four leading bits of a mantissa."""

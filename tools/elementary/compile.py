@@ -1,9 +1,9 @@
 """The time that elementary functions add to compiling a kernel.
 
-`python -m bench.elementary.compile` compiles, interleaved, a kernel that stores ten of them and one
-that stores ten sums and products, and prints milliseconds of processor time, the median of the
-ratios and the upper end of its 95 % interval. The first kernel of a process is compiled before and
-not timed: called functions are compiled then, once per process.
+`python -m tools.elementary.compile` compiles, interleaved, a kernel that stores ten of
+them and one that stores ten sums and products, and prints milliseconds of processor time, the
+median of the ratios and the upper end of its 95 % interval. The first kernel of a process is
+compiled before and not timed: called functions are compiled then, once per process.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.bench.elementary.speed import Word
 from axiomjit.bench.suite.rounds import upper
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.vector_math.functions import RECIPES
+from tools.elementary.speed import Word
 
 NAMES: Final = ("exp", "log", "sin", "cos", "tanh", "sqrt", "arctan", "exp2", "log1p", "cbrt")
 FUNCTIONS: Final = tuple(f"{name}(x)" for name in NAMES)

@@ -1,4 +1,6 @@
-"""Coefficients and tables of elementary functions: `python -m bench.elementary.coefficients`.
+"""Coefficients and tables of elementary functions.
+
+    python -m tools.elementary.coefficients
 
 The command writes the modules. With names it computes and prints those entries only. `minimax` fits
 coefficients; `points` and the modules beside it compute tables.
@@ -14,15 +16,15 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.complement_tables import TABLES as COMPLEMENT
-from axiomjit.bench.elementary.logarithm_tables import TABLES as LOGARITHMS
-from axiomjit.bench.elementary.minimax import DIGITS, Target, fit
-from axiomjit.bench.elementary.pieces import TABLES as PIECES
-from axiomjit.bench.elementary.points import TABLES as POINTS
-from axiomjit.bench.elementary.power_tables import TABLES as POWERS
+from tools.elementary.complement_tables import TABLES as COMPLEMENT
+from tools.elementary.logarithm_tables import TABLES as LOGARITHMS
+from tools.elementary.minimax import DIGITS, Target, fit
+from tools.elementary.pieces import TABLES as PIECES
+from tools.elementary.points import TABLES as POINTS
+from tools.elementary.power_tables import TABLES as POWERS
 
 PLACE = Path(__file__).resolve().parents[2] / "runtime" / "vector_math"
-HEAD = '''"""{}. Written by bench/elementary/coefficients.py."""
+HEAD = '''"""{}. Written by tools/elementary/coefficients.py."""
 
 from axiomjit.runtime.vector_math.constants import ByPrecision
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import TableMaker, rounded
 from axiomjit.runtime.vector_math.pieces import COUNT, ERF, TANH, Pieces
+from tools.elementary.minimax import TableMaker, rounded
 
 DENSITY = 4
 """Chebyshev points per coefficient."""

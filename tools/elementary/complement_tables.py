@@ -13,9 +13,9 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import TableMaker, rounded
-from axiomjit.bench.elementary.pieces import fit
 from axiomjit.runtime.vector_math.complement import COUNT, DEGREE, LAST, PARTS
+from tools.elementary.minimax import TableMaker, rounded
+from tools.elementary.pieces import fit
 
 SHORT = 12
 """Bits of powers and values."""

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.recipe_edges import edges, neighbours
-from axiomjit.bench.elementary.references import Exact
+from tools.elementary.recipe_edges import edges, neighbours
+from tools.elementary.references import Exact
 
 Array = np.ndarray[Any, Any]
 CHUNK: Final = 1 << 18

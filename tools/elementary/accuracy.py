@@ -1,4 +1,4 @@
-"""Errors of the elementary functions in ulps: `python -m bench.elementary.accuracy`.
+"""Errors of the elementary functions in ulps: `python -m tools.elementary.accuracy`.
 
 float32: every input of a function of one number (or a sample) is compared with float64; results
 near a tie and the worst ones with longdouble. float64: samples are compared with longdouble, the
@@ -19,18 +19,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import axiomjit
-from axiomjit.bench.elementary.accuracy_cases import (
+from axiomjit.bench.suite.progress import Progress
+from axiomjit.runtime.launching.schedule import threads
+from tools.elementary.accuracy_cases import (
     CASES,
     boundaries,
     count_chunks,
     every_single,
     samples,
 )
-from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
-from axiomjit.bench.elementary.references import reference, settled
-from axiomjit.bench.elementary.ulps import scan, two_parts, ulps
-from axiomjit.bench.suite.progress import Progress
-from axiomjit.runtime.launching.schedule import threads
+from tools.elementary.accuracy_tables import PAGE, replace_rows
+from tools.elementary.references import reference, settled
+from tools.elementary.ulps import scan, two_parts, ulps
 
 Array = np.ndarray[Any, Any]
 Chunks = Iterable[list[Array]]

@@ -1,8 +1,8 @@
 """Cycles that a vector takes in the recipes of elementary functions, counted by running them.
 
-`python -m bench.elementary.recipe_times` writes `passes/costs/recipe_times.py`. Instructions are
-those of AVX-512, with the latencies that A. Abel and J. Reineke measured on Intel's processors
-since Ice Lake ("uops.info", 2019).
+`python -m tools.elementary.recipe_times` writes `passes/costs/recipe_times.py`.
+Instructions are those of AVX-512, with the latencies that A. Abel and J. Reineke measured on
+Intel's processors since Ice Lake ("uops.info", 2019).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from axiomjit.runtime.vector_math.arithmetic import Arithmetic, Numeric
 from axiomjit.runtime.vector_math.functions import RECIPES
 
 PLACE = Path(recipe_times.__file__)
-HEAD = '''"""Cycles of a vector in recipes. Written by bench/elementary/recipe_times.py."""
+HEAD = '''"""Cycles of a vector in recipes. Written by tools/elementary/recipe_times.py."""
 
 from typing import Final
 

@@ -1,9 +1,9 @@
 """Compare programs full of elementary functions with JAX and NumPy.
 
-`python -m bench.elementary.programs` times them, interleaved, on 10**6 numbers. Each library
-computes into memory of its own. The command prints medians of the ratios round by round, below 1
-where ours is faster, and the upper end of their 95 % interval. It measures wall-clock time until
-the result is there, since JAX computes in threads of its own. Operands are arguments of the
+`python -m tools.elementary.programs` times them, interleaved, on 10**6 numbers. Each
+library computes into memory of its own. The command prints medians of the ratios round by round,
+below 1 where ours is faster, and the upper end of their 95 % interval. It measures wall-clock time
+until the result is there, since JAX computes in threads of its own. Operands are arguments of the
 compiled function, in JAX's own arrays, so that nothing is computed beforehand. Every result is
 first compared with NumPy's.
 
@@ -24,8 +24,8 @@ import numpy as np
 
 import axiomjit
 from axiomjit.base.errors import BenchError
-from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
 from axiomjit.bench.suite.rounds import LEAST, interleaved
+from tools.elementary.accuracy_tables import PAGE, replace_rows
 
 Array = np.ndarray[Any, Any]
 SIZE: Final = 10**6

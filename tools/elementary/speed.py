@@ -1,10 +1,10 @@
 """Compare the time of each elementary function with NumPy's and with a plain Numba loop's.
 
-`python -m bench.elementary.speed [NAMES]` times ours and each other one, interleaved, on 10**6
-numbers, into a given output, in one thread. It prints medians of the ratios round by round; the
-bound is the upper end of the median's 95 % interval (order statistics). Time is that of the thread.
-Rounds against NumPy are limited by time, so that fast functions have many; those against Numba are
-few.
+`python -m tools.elementary.speed [NAMES]` times ours and each other one, interleaved, on
+10**6 numbers, into a given output, in one thread. It prints medians of the ratios round by round;
+the bound is the upper end of the median's 95 % interval (order statistics). Time is that of the
+thread. Rounds against NumPy are limited by time, so that fast functions have many; those against
+Numba are few.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numba
 import numpy as np
 
 from axiomjit.base.target import target
-from axiomjit.bench.elementary.accuracy_tables import PAGE, replace_rows
 from axiomjit.bench.suite.rounds import LEAST, Run, interleaved
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.compile_source import compile_source
+from tools.elementary.accuracy_tables import PAGE, replace_rows
 
 Array = np.ndarray[Any, Any]
 SIZE = 10**6

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.minimax import TableMaker, rounded
+from tools.elementary.minimax import TableMaker, rounded
 
 CLOSENESS = mpf(1) / 32
 ARC_BOUNDS = tuple(mpf(2 + k % 2) * mpf(2) ** (k // 2 - 5) for k in range(17))

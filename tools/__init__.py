@@ -1,0 +1,1 @@
+"""Programs that write parts of the project; run from the root of a clone."""
