@@ -4,43 +4,38 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import os
+import statistics
 import textwrap
 import time
+import tracemalloc
+import zipfile
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.commands import SPEC, package_version
 from axiomjit.base.config import config
-from axiomjit.base.counters import stats
 from axiomjit.base.errors import DataFileError, GraphValueError
 from axiomjit.base.tree import flatten_tree
-from axiomjit.cli.datafile import Column, DataFile
-from axiomjit.cli.measure import (
-    QUIET,
-    RUNS,
-    Comparison,
-    OtherPrograms,
-    compare_functions,
-    difference,
-    exact_l2,
-)
 from axiomjit.driver.jit import Jitted, jit
-from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.launching.schedule import available_threads
 from axiomjit.show.lowered import Lowered
 
 Array = np.ndarray
 Function = Callable[..., Any]
+Columns = dict[str, Array]
+"""Numbers of a file as float64, by name; a missing one is NaN."""
 ROWS: Final = 10_000_000
-SEED: Final = 0
 SOURCE_LINES: Final = 60
 """The most lines shown; of longer sources only the first kernels are shown."""
-SHOWN_NOTES, SHOWN_COLUMNS, FEW_ROWS = 8, 20, 100_000
-WIDTH, NAME, COLUMN = 24, 28, 21
+MOST_COLUMNS: Final = 64
+"""A 2-D array with more columns is one long column."""
+SHOWN_COLUMNS: Final = 20
+RUNS: Final = 15
+NAME, WIDTH, COLUMN = 28, 24, 21
 SOURCE: Final = "from source"
 
 
@@ -56,38 +51,33 @@ def summary(x: Array) -> Any:
     return mean, np.min(x), np.max(x), np.sqrt(np.mean((x - mean) ** 2))
 
 
-def run_demo(data: DataFile | None, rows: int | None, function: Function | None) -> None:
+def run_demo(path: Path | None, rows: int | None, function: Function | None) -> None:
     """Print the demo.
 
     Args:
-        data: the columns to work on; without them numbers are generated.
-        rows: how many rows to generate.
-        function: what to compile instead of `l2`, a function of as many arrays as it has
-            parameters.
+        path: a file with the columns to work on; without one, numbers are generated.
+        rows: the number of rows to generate, or the most to read.
+        function: compiled instead of `l2`, with a column for each parameter without a default.
 
     Raises:
-        DataFileError: too few columns or rows for the function.
+        DataFileError: the file cannot be read, or has too few columns or rows.
         GraphValueError, TraceError: the function does not run, or cannot be compiled.
     """
     chosen = l2 if function is None else function
     names = parameters(chosen)
-    others = OtherPrograms()
     _say(f"axiomjit demo: axiomjit {package_version('axiomjit', SOURCE)}, {_how()}")
-    if data is None:
-        arrays = _generated(names, ROWS if rows is None else rows)
+    if path is None:
+        columns = _generated(names, ROWS if rows is None else rows)
+        arrays = list(columns.values())
     else:
-        arrays = _from_file(data, names)
+        columns = read_columns(path, rows)
+        arrays = _fitted(columns, names, path)
     with np.errstate(all="ignore"):
         jitted = chosen if isinstance(chosen, Jitted) else jit(chosen, strict=True)
-        plain = inspect.unwrap(chosen)
-        _show_function(jitted, plain, arrays, others, exact=function is None)
-        if data is not None:
-            _show_summary(data, others)
-    if _busy(others):
-        used = f"{others.cores():.1f} of {os.cpu_count()} cores"
-        _say(f"\nother programs used {used} meanwhile: times are unreliable,")
-        _say("those of NumPy's threaded products most of all")
-    if data is None or function is None:
+        _show_function(jitted, inspect.unwrap(chosen), arrays)
+        if path is not None:
+            _show_summary(columns)
+    if path is None or function is None:
         _say(f"\non your own data and function: axiomjit demo FILE --function {SPEC}")
 
 
@@ -110,10 +100,6 @@ def parameters(function: Function) -> list[str]:
     return [p.name for p in needed]
 
 
-def _say(text: str = "") -> None:
-    print(text, flush=True)
-
-
 def evaluator_reason() -> str | None:
     """Why programs run in the NumPy evaluator; None where they are compiled."""
     if config.disable:
@@ -123,6 +109,10 @@ def evaluator_reason() -> str | None:
     except (ImportError, ValueError) as error:  # something keeps it from being imported
         return f"numba cannot be imported: {error}"
     return None if found else "numba is not installed"
+
+
+def _say(text: str = "") -> None:
+    print(text, flush=True)
 
 
 def _how() -> str:
@@ -136,90 +126,136 @@ def _how() -> str:
 # Where the arrays come from
 
 
-def _generated(names: Sequence[str], rows: int) -> list[Array]:
-    rng = np.random.default_rng(SEED)
-    arrays = [rng.random(rows) for _ in names]
-    size = sum(a.nbytes for a in arrays)
-    columns = "column" if len(names) == 1 else "columns"
-    _say(f"data: {rows:,} rows, {columns} {', '.join(names)}, random float64, {size:,} bytes")
-    return arrays
+def _generated(names: Sequence[str], rows: int) -> Columns:
+    rng = np.random.default_rng(0)
+    _say(f"data: {rows:,} rows of random float64, columns {', '.join(names)}")
+    return {name: rng.random(rows) for name in names}
 
 
-def _from_file(data: DataFile, names: Sequence[str]) -> list[Array]:
-    """Columns for the parameters; rows with a missing value in one of them are dropped."""
-    count, columns = len(names), data.columns
-    _say(f"data: {data.path} ({data.kind})")
+def read_columns(path: Path, rows: int | None = None) -> Columns:
+    """The columns of a `.npy`, `.npz` or `.csv` file, as `numpy.load` and `genfromtxt` read them.
+
+    Columns without a number are left out. Of columns of several lengths those of the most
+    frequent length are kept.
+
+    Args:
+        path: the file.
+        rows: the most rows to take, from the first.
+
+    Raises:
+        DataFileError: there is no such file, it is damaged, or no column of it is numeric.
+    """
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise _refused(path, f"a name that ends in {path.suffix!r}", f"a {', '.join(READERS)} file")
+    try:
+        found = reader(path, rows)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        text = " ".join((getattr(error, "strerror", None) or str(error)).split())
+        seen = textwrap.shorten(text or type(error).__name__, 120)
+        raise _refused(path, seen, "a file that can be read") from error
+    taken = {name: np.array(values[:rows], np.float64) for name, values in found.items()}
+    kept = {name: values for name, values in taken.items() if not np.isnan(values).all()}
+    if not kept:
+        raise _refused(path, "no numeric column", "a file with numbers in it")
+    length = statistics.mode(map(len, kept.values()))
+    return {name: values for name, values in kept.items() if len(values) == length}
+
+
+def _refused(path: Path, seen: str, instead: str) -> DataFileError:
+    return DataFileError(f"read the columns of {path}", seen, f"name {instead}")
+
+
+def _read_text(path: Path, rows: int | None) -> Columns:
+    """The columns of a text file with commas, named by its first row unless that is a number."""
+    with path.open(encoding="utf-8-sig") as lines:
+        first = next(lines, "").split(",")
+    if first == [""]:
+        raise ValueError("an empty file")
+    try:
+        named = bool(np.isnan(list(map(float, first))).any())
+    except ValueError:
+        named = True
+    table = np.genfromtxt(
+        path,
+        delimiter=",",
+        names=True if named else [f"column {k + 1}" for k in range(len(first))],
+        deletechars="",
+        replace_space=" ",
+        encoding="utf-8-sig",
+        max_rows=rows,
+        ndmin=1,
+    )
+    return {name: table[name] for name in table.dtype.names or ()}
+
+
+def _read_arrays(path: Path, rows: int | None) -> Columns:
+    with path.open("rb") as file:
+        loaded = np.load(file, allow_pickle=False)
+        arrays = {path.stem: loaded} if isinstance(loaded, Array) else dict(loaded)
+    found: Columns = {}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biuf" or not array.size or not array.ndim:
+            continue
+        if array.ndim == 2 and array.shape[1] <= MOST_COLUMNS:
+            found |= {f"{name}[:, {k}]": array[:, k] for k in range(array.shape[1])}
+        else:
+            found[name] = array.reshape(-1)
+    return found
+
+
+READERS: Final = {".npy": _read_arrays, ".npz": _read_arrays, ".csv": _read_text}
+
+
+def _fitted(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
+    """A column for each parameter, without rows in which one of them is missing.
+
+    A function of two arrays gets a single column from its second row on, and one row before.
+    """
+    rows, count = len(next(iter(columns.values()))), len(names)
     has = f"{len(columns)} numeric column{'s' * (len(columns) > 1)}"
-    _say(f"      {data.rows:,} rows, {has}")
-    for note in data.notes[:SHOWN_NOTES]:
-        _say(f"      {note}")
-    if len(data.notes) > SHOWN_NOTES:
-        _say(f"      and {len(data.notes) - SHOWN_NOTES} more such notes")
+    _say(f"data: {path}\n      {rows:,} rows, {has}")
     shifted = count == 2 and len(columns) == 1
     if len(columns) < count and not shifted:
-        _too_little(data, f"a function of {count} arrays", has, "name a file with more columns")
-    used = columns[: 1 if shifted else count]
-    present = ~np.isnan([c.values for c in used]).any(axis=0)
-    dropped = data.rows - int(present.sum())
-    if dropped:
-        _say(f"      dropped {dropped:,} rows with a missing value in a column used here")
-    kept = [c.values[present] if dropped else c.values for c in used]
+        asked = f"a function of {count} arrays, from {path}"
+        raise DataFileError(asked, has, "name a file with more columns")
+    used = list(columns)[: 1 if shifted else count]
+    present = ~np.isnan([columns[name] for name in used]).any(axis=0)
+    kept = [columns[name][present] for name in used]
+    if not present.all():
+        _say(f"      dropped {rows - len(kept[0]):,} rows with a missing value in a column used")
     if len(kept[0]) < 1 + shifted:
-        has = f"{len(kept[0])} without a missing value"
-        _too_little(data, f"rows of {', '.join(c.name for c in used)}", has, "name another file")
+        seen = f"{len(kept[0])} without a missing value"
+        raise DataFileError(f"rows of {', '.join(used)}, from {path}", seen, "name another file")
     if shifted:
-        only = used[0].name
-        _say(f"      {names[0]} = {only} from its second row on, {names[1]} = one row before")
+        _say(f"      {names[0]} = {used[0]} from its second row on, {names[1]} = one row before")
         return [kept[0][1:], kept[0][:-1]]
-    pairs = (f"{n} = {c.name}" for n, c in zip(names, used, strict=True))
-    _say(f"      {', '.join(pairs)}")
+    _say("      " + ", ".join(f"{n} = {c}" for n, c in zip(names, used, strict=True)))
     return kept
-
-
-def _too_little(data: DataFile, asked: str, seen: str, remedy: str) -> None:
-    raise DataFileError(f"{asked}, from {data.path}", seen, remedy)
 
 
 # The function, its loop, its times
 
 
-def _show_function(
-    jitted: Function, plain: Function, arrays: list[Array], others: OtherPrograms, exact: bool
-) -> None:
-    _say("\nthe function:\n")
-    _say(_margin(_source_of(plain)))
+def _show_function(jitted: Function, plain: Function, arrays: list[Array]) -> None:
+    _say(f"\nthe function:\n\n{_margin(_source_of(plain))}")
     expected = _try_numpy(plain, arrays)
-    started = time.perf_counter()
     lowered: Lowered = jitted.lower(*arrays)  # type: ignore[attr-defined]
-    lowering = time.perf_counter() - started
     _show_kernels(lowered)
-    first = _first_call(lowered, jitted, arrays, lowering)
+    started = time.perf_counter()
     result = jitted(*arrays)
-    seen = compare_functions(plain, jitted, arrays)
-    _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
-    _show_times("time of a call", seen, others)
+    first = time.perf_counter() - started
+    _compare(plain, jitted, arrays)
     planned = f"{lowered.cost.temporary_bytes:,} bytes"
     _row("temporaries, planned", "", "not compiled" if evaluator_reason() else planned)
-    _row("temporaries, measured", f"{seen.numpy_bytes:,} bytes", f"{seen.ours_bytes:,} bytes")
-    _show_results(expected, result)
-    if exact:
-        true = exact_l2(*arrays)
-        off = (f"{difference(value, true):.1e}" for value in (expected, result))
-        _row("off math.fsum, relative", *off)
-    _say(f"{'axiomjit off numpy, relative':{NAME}}{difference(result, expected):{2 * WIDTH}.1e}")
-    _say(f"\n{first}")
-    _say(f"times are medians and quartiles of {RUNS} interleaved runs; measured temporaries are")
-    _say("what tracemalloc saw at the peak, results apart, small Python objects of the call too")
-    if len(arrays[0]) < FEW_ROWS:
-        _say(f"{len(arrays[0]):,} rows are few: this is the price of a call more than of a loop")
-
-
-def _row(label: str, left: str, right: str) -> None:
-    _say(f"{label:{NAME}}{left:>{WIDTH}}{right:>{WIDTH}}")
+    values = zip(flatten_tree(expected)[0], flatten_tree(result)[0], strict=True)
+    for number, (left, right) in enumerate(itertools.islice(values, 4), 1):
+        _row(f"result {number}", _shown(left), _shown(right))
+    _row("largest relative difference", "", f"{difference(result, expected):.1e}")
+    _say(f"\nthe first call took {first * 1e3:,.1f} ms; times are medians of {RUNS} runs in turn")
 
 
 def _margin(source: str) -> str:
-    """Source with a margin."""
     return "\n".join(f"  | {line}" for line in source.rstrip().splitlines())
 
 
@@ -231,7 +267,7 @@ def _source_of(function: Function) -> str:
 
 
 def _try_numpy(function: Function, arrays: list[Array]) -> Any:
-    """The result of NumPy itself; what the user's function raises becomes one clear error."""
+    """The result of NumPy; an error of the user's function becomes one in three parts."""
     try:
         return function(*arrays)
     except Exception as error:
@@ -245,7 +281,7 @@ def _try_numpy(function: Function, arrays: list[Array]) -> Any:
 
 
 def shown_kernels(sources: Sequence[str]) -> int:
-    """How many of these kernels fill SOURCE_LINES lines, at least one; a kernel is shown whole."""
+    """The number of kernels that fill SOURCE_LINES lines, at least one; each is shown whole."""
     lengths = itertools.accumulate(len(source.splitlines()) for source in sources)
     return max(1, sum(length <= SOURCE_LINES for length in lengths))
 
@@ -261,52 +297,37 @@ def _show_kernels(lowered: Lowered) -> None:
     _say(_margin("\n".join(sources[:count])))
 
 
-def _first_call(lowered: Lowered, jitted: Function, arrays: list[Array], lowering: float) -> str:
-    """Make the first call; what each part of it took."""
-    if evaluator_reason():
-        jitted(*arrays)
-        return f"before the first result: {lowering * 1e3:,.1f} ms of passes; nothing is compiled"
-    before, started = stats()["compiles"], time.perf_counter()
-    for kernel in lowered.kernels:
-        KERNELS.get(kernel)
-    took = (time.perf_counter() - started) * 1e3
-    how = "to import Numba and compile"
-    if stats()["compiles"] == before:
-        how = "to load kernels from disk"
-    jitted(*arrays)
-    passes = f"{lowering * 1e3:,.1f} ms of passes"
-    return f"once, before the first result: {passes}, {took:,.1f} ms {how}"
+def _compare(plain: Function, jitted: Function, arrays: Sequence[Array]) -> None:
+    """Print the times of both functions, in turn, and the peaks of their memory."""
+    taken: tuple[list[float], list[float]] = ([], [])
+    for _ in range(RUNS):
+        for function, times in zip((plain, jitted), taken, strict=True):
+            started = time.perf_counter()
+            function(*arrays)
+            times.append(time.perf_counter() - started)
+    numpy, ours = map(statistics.median, taken)
+    _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
+    _row("time of a call", f"{numpy * 1e3:,.3f} ms", f"{ours * 1e3:,.3f} ms")
+    _row("as fast as numpy", "1.00 x", f"{numpy / ours:.2f} x")
+    peaks = (f"{_traced_bytes(function, arrays):,} bytes" for function in (plain, jitted))
+    _row("temporaries, measured", *peaks)
 
 
-def _busy(others: OtherPrograms) -> bool:
-    return others.cores() > QUIET * (os.cpu_count() or 1)
+def _row(label: str, left: str, right: str) -> None:
+    _say(f"{label:{NAME}}{left:>{WIDTH}}{right:>{WIDTH}}")
 
 
-def _show_times(label: str, seen: Comparison, others: OtherPrograms) -> None:
-    """Medians and quartiles, in the unit of the shorter ones; the ratio if it is certain."""
-    shorter = min(seen.numpy.median, seen.ours.median)
-    unit, factor = ("ms", 1e3) if shorter >= 1e-4 else ("us", 1e6)
-    both = (seen.numpy, seen.ours)
-    _row(label, *(f"{times.median * factor:,.3f} {unit}" for times in both))
-    ranges = ((times.low * factor, times.high * factor) for times in both)
-    _row("quartiles", *(f"{low:,.3f} to {high:,.3f}" for low, high in ranges))
-    ratio = seen.ratio
-    if ratio is None or _busy(others):
-        reason = "quartiles overlap" if ratio is None else "busy cores"
-        _row("ratio of times", "", f"none: {reason}")
-        return
-    _row("ratio of times", "1.00 x", f"{ratio.median:.2f} x as fast")
-    _row("as the quartiles allow", "", f"{ratio.low:.2f} to {ratio.high:.2f}")
-
-
-# Results
-
-
-def _show_results(expected: object, result: object) -> None:
-    pairs = list(zip(flatten_tree(expected)[0], flatten_tree(result)[0], strict=True))
-    for k, (left, right) in enumerate(pairs[:4]):
-        label = "result" if len(pairs) == 1 else f"result {k + 1}"
-        _row(label, _shown(left), _shown(right))
+def _traced_bytes(function: Function, arrays: Sequence[Array]) -> int:
+    """The peak of memory during a call, beyond its arguments and results."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        result = function(*arrays)
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    owned = (leaf for leaf in flatten_tree(result)[0] if isinstance(leaf, Array))
+    return max(0, peak - sum(a.nbytes for a in owned if a.base is None))
 
 
 def _shown(value: object) -> str:
@@ -315,40 +336,36 @@ def _shown(value: object) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)[:WIDTH]
 
 
-def _show_summary(data: DataFile, others: OtherPrograms) -> None:
-    """Fused statistics of each column, in a table, against NumPy."""
-    jitted = jit(summary, strict=True)
-    columns = data.columns[:SHOWN_COLUMNS]
-    clean = [c.values[~np.isnan(c.values)] for c in columns]
-    kernels = jitted.lower(clean[0]).cost.kernels
-    _say("\nthe columns, each by this function:\n")
-    _say(_margin(_source_of(summary)))
-    heads = "".join(f"{h:>17}" for h in ("mean", "min", "max", "std"))
-    _say(f"\n{'column':{COLUMN}}{'rows':>11}{heads}")
+def difference(value: object, reference: object) -> float:
+    """The largest relative difference between the numbers of two results."""
     worst = 0.0
-    for column, values in zip(columns, clean, strict=True):
-        results = jitted(values)
-        _say(_line(column, values, results))
-        worst = max(worst, *map(difference, results, summary(values)))
-    if any(len(values) < data.rows for values in clean):
-        _say("* rows with a value; the others are missing and left out")
-    if len(data.columns) > len(columns):
-        _say(f"and {len(data.columns) - len(columns)} more columns")
-    seen = compare_functions(_each(summary), _each(jitted), clean)
-    _say(f"\n{'':{NAME}}{'numpy':>{WIDTH}}{'axiomjit':>{WIDTH}}")
-    _show_times("time of all columns", seen, others)
-    _row("temporaries, measured", f"{seen.numpy_bytes:,} bytes", f"{seen.ours_bytes:,} bytes")
-    _row("passes over a column", "", f"{kernels} loops")
-    _say(f"{'axiomjit off numpy, relative':{NAME}}{worst:{2 * WIDTH}.1e}")
+    for left, right in zip(flatten_tree(value)[0], flatten_tree(reference)[0], strict=True):
+        if isinstance(right, Array | np.generic | int | float):
+            a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
+            differ = (a != b) & ~(np.isnan(a) & np.isnan(b))
+            scale = float(np.abs(b[np.isfinite(b)]).max(initial=0.0)) or 1.0
+            gaps = np.abs(a[differ] - b[differ]) / scale
+            worst = max(worst, float(np.where(np.isnan(gaps), np.inf, gaps).max(initial=0.0)))
+        elif left != right:
+            worst = np.inf
+    return worst
+
+
+def _show_summary(columns: Columns) -> None:
+    """Print statistics of each column, and compare the time of all with NumPy's."""
+    jitted = jit(summary, strict=True)
+    clean = {name: v[~np.isnan(v)] for name, v in itertools.islice(columns.items(), SHOWN_COLUMNS)}
+    _say(f"\nthe columns, each by this function:\n\n{_margin(_source_of(summary))}")
+    heads = "".join(f"{h:>17}" for h in ("mean", "min", "max", "std"))
+    _say(f"\n{'column':{COLUMN}}{'values':>11}{heads}")
+    for name, values in clean.items():
+        numbers = "".join(f"{value:17.9g}" for value in jitted(values))
+        _say(f"{name[:COLUMN]:{COLUMN}}{len(values):>11,}{numbers}")
+    if len(columns) > len(clean):
+        _say(f"and {len(columns) - len(clean)} more columns")
+    _compare(_each(summary), _each(jitted), list(clean.values()))
 
 
 def _each(function: Function) -> Function:
     """A function of columns that calls another one with each of them."""
     return lambda *columns: [function(values) for values in columns]
-
-
-def _line(column: Column, values: Array, results: Sequence[float]) -> str:
-    missing = len(column.values) - len(values)
-    rows = f"{len(values):,}" + ("*" if missing else " ")
-    numbers = "".join(f"{value:17.9g}" for value in results)
-    return f"{column.name[:COLUMN]:{COLUMN}}{rows:>11}{numbers}"

@@ -17,7 +17,6 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.target import target
 from axiomjit.cli.cache import add_cache_command, cache_summary
-from axiomjit.cli.datafile import read_data
 from axiomjit.cli.demo import SOURCE, evaluator_reason, parameters, run_demo
 from axiomjit.driver.jit import Jitted, jit
 from axiomjit.runtime.launching.schedule import available_threads
@@ -91,8 +90,7 @@ def _shape(text: str) -> tuple[int, ...]:
 
 def _demo(arguments: argparse.Namespace) -> None:
     function = load_function(arguments.function) if arguments.function else None
-    data = read_data(arguments.file, arguments.rows) if arguments.file else None
-    run_demo(data, arguments.rows, function)
+    run_demo(arguments.file, arguments.rows, function)
 
 
 def _explain(arguments: argparse.Namespace) -> None:

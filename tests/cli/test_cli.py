@@ -132,8 +132,8 @@ KNOWN = "functions there: scaled, branchy, told, matrix, nothing, any_number"
 REFUSED = {
     "missing file": (
         ["demo", "none.csv"],
-        "read the columns of none.csv; seen: no such file; "
-        "instead: name a .npy, .npz or .csv file, or none for generated numbers",
+        "read the columns of none.csv; seen: No such file or directory; "
+        "instead: name a file that can be read",
     ),
     "no colon": (
         ["demo", "--function", "f"],
@@ -178,8 +178,7 @@ REFUSED = {
         ["explain", "{0}:told", "--shape", "9"],
         "{0}:15: numpy.array2string(float64[9]); "
         "seen: numpy.array2string, which is not compiled yet; "
-        "instead: call it outside the compiled function, "
-        "or set axiomjit.config.fallback = 'warn' to run the whole function in NumPy",
+        "instead: call it outside the compiled function",
     ),
     "shapes": (
         ["explain", "{0}:scaled", "--shape", "9"],
