@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from axiomjit.algebra.dims import Dim, dim
+from axiomjit.algebra.dims import Dim
 from axiomjit.notation.demands import Joins, JoinsAxes, Stretches, StretchesAxis
 from axiomjit.notation.sums import AffineSize, ConcatSize, Exact, Total
 from axiomjit.notation.terms import Cell, Demand, RowVariable, Unknown
@@ -23,7 +23,7 @@ class Bounds:
         self.cells = [u for u in unknowns if isinstance(u, Cell)]
         self._above: dict[RowVariable, list[Stretches]] = {}
         self._beyond: dict[Cell, list[StretchesAxis]] = {}
-        self._decides: dict[Unknown, list[Unknown]] = {}
+        self._joins: dict[RowVariable, list[Joins]] = {}
         for demand in demands:
             if isinstance(demand, Stretches):
                 variable = demand.operand.flat.variable
@@ -34,12 +34,11 @@ class Bounds:
             elif isinstance(demand, Joins):
                 result = demand.result.flat.variable
                 if result is not None:
-                    self._decides[result] = demand.deciding
-            elif isinstance(demand, JoinsAxes):
-                self._decides[demand.result.root] = demand.deciding
+                    self._joins.setdefault(result, []).append(demand)
+        joined = (d.result.root for d in demands if isinstance(d, JoinsAxes))
         wholes = (d.whole.root for d in demands if isinstance(d, AffineSize | ConcatSize))
         factors = (d.factor.root for d in demands if isinstance(d, Total))
-        self.follows: set[Unknown] = {*self._decides, *wholes, *factors}
+        self.follows: set[Unknown] = {*self._joins, *joined, *wholes, *factors}
         """What is computed of others, so that it is chosen last."""
         self.exact = {v for d in demands if isinstance(d, Exact) for v in d.variables}
         """Rows of which the number of axes is known together with others."""
@@ -49,7 +48,7 @@ class Bounds:
     def rank(self, variable: RowVariable) -> tuple[int, bool] | None:
         """The fewest axes of the results that a row stretches to, and whether all are closed.
 
-        None where there is no such result, or none of which anything is known.
+        None where there is no such result, or none of which others say anything.
         """
         for one in _inner_first(variable, self._rows_above, self._ranks):
             self._ranks[one] = self._rank(one)
@@ -75,7 +74,9 @@ class Bounds:
             above = (0, True)
             if result.variable is not None:
                 beyond = self._ranks.get(result.variable)
-                alone = self._decides.get(result.variable) == [variable]
+                joins = self._joins.get(result.variable, [])
+                own = max([own, *(one.beside(variable) for one in joins)])
+                alone = any(one.deciding == [variable] and one.beside(None) for one in joins)
                 if beyond is None and not alone and len(result.cells) <= own:
                     continue
                 above = (0, alone) if beyond is None else (beyond[0], alone and beyond[1])
@@ -89,8 +90,6 @@ class Bounds:
         for demand in self._beyond.get(cell, ()):
             result = demand.result.root
             above = self._sizes.get(result, []) if result.size is None else [result.size]
-            if not above and self._decides.get(result) == [cell]:
-                above = [dim(1)]
             found += [size for size in above if all(size != other for other in found)]
         return found
 

@@ -65,15 +65,23 @@ class Call(Record):
 
     def build(
         self, nodes: Sequence[Node], captures: bool = False
-    ) -> tuple[Node, tuple[tuple[Source, ...], ...]]:
-        """The node of the result, and what dimensions of operands its dimensions are."""
+    ) -> tuple[Node, tuple[tuple[Source, ...], ...], tuple[Dim, ...]]:
+        """The node of the result, what dimensions of operands its dimensions are, and lengths.
+
+        These are reduced and may not be 0.
+        """
         shapes = [node.shape for node in nodes]
         if self.parsed is None:
             reader = SpecReader(self.spec, shapes)
-            return self.emit(reader.projections(), nodes), _sources(reader.names())
-        solution = self.solved(shapes, captures)
-        found = self.emit(self.project(solution), nodes)
-        return found, _sources(labels_of(self.parsed, solution))
+            where: Projections | Joining = reader.projections()
+            names: Sequence[Sequence[Hashable]] = reader.names()
+        else:
+            solution = self.solved(shapes, captures)
+            where, names = self.project(solution), labels_of(self.parsed, solution)
+        needed: tuple[Dim, ...] = ()
+        if isinstance(where, Projections) and self.meaning and not self.meaning.has_start:
+            needed = where.extents[where.rank :]
+        return self.emit(where, nodes), _sources(names), needed
 
     def solved(self, shapes: Sequence[tuple[Dim, ...]], captures: bool) -> Solution:
         """The sizes for operands of these shapes."""
@@ -138,12 +146,16 @@ def _of_values(host: NodeValue, operands: Sequence[Any], call: Call) -> Any:
     placing = host.placing(operands, call.asked)
     try:
         with placing.with_lengths():
-            node, sources = call.build(placing.nodes, captures=True)
+            node, sources, needed = call.build(placing.nodes, captures=True)
     except KeyError:
         seen = "an axis whose length is needed and not known"
         remedy = "assign axis.length before"
         raise ShapeError(call.asked, seen, remedy, user_location()) from None
-    return placing.made(fresh(node), sources)
+    node = fresh(node)
+    if placing.need_elements is not None and call.meaning is not None:
+        for length in needed:
+            placing.need_elements(str(call.meaning.reduce), node, length)
+    return placing.made(node, sources)
 
 
 def _of_named(call: Call, *tensors: Any) -> Any:
@@ -156,7 +168,7 @@ def _of_tensors(operands: Sequence[Any], call: Call) -> Any:
     if call.parsed is None:
         seen = "a spec of NumPy's for tensors with a shape"
         raise ShapeError(call.asked, seen, "write label notation: 'ij;jk=>ik'", user_location())
-    tensors = [as_shaped(value, call.asked) for value in operands]
+    tensors = [as_shaped(value, call.asked, split=False) for value in operands]
     logic = Einsum(call.parsed, call.sizes, call.capture, call.broadcast)
     return record(logic, tensors, call.project, call.emit, call.asked)
 

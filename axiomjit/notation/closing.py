@@ -7,15 +7,17 @@ so that the order in which a program was written does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
-from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation.bounds import Bounds
 from axiomjit.notation.demands import EqualRows, Stretches
 from axiomjit.notation.solving import LOCK, Solver, connected
-from axiomjit.notation.sums import AffineSize, Exact, Total
+from axiomjit.notation.sums import AffineSize, Exact, Total, quotient_of
 from axiomjit.notation.terms import Cell, Origin, RowVariable, Unknown, closed_row, open_row
 
 _CLOSING: Final = Origin("closing", "the shapes that are asked for", None)
@@ -86,6 +88,8 @@ def _exact_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
     for demand in bounds.demands:
         if not isinstance(demand, Exact):
             continue
+        if not demand.split:
+            demand.refuse_split()
         batch, output, inner = (row.flat for row in demand.rows)
         left = len(demand.cells) - sum(len(row.cells) for row in (batch, output, inner))
         decided: dict[RowVariable, int] = {}
@@ -115,10 +119,44 @@ def _counted_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
             rest = others if preferred is not None else others[:-1]
             choices += [(v, 0) for v in rest if v.leaf is leaf]
         elif demand.variables:
-            cells = [cell for row in demand.rows for cell in row.flat.cells]
-            enough = any(cell.size is None for cell in cells) or (cells and demand.is_met)
+            enough = _suffices(demand, bounds)
             choices += [(v, 0 if enough else 1) for v in demand.variables if v.leaf is leaf]
     return choices
+
+
+def _suffices(demand: Total, bounds: Bounds) -> bool:
+    """True if the axes that are there can have the number of elements without another axis."""
+    cells = [cell for row in demand.rows for cell in row.flat.cells]
+    if all(cell.size is not None for cell in cells):
+        return bool(cells) and demand.is_met
+    wanted = {cell: bounds.sizes(cell) for cell in cells if cell.size is None}
+    if demand.rows[len(demand.rows) // 2].flat.variable is None or not all(wanted.values()):
+        return True
+    return _shares(demand, {cell: sizes[0] for cell, sizes in wanted.items()}) is not None
+
+
+def _shares(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell, Dim] | None:
+    """Sizes as wanted, or 1, that make up a number of elements; None where there are none.
+
+    Axes of the output come first, then those of the batch, each from the right. Those that nothing
+    wants may have any size.
+    """
+    batch, output, inner = ([*reversed(row.flat.cells)] for row in demand.rows)
+    times = Counter(cell for cell in (*output, *batch, *inner) if cell.size is None)
+    cells = [cell for cell in times if cell in wanted]
+
+    @cache
+    def shares(place: int, whole: Dim) -> dict[Cell, Dim] | None:
+        if place == len(cells):
+            return {} if whole == 1 or len(cells) < len(times) else None
+        for size in (dim(wanted[cells[place]]), dim(1)):
+            rest = quotient_of(whole, product((size,) * times[cells[place]]))
+            found = None if rest is None else shares(place + 1, rest)
+            if found is not None:
+                return {cells[place]: size, **found}
+        return None
+
+    return None if demand.left is None else shares(0, demand.left)
 
 
 def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
@@ -156,14 +194,17 @@ def _refuse_hidden(unknown: Unknown, what: str) -> None:
 
 
 def _bounded_cells(bounds: Bounds, leaf: bool) -> _CellChoices:
-    """Axes as long as those they stretch to; 1 where these differ."""
-    choices: _CellChoices = []
+    """Axes as long as those they stretch to; 1 where these differ, or a number of elements asks."""
+    choices: dict[Cell, int | Dim] = {}
     for cell in bounds.cells:
         found = bounds.sizes(cell) if cell.leaf is leaf else []
-        only_first = cell.at_least == 1 and not cell.iterated
+        only_first = not leaf and cell.at_least == 1 and not cell.iterated
         if found:
-            choices.append((cell, 1 if only_first or len(found) > 1 else found[0]))
-    return choices
+            choices[cell] = 1 if only_first or len(found) > 1 else found[0]
+    for demand in bounds.demands:
+        if isinstance(demand, Total) and choices:
+            choices |= _shares(demand, choices) or {}
+    return [*choices.items()]
 
 
 def _vanishing(bounds: Bounds, leaf: bool) -> _CellChoices:

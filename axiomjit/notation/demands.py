@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Final
 
+from axiomjit.base.errors import amount
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.terms import (
     Cell,
@@ -18,6 +20,7 @@ from axiomjit.notation.terms import (
 )
 
 Pairs = list[tuple[Cell, Cell]]
+_EQUAL: Final = "use as many axes as meet there; in a spec one label per axis, or '...'"
 
 
 def _pairs(one: Row, other: Row) -> tuple[Pairs, Pairs]:
@@ -28,18 +31,18 @@ def _pairs(one: Row, other: Row) -> tuple[Pairs, Pairs]:
 
 
 def _axes(count: int) -> str:
-    return f"{count} {'axis' if count == 1 else 'axes'}"
+    return amount(count, "axis", "axes")
 
 
 class EqualRows(Demand):
     """Two rows have the same axes."""
 
-    __slots__ = ("left", "right")
+    __slots__ = ("left", "remedy", "right")
 
-    def __init__(self, left: Row, right: Row, origin: Origin) -> None:
-        """Keep the rows."""
+    def __init__(self, left: Row, right: Row, origin: Origin, remedy: str = _EQUAL) -> None:
+        """Keep the rows, and what to do where they have not as many axes."""
         super().__init__(origin)
-        self.left, self.right = left, right
+        self.left, self.right, self.remedy = left, right, remedy
 
     @property
     def unknowns(self) -> list[Unknown]:
@@ -67,10 +70,11 @@ class EqualRows(Demand):
 
     def _counts(self, left: Row, right: Row, solver: Solver) -> None:
         counts = sorted((len(left.cells), len(right.cells)))
+        fit = "fits" if counts[0] == 1 else "fit"
         solver.fail(
             self.origin,
-            f"{_axes(counts[1])} where {_axes(counts[0])} fit: [{left}] and [{right}]",
-            "use as many axes as meet there; in a spec one label per axis, or '...'",
+            f"{_axes(counts[1])} where {_axes(counts[0])} {fit}: [{left}] and [{right}]",
+            self.remedy,
             self.origins,
         )
 
@@ -142,7 +146,12 @@ class Stretches(Demand):
         for above, below in (*front[self.matched[0] :], *back[self.matched[1] :]):
             solver.post(StretchesAxis(above, below, self.origin))
         solver.change(self, "matched", (len(front), len(back)))
-        return result.variable is None and operand.variable is None
+        if result.variable is None or result.variable is not operand.variable:
+            return result.variable is operand.variable
+        return (len(result.leading), len(result.trailing)) == (
+            len(operand.leading),
+            len(operand.trailing),
+        )
 
     def _grow(self, result: Row, operand: Row, lacking: int, solver: Solver) -> None:
         variable = result.variable
@@ -230,6 +239,11 @@ class Joins(Demand):
         rows = (row.flat for row in self.operands)
         return [*dict.fromkeys(row.variable for row in rows if row.variable is not None)]
 
+    def beside(self, variable: RowVariable | None) -> int:
+        """The most axes that an operand with this variable, or a closed one, has beside it."""
+        rows = [row.flat for row in self.operands]
+        return max((len(row.cells) for row in rows if row.variable is variable), default=0)
+
     @property
     def unknowns(self) -> list[Unknown]:
         """What is open in the operands and in the result."""
@@ -237,10 +251,10 @@ class Joins(Demand):
         return [unknown for row in rows for unknown in row.flat.unknowns]
 
     def step(self, solver: Solver) -> bool:
-        """Close the result when the operands are closed."""
+        """Close the result when the operands are closed, or one of them alone has its axes."""
         operands = [row.flat for row in self.operands]
         if any(row.variable is not None for row in operands):
-            return False
+            return self._follow_one(operands, solver)
         result = self.result.flat
         longest = max((len(row.cells) for row in operands), default=0)
         if len(result.cells) > longest:
@@ -264,6 +278,20 @@ class Joins(Demand):
             solver.post(JoinsAxes(cell, below, self.origin))
         return True
 
+    def _follow_one(self, operands: Sequence[Row], solver: Solver) -> bool:
+        """Equate the result with the one row that operands have, beside those without axes."""
+        rows = [row for row in operands if row.cells or row.variable is not None]
+        first = rows[0]
+        variable, front, back = first.variable, len(first.leading), len(first.trailing)
+        for row in rows:
+            if (row.variable, len(row.leading), len(row.trailing)) != (variable, front, back):
+                return False
+        leading, trailing = (tuple(Cell() for _ in range(count)) for count in (front, back))
+        solver.post(EqualRows(self.result, Row(leading, variable, trailing), self.origin))
+        for k, cell in enumerate((*leading, *trailing)):
+            solver.post(JoinsAxes(cell, [row.cells[k] for row in rows], self.origin))
+        return True
+
 
 class JoinsAxes(Demand):
     """An axis of a result is as long as the longest that meets it."""
@@ -276,7 +304,7 @@ class JoinsAxes(Demand):
         self.result, self.operands = result, tuple(operands)
 
     @property
-    def deciding(self) -> list[Unknown]:
+    def deciding(self) -> list[Cell]:
         """The operands that are not known, each once."""
         return [*dict.fromkeys(c.root for c in self.operands if c.root.size is None)]
 
@@ -284,14 +312,15 @@ class JoinsAxes(Demand):
     def unknowns(self) -> list[Unknown]:
         """The operands that are not known, and the result."""
         result = self.result.root
-        return self.deciding if result.size is not None else [*self.deciding, result]
+        return [*self.deciding] if result.size is not None else [*self.deciding, result]
 
     def step(self, solver: Solver) -> bool:
-        """Equate the result with the operand that is not 1."""
+        """Equate the result with the operand that is not 1, or that alone may be longer."""
         cells = [cell.root for cell in self.operands]
         longer = [cell for cell in cells if cell.size is not None and cell.size != 1]
-        if not longer and self.deciding:
+        deciding = self.deciding
+        if not longer and len(deciding) > 1:
             return False
-        for cell in longer[:1] or cells[:1]:
+        for cell in longer[:1] or deciding or cells[:1]:
             solver.equate(self.result, cell, self.origin)
         return True

@@ -124,7 +124,7 @@ class BatchSlice(Logic):
         whole = Row((cell, *batch.leading), batch.variable, batch.trailing)
         origin = place.origin("the leading batch axis, which the index removes")
         return [
-            EqualRows(rows["batch"], whole, origin),
+            EqualRows(rows["batch"], whole, origin, "give the tensor a batch axis: batch=n"),
             _same(result["input"], rows["input"], "input axes", place),
             _same(result["output"], rows["output"], "output axes", place),
         ]

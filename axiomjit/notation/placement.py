@@ -114,8 +114,7 @@ def _split(to: Projections, merged: list[int]) -> Projections:
         pair = [k for k, _ in _outer(function)] if d in merged else []
         written += map(iterator, pair) if pair else [function]
         shape += [to.extents[k] for k in pair] if pair else [to.shape[d]]
-    split: Projections = to.replace(written=tuple(written), shape=tuple(shape))
-    return split
+    return to.replace(written=tuple(written), shape=tuple(shape))
 
 
 def _gathered(node: Node, axes: list[int], to: Projections, empty: Node) -> Node:

@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 
 from axiomjit.accumulate.accumulator import Accumulator
-from axiomjit.accumulate.fold import fold_nodes
+from axiomjit.accumulate.fold import accumulator_of, fold_nodes
 from axiomjit.accumulate.rows import BUILT_IN
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Condition, Conditions, IndexMap, condition
 from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common
-from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
+from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
@@ -49,6 +49,11 @@ class Meaning(Record):
     combine: str
     reduce: str | Accumulator
 
+    @property
+    def has_start(self) -> bool:
+        """Whether there is a value for no elements."""
+        return accumulator_of(self.reduce).init is not None
+
 
 def checked_meaning(combine: object, reduce: object, operands: int, asked: str) -> Meaning:
     """The two as they are given to `einsum`.
@@ -67,7 +72,7 @@ def checked_meaning(combine: object, reduce: object, operands: int, asked: str) 
         remedy = f"name one of {', '.join(names)}"
         raise GraphValueError(f"combine={combine!r} of {asked}", "no such name", remedy, where)
     if combine == "where" and operands != 3:
-        seen, remedy = f"{operands} operands", "give three: a condition and two values"
+        seen, remedy = amount(operands, "operand"), "give three: a condition and two values"
         raise GraphValueError(f"combine='where' of {asked}", seen, remedy, where)
     if isinstance(reduce, str) and reduce not in REDUCE:
         remedy = f"name one of {', '.join(REDUCE)}, or give an Accumulator"
@@ -270,7 +275,7 @@ def _alone(nodes: Sequence[Node], is_tuple: bool, acc: Accumulator, asked: str) 
     if is_tuple:
         raise GraphValueError(
             asked,
-            f"{acc!r}, which gives {len(nodes)} results",
+            f"{acc!r}, which gives {amount(len(nodes), 'result')}",
             "give the accumulator a final that makes one number of a state",
             user_location(),
         )

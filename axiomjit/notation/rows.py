@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axiomjit.algebra.dims import Dim, dim
-from axiomjit.base.errors import ShapeError
+from axiomjit.base.errors import ShapeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.notation.closing import close
@@ -83,7 +83,7 @@ def solve_known(
             cells = [Cell(dim(size)) for size in known]
             order = [rows[kind] for kind in MEMORY_ORDER]
             lies = f"dimensions of {what}, in memory order {in_memory_order(spec.operands[k - 1])}"
-            template.demands.append(Exact(order, cells, template.origin(lies)))
+            template.demands.append(Exact(order, cells, template.origin(lies), False))
         template.match(rows, spec.operands[k - 1], what)
     template.match(shapes[-1], spec.result, "the result")
     template.stretch()
@@ -126,7 +126,7 @@ def check_count(template: Template, count: int) -> None:
     if count != slots:
         raise ShapeError(
             template.operation,
-            f"{count} operands for {slots} {'slot' if slots == 1 else 'slots'} before '=>'",
+            f"{amount(count, 'operand')} for {amount(slots, 'slot')} before '=>'",
             "write one slot per operand, separated by ';'",
             template.where,
         )

@@ -294,7 +294,9 @@ class Shape:
             EqualRows(
                 self.rows[kind],
                 other.rows[kind],
-                Origin(self._called, f"{kind} axes equal to those of {other._called}", where),
+                Origin(
+                    f"equate of {self._called} and {other._called}", f"their {kind} axes", where
+                ),
             )
             for kind in KINDS
         )

@@ -52,7 +52,7 @@ class Size(Entry, Capture):
             ShapeError: another size is demanded already, or does not fit.
         """
         given = entry_cell(size, "", f"{self!r}.set")
-        origin = self._origin(f"set to {given}")
+        origin = self._origin(repr(self), f"set to {given}")
         Solver().add([EqualRows(closed_row((self._cell,)), closed_row((given,)), origin)])
 
     def equate(self, other: Size) -> None:
@@ -64,12 +64,12 @@ class Size(Entry, Capture):
         if not isinstance(other, Size):
             seen, remedy = f"a {type(other).__name__}", "give another Size, or use set(number)"
             raise ShapeError(f"{self!r}.equate", seen, remedy, user_location())
-        origin = self._origin(f"equal to {other!r}")
+        origin = self._origin(f"{self!r}.equate", f"equal to {other!r}")
         known = self.value is not None or other.value is not None
         if not known and (self._row is None or other._row is None):
             unbound = self if self._row is None else other
             raise ShapeError(
-                origin.operation + ".equate",
+                origin.operation,
                 f"{unbound!r}, which no spec has captured, and no value",
                 "capture it first, as in einsum(spec, x, capture=[size]), or set a value",
                 origin.where,
@@ -99,8 +99,8 @@ class Size(Entry, Capture):
         variable = template.rows.get(self.name)
         self._row = closed_row((self._cell,)) if variable is None else open_row(variable)
 
-    def _origin(self, demand: str) -> Origin:
-        return Origin(repr(self), demand, user_location())
+    def _origin(self, operation: str, demand: str) -> Origin:
+        return Origin(operation, demand, user_location())
 
     def __repr__(self) -> str:
         return f"Size({self.name!r})"

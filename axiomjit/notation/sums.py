@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NoReturn
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.base.errors import ShapeError, amount
 from axiomjit.graph.seen import at_hand
 from axiomjit.notation.solving import Solver
+from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown
 
 
-def _quotient(top: Dim, bottom: Dim) -> Dim | None:
-    """top / bottom where that leaves no rest; whoever asks leaves a guard."""
+def quotient_of(top: Dim, bottom: Dim) -> Dim | None:
+    """The quotient top / bottom where that leaves no rest; whoever asks leaves a guard."""
     whole = exact_quotient(top, bottom) if bottom.terms else None
     if whole is not None:
         return whole
@@ -90,7 +93,7 @@ class AffineSize(Demand):
                 "pad with '=' before the kernel, or use a shorter window",
                 self.origins,
             )
-        steps = _quotient(rest, dim(factor))
+        steps = quotient_of(rest, dim(factor))
         if steps is None:
             solver.fail(
                 self.origin,
@@ -131,7 +134,7 @@ class ConcatSize(Demand):
         if whole is None or len(unknown) > 1:
             return False
         ((cell, count),) = unknown.items()
-        rest = _quotient(whole - total, dim(count))
+        rest = quotient_of(whole - total, dim(count))
         if rest is None or rest < 0:
             solver.fail(
                 self.origin,
@@ -197,21 +200,27 @@ class Total(Demand):
         size = self.factor.root.size
         return size is not None and size * self.coefficient == self.known * self.divisor
 
-    def rest(self, solver: Solver) -> Dim | None:
-        """How many elements the unknown sizes have together; None while the number is unknown."""
+    @property
+    def left(self) -> Dim | None:
+        """The product of the sizes that are not known; None where there is none, or none known."""
         size = self.factor.root.size
         if size is None:
             return None
         number, known = size * self.coefficient, self.known * self.divisor
-        rest = _quotient(number, known)
-        if rest is None and number == 0 and known == 0:
-            return dim(0)
-        if rest is None:
+        rest = quotient_of(number, known)
+        return dim(0) if rest is None and number == 0 and known == 0 else rest
+
+    def rest(self, solver: Solver) -> Dim | None:
+        """How many elements the unknown sizes have together; None while the number is unknown."""
+        size = self.factor.root.size
+        rest = self.left
+        if size is not None and rest is None:
+            number = size * self.coefficient
             shown = " ".join(f"[{row}]" for row in self.rows)
             count = number if self.divisor == 1 else f"{number}/{self.divisor}"
             solver.fail(
                 self.origin,
-                f"{count} elements for a shape {shown}",
+                f"{amount(count, 'element')} for a shape {shown}",
                 "give as many elements as the shape has",
                 self.origins,
             )
@@ -226,15 +235,17 @@ class Total(Demand):
         if rest is None:
             if cells:
                 return False
-            number = _quotient(self.known * self.divisor, dim(self.coefficient))
+            number = quotient_of(self.known * self.divisor, dim(self.coefficient))
             if number is None:
-                seen = f"{at_hand(self.known)} elements where a multiple of {self.coefficient} fits"
+                had = amount(at_hand(self.known), "element")
+                seen = f"{had} where a multiple of {self.coefficient} fits"
                 solver.fail(self.origin, seen, "give a shape of such a number", self.origins)
             solver.set_size(self.factor, number, self.origin)
             return True
         if not cells:
             if rest != 1 and self.known != 0:
-                seen = f"{at_hand(rest * self.known)} elements for a shape of {at_hand(self.known)}"
+                had = amount(at_hand(rest * self.known), "element")
+                seen = f"{had} for a shape of {at_hand(self.known)}"
                 remedy = "give as many elements as the shape has"
                 solver.fail(self.origin, seen, remedy, self.origins)
             return True
@@ -250,7 +261,7 @@ class Total(Demand):
         ((cell, power),) = cells.items()
         side = rest if power == 1 else _root(rest, power)
         if side is None:
-            seen = f"{at_hand(rest)} elements for {power} equal axes"
+            seen = f"{amount(at_hand(rest), 'element')} for {power} equal axes"
             solver.fail(self.origin, seen, f"give a {power}th power of a size", self.origins)
         solver.set_size(cell, side, self.origin)
         return True
@@ -263,14 +274,19 @@ def _root(size: Dim, power: int) -> Dim | None:
 
 
 class Exact(Demand):
-    """Rows, one after another, have exactly these sizes."""
+    """Rows, one after another, have exactly these sizes; `split` says that closing may part them.
 
-    __slots__ = ("cells", "rows")
+    Without it, which of the sizes are those of which row must follow from other demands.
+    """
 
-    def __init__(self, rows: Sequence[Row], cells: Sequence[Cell], origin: Origin) -> None:
+    __slots__ = ("cells", "rows", "split")
+
+    def __init__(
+        self, rows: Sequence[Row], cells: Sequence[Cell], origin: Origin, split: bool = True
+    ) -> None:
         """Keep the rows, and the sizes in their order."""
         super().__init__(origin)
-        self.rows, self.cells = tuple(rows), tuple(cells)
+        self.rows, self.cells, self.split = tuple(rows), tuple(cells), split
 
     @property
     def unknowns(self) -> list[Unknown]:
@@ -303,12 +319,25 @@ class Exact(Demand):
             solver.equate(one, other, self.origin)
         return True
 
+    def refuse_split(self) -> NoReturn:
+        """Refuse rows of which nothing says where one ends and the next begins."""
+        kinds = zip(MEMORY_ORDER, self.rows, strict=True)
+        left_open = [kind for kind, row in kinds if row.flat.variable is not None]
+        count = amount(len(self.cells), "dimension")
+        raise ShapeError(
+            f"{self.origin.operation}, {self.origin.demand}",
+            f"{count} for {' and '.join(left_open)} axes of unknown number",
+            "say which dimensions are of which kind: tensor(values, batch=, input=, output=), "
+            "or give the sizes of a row variable, sizes=",
+            self.origin.where,
+        )
+
     def _refuse(self, solver: Solver) -> None:
         shown = " ".join(f"[{row}]" for row in self.rows)
         sizes = ", ".join(map(str, self.cells))
         solver.fail(
             self.origin,
-            f"{len(self.cells)} dimensions ({sizes}) for {shown}",
+            f"{amount(len(self.cells), 'dimension')} ({sizes}) for {shown}",
             "give one dimension per axis",
             self.origins,
         )

@@ -172,7 +172,8 @@ class ShapedTensor(NDArrayOperatorsMixin, Shaped):
     __hash__ = object.__hash__
 
     def __iter__(self) -> NoReturn:
-        seen, remedy = "a tensor whose shape may be open", "take parts x[0], x[1], ..."
+        seen = "a tensor whose shape may be open"
+        remedy = "take parts x[0], x[1], ... along the leading batch axis, given by batch=n"
         raise GraphTypeError(f"iteration over {self!r}", seen, remedy, user_location())
 
     def __bool__(self) -> NoReturn:
@@ -269,15 +270,20 @@ def fma(a: object, b: object, c: object) -> ShapedTensor:
     return pointwise(UFUNCS[np.add], (compose(a, b), c), "fma")
 
 
-def as_shaped(value: object, asked: str) -> ShapedTensor:
+def as_shaped(value: object, asked: str, split: bool = True) -> ShapedTensor:
     """The operand as a tensor; an array keeps its shape, of which the rows are inferred.
+
+    Args:
+        value: A tensor, array or number.
+        asked: What to call it in messages.
+        split: Whether dimensions may be given to rows by choice where no use says which they are.
 
     Raises:
         GraphTypeError: it is a tensor of another kind, or nothing one can compute with.
     """
     if isinstance(value, ShapedTensor):
         return value
-    return leaf(value, asked, Shape(), None, exact=True)
+    return leaf(value, asked, Shape(), None, exact=True, split=split)
 
 
 def leaf(
@@ -287,8 +293,9 @@ def leaf(
     name: str | None,
     exact: bool = False,
     param: bool = False,
+    split: bool = True,
 ) -> ShapedTensor:
-    """A tensor of given values, whose shape may be inferred; see `tensor`."""
+    """A tensor of given values, whose shape may be inferred; see `tensor` and `as_shaped`."""
     if isinstance(value, TracedValue):
         value = value.node  # type: ignore[attr-defined]
     if isinstance(value, NodeValue) or getattr(value, "axes", None) is not None:
@@ -311,7 +318,8 @@ def leaf(
         if exact:
             cells = [Cell(length) for length in known]
             rows = [shape.rows[kind] for kind in MEMORY_ORDER]
-            Solver().add([Exact(rows, cells, place.origin("the dimensions of its values"))])
+            origin = place.origin("the dimensions of its values")
+            Solver().add([Exact(rows, cells, origin, split)])
         else:
             count = Cell(product(known))
             Solver().add([elements(shape.rows, count, place.origin("the number of its values"))])

@@ -109,6 +109,62 @@ def test_an_axis_that_is_used_only_at_index_0_has_length_1():
     assert first.shape.dims == (1,)
 
 
+def test_what_is_refused_names_the_operation_and_a_remedy_that_helps():
+    with pytest.raises(ShapeError, match="equate of the shape of w and the shape of x, their out"):
+        Shape(output=(3,), name="w").equate(Shape(output=(4,), name="x"))
+    with pytest.raises(ShapeError, match="instead: give the tensor a batch axis"):
+        outputs(3)[0]
+    with pytest.raises(aj.errors.GraphTypeError, match="along the leading batch axis"):
+        iter(outputs(3))
+
+
+def scalar():
+    return leaf(batch=(), input=(), output=())
+
+
+UNRELATED = {
+    "with itself": lambda x: x * x,
+    "thrice itself": lambda x: aj.where(x, x, x),
+    "alone": lambda x: -x,
+    "beside a number": lambda x: x * 2.0,
+    "beside a tensor without axes": lambda x: x + scalar(),
+    "beside an open leaf": lambda x: leaf() - x,
+    "beside what is computed of it": lambda x: (x * x) / x.T.T,
+    "read at index 0": lambda x: einsum("...|...0=>...|...", x),
+}
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("use", UNRELATED)
+def test_an_unrelated_use_leaves_a_leaf_as_long_as_its_uses(use, before):
+    x = leaf(input=())
+    unrelated = [UNRELATED[use](x)] if before else []
+    total = x + leaf(batch=(2,), input=(), output=(4, 3))
+    unrelated += [UNRELATED[use](x)]
+    assert (total.shape.dims, x.shape.dims) == ((2, 4, 3), (2, 4, 3))
+
+
+@pytest.mark.parametrize("use", [use for use in UNRELATED if use != "read at index 0"])
+def test_a_parameter_keeps_what_its_uses_say_beside_unrelated_ones(use):
+    w = aj.tensor(1.0, param=True, batch=(), name="w")
+    UNRELATED[use](w)
+    y = w @ outputs(3) + outputs(2)
+    assert (y.shape.dims, w.shape.dims, str(w.shape)) == ((2,), (2, 3), "3->2")
+
+
+@pytest.mark.parametrize("use", [lambda w: w * w, lambda w: -w + w * 2, lambda w: w - leaf()])
+def test_pointwise_uses_alone_do_not_say_what_a_parameter_is(use):
+    w = aj.tensor(1.0, param=True, batch=(), input=(), name="w")
+    with pytest.raises(ShapeError, match="no use of the parameter"):
+        use(w).shape.close()
+
+
+def test_an_index_into_a_result_asks_for_an_operand_as_long():
+    x = leaf(batch=(), input=())
+    einsum("2=>", x * x)
+    assert x.shape.dims == (3,)
+
+
 def test_conflicting_demands_make_an_axis_of_a_leaf_1():
     x = leaf(batch=(), input=())
     one, other = x + outputs(3), x + outputs(5)
@@ -181,14 +237,14 @@ def test_padding_is_the_largest_of_all_operations():
 def test_no_operand_is_stretched_by_a_spec():
     with pytest.raises(ShapeError, match="sizes 3 and 1 of 'i'"):
         einsum("i;i=>i", outputs(1), outputs(3))
-    with pytest.raises(ShapeError, match="2 axes where 1 axis fit|1 axis where 2 axes fit"):
+    with pytest.raises(ShapeError, match="2 axes where 1 axis fits|1 axis where 2 axes fit"):
         einsum("...;...=>...", outputs(2, 3), outputs(3))
 
 
 ERRORS = [
-    (lambda: einsum("ij=>i", outputs(2)), "2 axes where 1 axis fit", "operand 1"),
+    (lambda: einsum("ij=>i", outputs(2)), "2 axes where 1 axis fits", "operand 1"),
     (lambda: einsum("ij=>i", leaf("2|3,4")), "1 axis where 0 axes fit", "batch axes [] of"),
-    (lambda: einsum("i;j=>i", outputs(2)), "1 operands for 2 slots", "einsum"),
+    (lambda: einsum("i;j=>i", outputs(2)), "1 operand for 2 slots", "einsum"),
     (lambda: einsum("i=>i", outputs(2), outputs(2)), "2 operands for 1 slot", "einsum"),
     (lambda: einsum("i=>i", outputs(2), capture=[Size("j")]), "'j', which is no label", "capture="),
     (lambda: einsum("i=>i", outputs(2), sizes={"j": 2}), "'j', which is no label", "sizes="),

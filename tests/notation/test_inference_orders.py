@@ -8,6 +8,8 @@ import pytest
 import axiomjit as aj
 from axiomjit.algebra.dims import dim
 from axiomjit.notation import parse_einsum
+from axiomjit.notation.bounds import Bounds
+from axiomjit.notation.demands import Joins
 from axiomjit.notation.logic import (
     BatchSlice,
     Compose,
@@ -29,6 +31,8 @@ SPECS = [
     *("ij;jk=>ik", "...;...=>...", "...i;i=>...", "...|i;...|ij=>...|j", "i;j=>ij", "i;i=>"),
     *("a;b=>a^b", "o<+k;k=>o", "2*o=+k;k=>o", "i...j;j=>i...", "a...b;b...c=>a...c"),
 ]
+NOTHING = [dict.fromkeys(KINDS, ()), dict.fromkeys(KINDS)]
+"""Leaves that demand nothing of what they meet: without axes, and with any."""
 
 
 def leaf(rows):
@@ -94,6 +98,27 @@ def random_program(rng, tame):
     return leaves, steps, known
 
 
+def mild_program(rng):
+    """As `random_program`, but few are refused: leaves are mostly open, results seldom met."""
+    leaves = []
+    for _ in range(rng.randint(2, 4)):
+        rows = {kind: rng.choice([None, None, None, (), (3,)]) for kind in KINDS}
+        rows["output"] = rng.choice([None, None, None, (), (3,), (2, 3), (1, 3), (4, 1, 1)])
+        if rng.random() < 0.3:
+            rows = dict.fromkeys(KINDS) | {"data": rng.choice([(3,), (1,), (6,), (2, 3)])}
+        leaves.append(rows)
+    steps = []
+    for k in range(rng.randint(2, 5)):
+        count = len(leaves) + k
+        logic = rng.choice([Pointwise(), Pointwise(), Pointwise(), Transpose(), Compose()])
+        width = {Transpose: 1, Compose: 2}.get(type(logic)) or rng.choice([1, 2, 2, 2, 3])
+        steps.append((logic, [rng.randrange(count) for _ in range(width)]))
+    known = []
+    if rng.random() < 0.2:
+        known.append((rng.randrange(len(leaves) + len(steps)), {"output": (3,)}))
+    return leaves, steps, known
+
+
 def orders_of(steps, first, rng):
     """A random order of the steps in which each comes after what it uses."""
     left = list(range(len(steps)))
@@ -142,9 +167,65 @@ def run(program, rng):
     return [(str(shapes[k]), shapes[k].dims) for k in sorted(shapes)]
 
 
+def programs(seed):
+    """A program of each of the generators."""
+    made = [random_program(random.Random(seed * 2 + tame), tame) for tame in (False, True)]
+    return [*made, mild_program(random.Random(seed))]
+
+
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("tame", [False, True])
-def test_shapes_are_equal_for_every_order(seed, tame):
-    program = random_program(random.Random(seed * 2 + tame), tame)
+@pytest.mark.parametrize("kind", range(3))
+def test_shapes_are_equal_for_every_order(seed, kind):
+    program = programs(seed)[kind]
     found = [run(program, random.Random(order)) for order in range(24)]
     assert found == found[:1] * 24
+
+
+def with_unrelated_uses(program, rng):
+    """A program, pointwise uses that demand nothing added; and where its own shapes are in it."""
+    leaves, steps, known = program
+    count, fresh = len(leaves), rng.sample(NOTHING, rng.randint(1, len(NOTHING)))
+    moved = [k if k < count else k + len(fresh) for k in range(count + len(steps))]
+    steps = [(logic, [moved[o] for o in operands]) for logic, operands in steps]
+    known = [(moved[place], rows) for place, rows in known]
+    for _ in range(rng.randint(1, 4)):
+        used = rng.randrange(count + len(fresh) + len(steps))
+        other = rng.choice([used, rng.randrange(count, count + len(fresh))])
+        operands = rng.choice([[used], [used, other], [other, used], [used, used, used]])
+        steps.append((Pointwise(), operands))
+    return ([*leaves, *fresh], steps, known), moved
+
+
+def differs(program, uses):
+    """True where unrelated uses, in any order, change the shapes of a program."""
+    alone = run(program, random.Random(0))
+    for extra in range(uses):
+        rng = random.Random(extra)
+        larger, own = with_unrelated_uses(program, rng)
+        found = run(larger, rng)
+        if alone != (None if found is None else [found[k] for k in own]):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_shapes_are_equal_with_unrelated_uses(seed):
+    assert not any(differs(program, 10) for program in programs(seed))
+
+
+PLANTED = {
+    "a result with no other operand demands no axes": (
+        (Joins, "_follow_one", lambda joins, operands, solver: False),
+        (Joins, "beside", lambda joins, variable: int(variable is None)),
+    ),
+    "the last use decides how many axes there are": (
+        (Bounds, "rank", lambda bounds, row: (len(bounds._above.get(row, ())), True)),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_faults_are_found(fault, monkeypatch):
+    for target, name, planted in PLANTED[fault]:
+        monkeypatch.setattr(target, name, planted)
+    assert any(differs(program, 10) for seed in range(40) for program in programs(seed))

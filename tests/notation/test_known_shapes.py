@@ -100,8 +100,29 @@ def test_what_is_known_is_the_same_for_every_order_of_operands():
 
 
 def test_rows_of_dimensions_are_found_with_the_other_operands():
-    found = solve("...|...->...;...|=>...|...->...", (7, 8, 3, 4, 5), rows((7, 8)))
-    assert found.operands[0] == rows((7, 8), (), (3, 4, 5))
+    spec, whole = "...|...->...;...|...=>...|...->...", rows((7, 8), (4, 5), (3,))
+    found = solve(spec, whole.dims, rows((7, 8), (), (3,)))
+    assert found.operands[0] == whole
+
+
+@pytest.mark.parametrize(
+    ("spec", "shapes", "sizes"),
+    [
+        ("...|...=>...", [(2, 3)], {}),
+        ("...|...->...=>...|...->...", [(2, 3)], {}),
+        ("...|...->...;...|=>...|...->...", [(7, 8, 3), rows((7, 8))], {}),
+    ],
+)
+def test_dimensions_are_not_split_between_rows_by_choice(spec, shapes, sizes):
+    with pytest.raises(aj.ShapeError, match="axes of unknown number") as caught:
+        solve(spec, *shapes, **sizes)
+    assert "tensor(" in str(caught.value)
+    assert caught.value.where.rpartition(":")[0] == __file__
+
+
+@pytest.mark.parametrize("sizes", [{"batch": (2,)}, {"batch": ()}, {"output": (2, 3)}])
+def test_sizes_say_how_dimensions_are_split(sizes):
+    assert solve("...|...=>...|...", (2, 3), **sizes).result.dims == (2, 3)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -124,12 +145,12 @@ ERRORS = [
     ("ij;jk=>ik", [(2, 3), (5, 4)], {}, "sizes 3 and 5 of 'j'"),
     ("ii=>i", [(2, 3)], {}, "sizes 2 and 3 of 'i'"),
     ("ij=>i", [(2, 3, 4)], {}, "3 dimensions (2, 3, 4) for"),
-    ("ij=>i", [(2,)], {}, "1 dimensions (2) for"),
-    ("ij=>i", [rows(output=(2,))], {}, "2 axes where 1 axis fit"),
+    ("ij=>i", [(2,)], {}, "1 dimension (2) for"),
+    ("ij=>i", [rows(output=(2,))], {}, "2 axes where 1 axis fits"),
     ("ij=>i", [rows(batch=(3,), output=(2, 2))], {}, "1 axis where 0 axes fit"),
-    ("i...j=>i", [rows(output=(2,))], {}, "2 axes where 1 axis fit"),
+    ("i...j=>i", [rows(output=(2,))], {}, "2 axes where 1 axis fits"),
     ("i=>i", [(2,), (2,)], {}, "2 operands for 1 slot before '=>'"),
-    ("i;j=>i", [(2,)], {}, "1 operands for 2 slots before '=>'"),
+    ("i;j=>i", [(2,)], {}, "1 operand for 2 slots before '=>'"),
     ("i3=>i", [(2, 3)], {}, "the index 3 in an axis of length 3"),
     ("2*o<+k;k=>o", [(8,), (3,)], {}, "steps of 2 that do not tile"),
     ("2*o=+k;k=>o", [(7,), (3,)], {}, "steps of 2 that do not tile an axis of 7"),
@@ -144,7 +165,7 @@ ERRORS = [
     ("...=>...", [(2, 3)], {"output": (3, 2)}, "sizes"),
     ("...i;...i=>i", [(2, 3), (4, 3)], {}, "sizes 2 and 4"),
     ("...;...a=>a", [rows(output=(2, 3)), rows(output=(5, 4, 7))], {}, "sizes"),
-    ("...;...=>", [rows(output=(2, 3)), rows(output=(3,))], {}, "2 axes where 1 axis fit"),
+    ("...;...=>", [rows(output=(2, 3)), rows(output=(3,))], {}, "2 axes where 1 axis fits"),
 ]
 
 

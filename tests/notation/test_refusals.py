@@ -44,7 +44,7 @@ REFUSED = [
     ("i&j=>i", (M,), {}, aj.SpecError, "'&'"),
     ("i|j|k=>i", (M,), {}, aj.SpecError, "each mark at most once"),
     # operands that do not fit
-    ("ij;jk=>ik", (M,), {}, aj.ShapeError, "1 operands for 2 slots"),
+    ("ij;jk=>ik", (M,), {}, aj.ShapeError, "1 operand for 2 slots"),
     ("ij=>i", (M, N), {}, aj.ShapeError, "2 operands for 1 slot"),
     ("ij;jk=>ik", (M, M), {}, aj.ShapeError, "sizes 3 and 2 of 'j'"),
     ("b|i->o=>o", (M,), {}, aj.SpecError, r"\[b, o, i\] \(batch, output, input\)"),
@@ -60,7 +60,7 @@ REFUSED = [
     ("i=>i", (V,), {"capture": [aj.Size("k")]}, aj.ShapeError, "'k', which is no label"),
     ("i=>i", (V,), {"capture": ["i"]}, GraphTypeError, r"axiomjit\.Size"),
     # NumPy's specs
-    ("ij,jk->ik", (M,), {}, aj.ShapeError, "1 operands for 2 before '->'"),
+    ("ij,jk->ik", (M,), {}, aj.ShapeError, "1 operand for 2 before '->'"),
     ("ij->ik", (M,), {}, aj.SpecError, r"'k', which no operand has\n    ij->ik\n         \^"),
     ("ij->ii", (M,), {}, aj.SpecError, "'i' twice in the result"),
     ("i....->i", (M,), {}, aj.SpecError, r"'\.' there"),

@@ -104,7 +104,7 @@ ERRORS = [
     (lambda: Shape(output=None, deduced="square"), "deduced='square'"),
     (lambda: Shape(input=2, output=3, deduced="input_equals_output"), "sizes 2 and 3"),
     (lambda: Shape(input=(), output=3, deduced="input_equals_output"), "1 axis where 0 axes fit"),
-    (lambda: Shape(output=(2, 3)).equate(Shape(output=(2,))), "2 axes where 1 axis fit"),
+    (lambda: Shape(output=(2, 3)).equate(Shape(output=(2,))), "2 axes where 1 axis fits"),
     (lambda: Shape(output=(2, 3)).equate(Shape(output=(2, 4))), "sizes 3 and 4"),
     (lambda: Shape(output=[("a", 2)]).equate(Shape(output=[("b", 2)])), "labelled 'a' and 'b'"),
     (lambda: Shape().equate((2, 3)), "a tuple"),
@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_refused(call, seen):
 def test_nothing_changes_where_a_demand_is_refused():
     shape, other = Shape.parse("a->b"), Shape(input=(2,), output=(3, 4))
     before = str(shape)
-    with pytest.raises(ShapeError, match="2 axes where 1 axis fit"):
+    with pytest.raises(ShapeError, match="2 axes where 1 axis fits"):
         shape.equate(other)
     assert str(shape) == before
     shape.equate(Shape(batch=(), input=(5,), output=(6,)))

@@ -78,7 +78,7 @@ def test_shapes_in_a_compiled_function_stay_symbolic():
 
 
 def test_values_of_a_followed_function_are_refused():
-    @aj.jit
+    @aj.jit(strict=True)
     def looked_at(x):
         return np.asarray(aj.tensor(x, batch=(), input=(), output=(3,)) + 1)
 

@@ -114,6 +114,36 @@ def test_a_tensor_of_values_is_brought_into_the_shape_of_its_use():
     assert np.asarray(aj.tensor(np.arange(6), batch=2, input=())).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+NUMBERED = [
+    # the number of values, the rows of another operand, the shapes of tensor and sum
+    (3, {}, "3", "3"),
+    (3, {"output": 3}, "3", "3"),
+    (3, {"output": (2, 3)}, "1,3", "2,3"),
+    (2, {"output": (2, 3)}, "2,1", "2,3"),
+    (6, {"output": (2, 3)}, "2,3", "2,3"),
+    (3, {"batch": 3}, "3|", "3|"),
+    (3, {"batch": 2}, "1|3", "2|3"),
+    (3, {"batch": 2, "output": 3}, "1|3", "2|3"),
+    (2, {"batch": 2, "output": 3}, "2|1", "2|3"),
+    (6, {"batch": 2, "output": 3}, "2|3", "2|3"),
+    (3, {"input": 2}, "1->3", "2->3"),
+    (4, {"output": (2, 2, 2)}, "1,2,2", "2,2,2"),
+]
+
+
+@pytest.mark.parametrize(("count", "rows", "own", "total"), NUMBERED)
+def test_the_number_of_values_decides_which_axes_stretch(count, rows, own, total):
+    x = aj.tensor(np.arange(count))
+    y = x + aj.tensor(1, **{**dict.fromkeys(KINDS, ()), **rows})
+    assert np.asarray(y).shape == y.shape.dims
+    assert (str(y.shape), str(x.shape)) == (total, own)
+
+
+@pytest.mark.parametrize("use", [lambda x: x + x, lambda x: x * 2 + x, lambda x: x - x.T.T])
+def test_values_that_meet_only_themselves_keep_their_number(use):
+    assert use(aj.tensor([1.0, 2, 3])).shape.dims == (3,)
+
+
 def test_arrays_meet_the_rows_that_they_fit():
     x = aj.tensor(np.arange(6.0), batch=2, input=(), output=3)
     assert np.asarray(x + np.array([10, 20, 30])).tolist() == [[10, 21, 32], [13, 24, 35]]
