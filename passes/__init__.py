@@ -37,3 +37,11 @@ A plan says in which steps. `make_plan` puts allocation, launches and library ca
 
 May import `base`, `algebra`, `views`, `graph`, `passes.ir`, `passes.costs`.
 """
+
+if __name__ != "axiomjit.passes":
+    raise ImportError(
+        f"import {__name__}\n"
+        "  seen: the folder of axiomjit.passes, whose modules and tables would exist twice\n"
+        "  instead: import axiomjit.passes",
+        name=__name__,
+    )

@@ -31,7 +31,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 BLOCK: Final = 1024
 """Elements that are added in any order; block results are added as a tree."""
@@ -158,8 +158,7 @@ def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
     """A state of `trees` is opened as a tree; its own cell is opened in each block."""
     is_tree = isinstance(stmt, Alloc) and stmt.state in trees
-    tree: Stmt = stmt.replace(scope="tree") if is_tree else stmt
-    return tree
+    return stmt.replace(scope="tree") if is_tree else stmt
 
 
 def _is_short(loop: For) -> bool:
@@ -271,7 +270,7 @@ def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nes
         loaded = []
         for part, dtype in enumerate(state.parts):
             k = len(partials)
-            buffer = Storage(f"p{next(numbers)}", "partial", dtype, (groups,), (dim(1),))
+            buffer = Storage(f"p{next(numbers)}", ArrayRole.PARTIAL, dtype, (groups,), (dim(1),))
             partials.append(buffer)
             main += [Take(f"d{k}", state, part), Store(buffer, here, f"d{k}")]
             gather.append(Load(f"g{k}", buffer, here))

@@ -24,7 +24,7 @@ from axiomjit.passes.ir.loop_orders import all_steps
 from axiomjit.passes.ir.plain_walks import PlainWalk, in_one_nest, in_one_walk, plain_walk
 from axiomjit.passes.ir.row_distances import ZERO, Distances, distances_of
 from axiomjit.passes.ir.row_nests import Rows, row_nest
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 ROW: Final = 512
 """Elements of a row, at least; shorter ones are taken together."""
@@ -126,7 +126,7 @@ class _Steps:
     def temporaries(self, k: int) -> set[Storage]:
         """What only step k writes, each once, and only one later step reads."""
         reads, writes = self.accessed[k]
-        fresh = {s for s in writes - reads - self.seen if s.role == "temporary"}
+        fresh = {s for s in writes - reads - self.seen if s.role is ArrayRole.TEMPORARY}
         fresh = {s for s in fresh if s.name not in self.given.updated}
         alone = [s for s in fresh if len(self.readers.get(s, ())) == 1]
         at = min((self.readers[s][0] for s in alone), default=k)
@@ -145,13 +145,12 @@ class _Steps:
     def program(self) -> LoopProgram:
         """The program of the steps as they are now."""
         left = [k for k, step in enumerate(self.steps) if step is not None]
-        changed: LoopProgram = self.given.replace(
+        return self.given.replace(
             storages=tuple(s for s in self.given.storages if s not in self.dropped),
             numbers=tuple(self.numbers.every),
             steps=tuple(self.steps[k] for k in left),
             costs=tuple(self.costs[k] for k in left),
         )
-        return changed
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:

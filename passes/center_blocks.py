@@ -50,8 +50,7 @@ def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     def centered(nest: Nest) -> Nest:
         if not any(isinstance(s, Fold) and _is_moment(s) for s in walk(nest.body)):
             return nest
-        changed: Nest = nest.replace(body=_centered(nest.body, numbers))
-        return changed
+        return nest.replace(body=_centered(nest.body, numbers))
 
     return map_nests(program, centered)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.chosen import chosen_in
+from axiomjit.algebra.dims import Dim, Scope
 from axiomjit.algebra.index_maps import IndexMap, iterators_of
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
 from axiomjit.graph.nodes import (
@@ -23,7 +24,7 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.operand_iterators import operand_iterators
 from axiomjit.graph.origins import origin
-from axiomjit.graph.primitives import MATERIALIZE, PACKS, SAVE, STATE, UPDATE
+from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
 
@@ -31,6 +32,13 @@ CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
 SHARED: Final = 16
 """Additions that may be repeated for readers in other loops or at other places."""
+LOOKUP: Final = 4
+"""Additions of an access at any place in memory."""
+SELDOM: Final = 8
+"""Elements of which one is gathered where an expensive value is not stored: loops along memory
+compute that many at once, those that look up positions perhaps one."""
+PASS: Final = 2
+"""Additions of storing an element and loading it again, one after the other."""
 SELECTIONS: Final = 8
 """Places at which one join may be read before it is stored: each splits the loops of its reader."""
 PARTS: Final = 16
@@ -43,22 +51,26 @@ STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """Primitives whose values are always stored."""
 
 
-def choose_storage(graph: Graph) -> dict[Node, Library | None]:
+def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
     """The ops that are l-tensors, each with the library function that computes it, or None.
+
+    The lengths in the scope decide about speed alone, so they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a choice that holds every output (or what it views), every copy that asks for it, every
     version of a storage that is written, every library call, each operand of one, each fold
-    that is not finished in place by its only reader, and each value too expensive to repeat.
+    that is not finished in place by its only reader, and each value too expensive to repeat:
+    what is gathered, where computing it at all positions takes longer than at each place once.
     Keeps: the graph.
     """
-    return _Choice(graph).stored()
+    return _Choice(graph, scope).stored()
 
 
 class _Choice:
     """Decides for readers before their operands: the stored readers of each value are known."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, scope: Scope) -> None:
+        self.scope = scope
         self.outputs = {base_of(node) for node in graph.outputs}
         self.order = [n for n in post_order(graph.outputs) if isinstance(n, Op)]
         self.users = users(graph)
@@ -119,11 +131,36 @@ class _Choice:
         if not cone or (op.regions and len(readers) > SELECTIONS):
             return True
         weight = sum(part.primitive.weight for part in cone)
-        places = {(reader.extents, index) for reader, index in readers}
+        gathers = [reader for reader, index in readers if _is_gathered(reader, index)]
+        if gathers and self._is_gathered_often(op, gathers, weight):
+            return True
+        others = [pair for pair in readers if not _is_gathered(*pair)]
+        places = {(reader.extents, index) for reader, index in others}
         if weight * (len(places) - 1) > SHARED:
             return True
-        repeated = any(_repeats(*reader) for reader in readers)
+        repeated = any(_repeats(*reader) for reader in others)
         return weight > CHEAP and (repeated or self._in_several_kernels(readers))
+
+    def _is_gathered_often(self, op: Op, gathers: Sequence[Op], weight: int) -> bool:
+        """Whether the value at all positions costs more than at each place once.
+
+        A gather of or to lengths that only the running program knows counts as one of everything.
+        """
+        places = self._points(op)
+        if chosen_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
+            at_positions = places * len(gathers)
+        else:
+            at_positions = sum(map(self._points, gathers))
+        if weight > CHEAP:
+            return at_positions * SELDOM > places
+        cone = self.cones[op]
+        reads = {pair for part in cone for pair in zip(part.operands, part.maps, strict=True)}
+        arrays = sum(bool(child.shape) and child not in cone for child, _ in reads)
+        lookups = max(arrays - 1, 0)  # a stored value has one, too
+        return at_positions * (weight + LOOKUP * lookups) > places * (weight + arrays + PASS)
+
+    def _points(self, op: Op) -> int:
+        return math.prod(map(self.scope.value, op.shape))
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
         """Whether the readers are too many for one kernel, so that each would compute the value."""
@@ -205,6 +242,11 @@ def _repeats(reader: Op, index: IndexMap) -> bool:
     """Whether the reader has an iterator along which the value is the same."""
     covered = iterators_of(index)
     return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.walked))
+
+
+def _is_gathered(reader: Op, index: IndexMap) -> bool:
+    """Whether the reader looks the value up at positions."""
+    return reader.primitive is GATHER and any(k >= reader.rank for k in iterators_of(index))
 
 
 def _library_of(op: Op) -> Library | None:

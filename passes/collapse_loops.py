@@ -50,8 +50,7 @@ def _merge(stmt: Stmt) -> Stmt:
     if not limited_iterators(inner.body).isdisjoint((stmt.iterator, inner.iterator)):
         return stmt
     body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator, inner),))
-    merged: For = inner.replace(extent=stmt.extent * inner.extent, body=body)
-    return merged
+    return inner.replace(extent=stmt.extent * inner.extent, body=body)
 
 
 def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
@@ -64,13 +63,11 @@ def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
 def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
     """The statement with the outer iterator merged into the flat one, which takes its place."""
     if isinstance(stmt, Pick):
-        scaled: Stmt = stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
-        return scaled
+        return stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
     if not isinstance(stmt, Load | Store):
         return stmt
     terms = tuple((name, stride) for name, stride in stmt.index.terms if name != iterator)
-    placed: Stmt = stmt.replace(index=Index(stmt.index.offset, terms))
-    return placed
+    return stmt.replace(index=stmt.index.replace(terms=terms))
 
 
 def _scaled(part: Part, iterator: str, flat: For) -> Part:
@@ -81,5 +78,4 @@ def _scaled(part: Part, iterator: str, flat: For) -> Part:
         else b
         for b in part.bounds
     )
-    scaled: Part = part.replace(bounds=bounds)
-    return scaled
+    return part.replace(bounds=bounds)

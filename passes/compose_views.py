@@ -28,12 +28,11 @@ def _compose(node: Node) -> Node:
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
         return node
-    rebuilt: Node = node.replace(
+    return node.replace(
         operands=operands,
         maps=tuple(index for _, index in reads),
         primitive=READ_ONLY if _is_plain_view(node) and _is_read_only(node) else node.primitive,
     )
-    return rebuilt
 
 
 def _is_plain_view(node: Op) -> bool:

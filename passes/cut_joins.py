@@ -47,8 +47,7 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
     if not later:
         return program
     results = tuple(_later(view, later) for view in program.results)
-    cut: ViewProgram = program.replace(definitions=tuple(definitions), results=results)
-    return cut
+    return program.replace(definitions=tuple(definitions), results=results)
 
 
 def _parts(program: ViewProgram) -> dict[str, int]:
@@ -143,12 +142,10 @@ def _renumbered(definition: Definition, later: Mapping[Storage, int]) -> Definit
         return definition
     operands = tuple(_later(o, later) if isinstance(o, View) else o for o in definition.operands)
     target = None if definition.target is None else _later(definition.target, later)
-    renumbered: Definition = definition.replace(operands=operands, target=target)
-    return renumbered
+    return definition.replace(operands=operands, target=target)
 
 
 def _later(view: View, later: Mapping[Storage, int]) -> View:
     """The view of a storage that was written so many times more."""
     extra = later.get(view.storage, 0)
-    seen: View = view.replace(version=view.version + extra) if extra else view
-    return seen
+    return view.replace(version=view.version + extra) if extra else view

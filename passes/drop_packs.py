@@ -65,8 +65,7 @@ def _drop(node: Node, layouts: Layouts) -> Node:
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
         return node
-    rebuilt: Node = node.replace(operands=operands, maps=tuple(index for _, index in reads))
-    return rebuilt
+    return node.replace(operands=operands, maps=tuple(index for _, index in reads))
 
 
 def _source(child: Node, index: IndexMap, op: Op, layouts: Layouts) -> tuple[Node, IndexMap]:
@@ -119,12 +118,10 @@ def _computed_row(
                 walk = identity(1)
         if walk is None:
             return None
-        operands.append(rows.get(child) or child)
+        row = rows.get(child)
+        operands.append(child if row is None else row)
         maps.append(walk)
-    row: Node = op.replace(
-        operands=tuple(operands), maps=tuple(maps), extents=(product(shape),), rank=1
-    )
-    return row
+    return op.replace(operands=tuple(operands), maps=tuple(maps), extents=(product(shape),), rank=1)
 
 
 def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:

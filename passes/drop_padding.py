@@ -46,8 +46,7 @@ def _reading(op: Op, reads: Sequence[Read]) -> Op:
     operands = tuple(child for child, _ in reads)
     if operands == op.operands:
         return op
-    changed: Op = op.replace(operands=operands, maps=tuple(index for _, index in reads))
-    return changed
+    return op.replace(operands=operands, maps=tuple(index for _, index in reads))
 
 
 def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:

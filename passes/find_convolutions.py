@@ -45,13 +45,12 @@ def _find(node: Node) -> Node:
     order = (seen, 1 - seen)
     if not _is_convolution(node, node.maps[seen], node.maps[1 - seen]):
         return node
-    found: Node = node.replace(
+    return node.replace(
         primitive=CONVOLUTION,
         fold=None,
         operands=tuple(node.operands[k] for k in order),
         maps=tuple(node.maps[k] for k in order),
     )
-    return found
 
 
 def _has_windows(index: IndexMap) -> bool:

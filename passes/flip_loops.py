@@ -9,7 +9,6 @@ from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Bound,
     For,
-    Index,
     Load,
     LoopProgram,
     Pick,
@@ -74,8 +73,7 @@ def _flipped(stmt: Stmt, iterator: str, last: Dim) -> Stmt:
             part.replace(bounds=tuple(_flipped_bound(b, iterator, last) for b in part.bounds))
             for part in stmt.parts
         )
-        picked: Stmt = stmt.replace(parts=tuple(parts))
-        return picked
+        return stmt.replace(parts=tuple(parts))
     if not isinstance(stmt, Load | Store):
         return stmt
     offset, terms = stmt.index.offset, []
@@ -83,8 +81,7 @@ def _flipped(stmt: Stmt, iterator: str, last: Dim) -> Stmt:
         if name == iterator:
             offset, stride = offset + stride * last, stride * -1
         terms.append((name, stride))
-    placed: Stmt = stmt.replace(index=Index(offset, tuple(terms)))
-    return placed
+    return stmt.replace(index=stmt.index.replace(offset=offset, terms=tuple(terms)))
 
 
 def _flipped_bound(bound: Bound, iterator: str, last: Dim) -> Bound:

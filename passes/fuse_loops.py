@@ -39,7 +39,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.shared_values import share_scalars, share_states
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 ROW: Final = 65_536
 """Steps of loops side by side in a loop over rows: so many elements stay in the cache."""
@@ -162,7 +162,7 @@ def _host(
                 return k, fused
         if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
             return None
-        if facts.fails and any(storage.role == "argument" for storage in own.writes):
+        if facts.fails and any(storage.role is ArrayRole.ARGUMENT for storage in own.writes):
             return None
     return None
 
@@ -375,7 +375,7 @@ def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:
         needed |= _facts(step, {}).reads
-    dead = {s for s in program.storages if s.role == "temporary" and s not in needed}
+    dead = {s for s in program.storages if s.role is ArrayRole.TEMPORARY and s not in needed}
     if not dead:
         return before if program.steps == before.steps else program
 
@@ -387,5 +387,4 @@ def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
         for step in program.steps
     )
     storages = tuple(s for s in program.storages if s not in dead)
-    cleaned: LoopProgram = program.replace(storages=storages, steps=steps)
-    return cleaned
+    return program.replace(storages=storages, steps=steps)

@@ -40,7 +40,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.shared_values import share_scalars
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 ROW: Final = 65_536
 """Elements of a row that stays in the cache: two loops over it are as fast (see `fuse_loops`)."""
@@ -87,13 +87,12 @@ class _Joining:
             return self.before
         views = [*self.before.results, *(count.view for count in self.before.counts)]
         seen = {view.storage for view in views}.union(*(accessed(s)[0] for s in self.steps))
-        dead = {s for s in self.before.storages if s.role == "temporary" and s not in seen}
-        changed: LoopProgram = self.before.replace(
+        dead = {s for s in self.before.storages if s.role is ArrayRole.TEMPORARY and s not in seen}
+        return self.before.replace(
             steps=tuple(_without(step, dead) for step in self.steps),
             storages=tuple(s for s in self.before.storages if s not in dead),
             numbers=tuple(self.numbers.every),
         )
-        return changed
 
     def add(self, step: Nest | LibraryCall) -> None:
         """Put a step behind the others, or join it with one of them."""
@@ -200,8 +199,7 @@ def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
     if not isinstance(stmt, Load):
         return stmt
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)
-    first: Stmt = stmt.replace(index=Index(stmt.index.offset, terms))
-    return first
+    return stmt.replace(index=stmt.index.replace(terms=terms))
 
 
 class _Rows(Record):
@@ -353,5 +351,4 @@ def _without(step: Nest | LibraryCall, dead: set[Storage]) -> Nest | LibraryCall
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         return () if isinstance(stmt, Store) and stmt.buffer in dead else (stmt,)
 
-    changed: Nest = step.replace(body=rewrite_body(step.body, rule))
-    return changed
+    return step.replace(body=rewrite_body(step.body, rule))

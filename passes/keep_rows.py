@@ -9,7 +9,6 @@ from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Fold,
     For,
-    Index,
     Let,
     Load,
     LoopProgram,
@@ -22,13 +21,10 @@ from axiomjit.passes.ir.loop_ir import (
     used,
 )
 from axiomjit.passes.ir.loop_orders import stride_cost
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 EXPENSIVE: Final = 16
 """Additions from which on a value is kept: storing and loading it costs about two."""
-
-ROLES: Final = ("result", "temporary", "materialized")
-"""Roles of storages that nobody else reads meanwhile."""
 
 
 def keep_rows(program: LoopProgram, context: Context) -> LoopProgram:
@@ -43,7 +39,11 @@ def keep_rows(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: every result, bit for bit.
     """
-    fresh = {s for s in program.storages if s.role in ROLES and s.name not in program.updated}
+    fresh = {
+        s
+        for s in program.storages
+        if (s.role.is_temporary or s.role is ArrayRole.RESULT) and s.name not in program.updated
+    }
 
     def kept(nest: Nest) -> Nest:
         accesses = [s for s in statements(nest) if isinstance(s, Load | Store)]
@@ -102,10 +102,9 @@ def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
         expensive = let.primitive.weight >= EXPENSIVE and let.dtype == store.buffer.dtype
         if not expensive or own[name] not in known or name == store.value:
             continue
-        into = Index(
-            store.index.offset,
-            tuple((first.iterator if i == last.iterator else i, s) for i, s in store.index.terms),
-        )
+        names = {last.iterator: first.iterator}
+        terms = tuple((names.get(i, i), stride) for i, stride in store.index.terms)
+        into = store.index.replace(terms=terms)
         keeping = _after(first.body, known[own[name]], Store(store.buffer, into, known[own[name]]))
         loading = [Load(name, store.buffer, store.index) if s is let else s for s in last.body]
         return first.replace(body=keeping), last.replace(body=_used(loading))

@@ -304,8 +304,10 @@ def _value(name: str) -> Affine:
 
 def _named(function: Affine) -> Index:
     """The index by iterators and values."""
-    terms = function.terms
-    return Index(function.offset, tuple((f"i{k}" if k >= 0 else f"v{-1 - k}", s) for k, s in terms))
+    names = [f"i{k}" if k >= 0 else f"v{-1 - k}" for k, _ in function.terms]
+    terms = tuple((name, s) for name, (_, s) in zip(names, function.terms, strict=True))
+    gathered = tuple(name for name, (k, _) in zip(names, function.terms, strict=True) if k < 0)
+    return Index(function.offset, terms, gathered)
 
 
 def _library_call(definition: Definition) -> LibraryCall:

@@ -28,6 +28,7 @@ from axiomjit.passes.choose_layouts import choose_layouts
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.passes.ir.view_ir import (
+    ArrayRole,
     Count,
     Definition,
     Library,
@@ -53,7 +54,7 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     Gives: a legal view program with one result per output.
     Keeps: the value of every output; outputs that are views stay views.
     """
-    return _Lowering(graph, context.layouts, choose_storage(graph)).program()
+    return _Lowering(graph, context.layouts, choose_storage(graph, context.scope)).program()
 
 
 class _Lowering:
@@ -125,11 +126,15 @@ class _Lowering:
         if isinstance(node, Input) and not node.weak:
             strides = self.layouts[node.position]
             name = f"a{len(self.storages)}"
-            self.storages[node] = Storage(name, "argument", node.dtype, node.shape, strides, node)
+            self.storages[node] = Storage(
+                name, ArrayRole.ARGUMENT, node.dtype, node.shape, strides, node
+            )
         elif isinstance(node, Held):
             strides = strides_of_held(node)
             name = f"a{len(self.storages)}"
-            self.storages[node] = Storage(name, "held", node.dtype, node.shape, strides, node)
+            self.storages[node] = Storage(
+                name, ArrayRole.HELD, node.dtype, node.shape, strides, node
+            )
         else:
             assert isinstance(node, Input | Scalar | LengthNode)
             self.numbers[node] = Number(f"c{len(self.numbers)}", node.dtype, node)
@@ -137,8 +142,9 @@ class _Lowering:
     def _define(self, op: Op) -> None:
         storage = None
         if op in self.stored:
-            kept = "materialized" if op.primitive is MATERIALIZE else "temporary"
-            role = "result" if op in self.shown else kept
+            stays = op.primitive is MATERIALIZE
+            kept = ArrayRole.MATERIALIZED if stays else ArrayRole.TEMPORARY
+            role = ArrayRole.RESULT if op in self.shown else kept
             storage = self._storage(op, role)
         operands = tuple(
             self._operand(child, index, op)
@@ -164,8 +170,8 @@ class _Lowering:
         if storage is not None:
             self.storages[op] = storage
 
-    def _storage(self, op: Node, role: str) -> Storage:
-        letter = "o" if role == "result" else "t"
+    def _storage(self, op: Node, role: ArrayRole) -> Storage:
+        letter = "o" if role is ArrayRole.RESULT else "t"
         order = self.orders.get(op, tuple(range(len(op.shape))))
         strides = ordered_strides(op.shape, order)
         return Storage(f"{letter}{len(self.storages)}", role, op.dtype, op.shape, strides)
@@ -188,8 +194,7 @@ class _Lowering:
         if node.primitive.name in PART_VIEWS:
             below = _parts(below, node)
         writable = below.writable and node.primitive is not READ_ONLY
-        seen: View = _view(below, node.maps[0], node.shape).replace(writable=writable)
-        return seen
+        return _view(below, node.maps[0], node.shape).replace(writable=writable)
 
     def _whole(self, node: Node) -> View:
         """A view of the whole storage of a node, at the present version."""
@@ -201,7 +206,7 @@ class _Lowering:
         """Store a number that is returned unchanged in a storage without dimensions."""
         if node in self.storages:
             return
-        storage = self._storage(node, "result")
+        storage = self._storage(node, ArrayRole.RESULT)
         self.storages[node] = storage
         name = f"r{len(self.values)}"
         self.values[node] = name
@@ -224,12 +229,10 @@ def _parts(view: View, part: Op) -> View:
     """The real or imaginary parts of a view's elements; in memory the two are interleaved."""
     offset = view.offset * 2 + int(part.primitive is IMAG_VIEW)
     strides = tuple(stride * 2 for stride in view.strides)
-    parts: View = view.replace(offset=offset, strides=strides, dtype=part.dtype)
-    return parts
+    return view.replace(offset=offset, strides=strides, dtype=part.dtype)
 
 
 def _view(view: View, index: IndexMap, extents: tuple[Dim, ...]) -> View:
     """A view read through a map: one stride per iterator of the reading op."""
     offset, strides = strides_through(index, view.strides, len(extents), dim)
-    read: View = view.replace(shape=extents, offset=view.offset + offset, strides=strides)
-    return read
+    return view.replace(shape=extents, offset=view.offset + offset, strides=strides)

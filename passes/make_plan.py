@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from axiomjit.algebra.chosen import Choice, chosen_in
 from axiomjit.algebra.dims import Dim, Guard, Symbol, dim, product
@@ -33,13 +32,9 @@ from axiomjit.passes.ir.plan_ir import (
     Window,
     WriteBack,
 )
-from axiomjit.passes.ir.view_ir import Number, Storage, View
+from axiomjit.passes.ir.view_ir import ArrayRole, Number, Storage, View
 from axiomjit.passes.render_source import Rendered, render_source
 from axiomjit.views.dense_layout import row_major_strides
-
-SCRATCH: Final = ("temporary", "materialized", "partial")
-"""Roles of storages that are given back after their last reader."""
-
 
 Steps = Sequence[Nest | LibraryCall]
 """Those of a loop program."""
@@ -66,11 +61,11 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     storages = [*program.storages, *_partials(program.steps)]
     groups = _groups(program.steps)
     made = {target for k in groups for target in _made(program.steps[k], groups[k])}
-    allocated = [s for s in storages if s.role not in ("argument", "held") and s not in made]
+    allocated = [s for s in storages if not s.role.is_given and s not in made]
     first, last = _uses(program, rendered, groups)
     written = _written(program)
-    scratch = [s for s in storages if s.role in SCRATCH]
-    plain = [s for s in scratch if s.role != "partial" and s not in made]
+    scratch = [s for s in storages if s.role.is_temporary or s.role is ArrayRole.PARTIAL]
+    plain = [s for s in scratch if s not in made]
     heirs = _heirs(plain, first, last)
     choices = _choices(program, context)
     late = {s: chosen_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}

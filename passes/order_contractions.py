@@ -29,6 +29,8 @@ GAIN: Final = 2
 """How many times fewer multiplications make steps of two operands better than one loop nest."""
 LARGE: Final = 16_384
 """Multiplications of one matrix product from which on a library is faster than loops."""
+EACH: Final = 27
+"""Multiplications of each product of a stack from which on the same holds for all together."""
 SEARCHED: Final = 6
 """Operands up to which NumPy looks at every order."""
 _MULTIPLY: Final = PRIMITIVES["multiply"]
@@ -124,7 +126,9 @@ class _Contraction:
     ) -> bool:
         """Whether a step is a product of matrices, or of stacks of them, for a library."""
         rows, columns, met = left - right, right - left, (left & right) - wanted
-        return bool(rows and columns and met) and self._points(rows | columns | met) >= LARGE
+        each, stack = self._points(rows | columns | met), self._points(left & right & wanted)
+        large = each >= LARGE or (each >= EACH and each * stack >= LARGE)
+        return bool(rows and columns and met) and large
 
     def _contracted(self, factors: Sequence[Factor], wanted: frozenset[int]) -> Factor:
         """The product of operands, summed over what nobody else wants."""
@@ -195,7 +199,7 @@ class _Contraction:
             and whole
             and bool(common or written != list(kept))
             and self.op.dtype.kind in "fc"
-            and self._is_product(left - common, right - common, frozenset())
+            and self._is_product(left, right, frozenset(kept))
         )
 
     def _at_once(

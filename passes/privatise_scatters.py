@@ -31,7 +31,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps
 from axiomjit.passes.ir.rewriting import replace_nests
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.views.dense_layout import row_major_strides
 
 LONG: Final = 1 << 19
@@ -192,7 +192,7 @@ class _Scatter(Record):
             cells, dtype = _pitch(store) * BLOCKS, store.buffer.dtype
             if chosen_in(cells):
                 cells = smaller(cells, self.positions // SHARE + BLOCKS * APART)
-            made.append(Storage(f"z{next(numbers)}", "partial", dtype, (cells,), (dim(1),)))
+            made.append(Storage(f"z{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),)))
         return tuple(made)
 
     def shared(self, copies: Sequence[Storage], numbers: AddedNumbers) -> Nest:
@@ -206,7 +206,7 @@ class _Scatter(Record):
             copy, index = of_block[stmt], stmt.index
             # First, so that LLVM adds it to the address of the memory once, before the loop.
             terms = ((blocks.iterator, _pitch(stmt)), *index.terms)
-            return (stmt.replace(buffer=copy, index=Index(index.offset, terms)),)
+            return (stmt.replace(buffer=copy, index=index.replace(terms=terms)),)
 
         filled: list[Stmt] = []
         joined: list[Stmt] = []

@@ -45,7 +45,7 @@ from axiomjit.passes.ir.state_source import (
     is_flagged,
     start_source,
 )
-from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
+from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""
@@ -162,7 +162,13 @@ class _Writer:
         if storage in self.scratch:
             return self.scratch[storage]
         if storage not in self.buffers:
-            letter = "p" if storage.role == "partial" else "o" if storage in self.written else "a"
+            letter = (
+                "p"
+                if storage.role is ArrayRole.PARTIAL
+                else "o"
+                if storage in self.written
+                else "a"
+            )
             self.buffers[storage] = self.fresh(letter)
         return self.buffers[storage]
 

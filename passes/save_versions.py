@@ -46,7 +46,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
         return graph
     while True:
         graph = _apart(graph)
-        stored = choose_storage(graph)
+        stored = choose_storage(graph, context.scope)
         changed = _beside(graph, stored)
         if changed is graph:
             late = order_writes(graph, stored).late
@@ -68,8 +68,7 @@ def _apart(graph: Graph) -> Graph:
         if followed[old] == 1:
             return node
         copied = _saved_copy(old, followed[old])
-        apart: Node = node.replace(operands=(copied, *node.operands[1:]))
-        return apart
+        return node.replace(operands=(copied, *node.operands[1:]))
 
     return rewrite(graph, rule)
 
@@ -95,8 +94,7 @@ def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
             if _shifts(node, k, stored):
                 operands[k] = _copy(operands[k], maps[k], rebuilt.walked)
                 maps[k] = identity(rebuilt.rank)
-        beside: Node = rebuilt.replace(operands=tuple(operands), maps=tuple(maps))
-        return beside
+        return rebuilt.replace(operands=tuple(operands), maps=tuple(maps))
 
     return rebuild(graph, rule)
 
@@ -136,8 +134,7 @@ def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
 
     saved = rebuild(graph, rule)
     results = [copies.get(old, new) for old, new in zip(graph.results, saved.results, strict=True)]
-    kept: Graph = graph.replace(outputs=(*results, *saved.outputs[len(results) :]))
-    return kept
+    return graph.replace(outputs=(*results, *saved.outputs[len(results) :]))
 
 
 def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
@@ -178,5 +175,4 @@ def _reading_parts(node: Op, rebuilt: Node, parts: frozenset[Node]) -> Node:
             inner = compose(maps[k], [place.get(i, iterator(i)) for i in range(len(node.extents))])
             operands[k] = _copy(operands[k], inner, _part_read(node, k))
             maps[k] = tuple(map(iterator, kept))
-    read: Node = rebuilt.replace(operands=tuple(operands), maps=tuple(maps))
-    return read
+    return rebuilt.replace(operands=tuple(operands), maps=tuple(maps))

@@ -107,8 +107,7 @@ def _asking(stmt: Stmt, loop: For) -> Stmt:
         return stmt
     if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
         return stmt
-    asking: Stmt = stmt.replace(ahead=dim(AHEAD // stmt.buffer.dtype.itemsize))
-    return asking
+    return stmt.replace(ahead=dim(AHEAD // stmt.buffer.dtype.itemsize))
 
 
 def _is_cut(loop: For) -> bool:
@@ -176,8 +175,7 @@ class _Search(Record):
     @property
     def blocks(self) -> State:
         """The extreme of the blocks, with the number of the block."""
-        state: State = self.fold.state.replace(name=f"{self.name}s")
-        return state
+        return self.fold.state.replace(name=f"{self.name}s")
 
     def search(self, loop: For, best: str) -> tuple[Stmt, ...]:
         """Statements that search a loop over a block for an element, and fold it with its place."""
@@ -219,7 +217,7 @@ class _Search(Record):
             Take(f"{self.name}f", found),
             Let(nearest, INT, CAST, (f"{self.name}f",)),
             *scaled,
-            Load(start, POSITIONS, Index(self.place.offset, tuple(terms.items()))),
+            Load(start, POSITIONS, self.place.replace(terms=tuple(terms.items()))),
             Let(place, INT, PRIMITIVES["add"], (start, steps)),
             Fold(self.fold.state, (best, place)),
         )

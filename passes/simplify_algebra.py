@@ -45,7 +45,8 @@ def _simplify(node: Node) -> Node:
 def _simplest(child: Node, reader: Op) -> Node:
     for rule in RULES:
         if not rule.readers or reader.primitive.name in rule.readers:
-            child = rule.simpler(child) or child
+            simpler = rule.simpler(child)
+            child = child if simpler is None else simpler
     return child
 
 

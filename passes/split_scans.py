@@ -35,7 +35,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
 from axiomjit.passes.ir.rewriting import replace_nests
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 LONG: Final = 1 << 18
 """Elements from which on a scan is split: below, one thread is about as fast."""
@@ -166,7 +166,8 @@ class _Scan(Record):
         cells = all_steps((self.blocks, *self.rows()))
         parts = [dtype for state, _ in self.states for dtype in state.parts]
         return tuple(
-            Storage(f"q{next(numbers)}", "partial", dtype, (cells,), (dim(1),)) for dtype in parts
+            Storage(f"q{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),))
+            for dtype in parts
         )
 
     def _place(self, before: int = 0) -> Index:

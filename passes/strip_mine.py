@@ -33,7 +33,7 @@ from axiomjit.passes.ir.loop_ir import (
     rewrite_body,
     used,
 )
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 STRIP: Final = 512
 """Steps of a strip: so many that entering a vector loop costs little, so few that what a strip
@@ -114,7 +114,7 @@ def _strips(
         strip = inside
     here = cell(loop.iterator, strip)
     kept = {
-        name: Storage(f"x{next(numbers)}", "tile", dtype, (dim(size),), (dim(1),))
+        name: Storage(f"x{next(numbers)}", ArrayRole.TILE, dtype, (dim(size),), (dim(1),))
         for name, dtype in split.tiles.items()
     }
     tiles += kept.values()

@@ -26,8 +26,6 @@ LONG: Final = 2**29
 """Additions, or bytes, from which on a loop looks: some 20 ms."""
 SHORT: Final = 2**25
 """So much work is done between two looks, where steps are not longer."""
-KEPT: Final = ("argument", "held")
-"""Roles of storages that outlive a call that is given up."""
 STEPS: Final = (2**20, 2**15, 2**10, 2**5, 1)
 """After how many steps a loop may look: few numbers, so that few kernels differ in them."""
 
@@ -50,7 +48,7 @@ def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _watched(nest: Nest) -> Nest:
-    if any(isinstance(s, Store) and s.buffer.role in KEPT for s in statements(nest)):
+    if any(isinstance(s, Store) and s.buffer.role.is_given for s in statements(nest)):
         return nest
     if nest.chain is not None or nest.ahead or nest.shared is not None:
         return nest  # a unit is a block of a long loop
@@ -79,8 +77,7 @@ def _looking(stmt: Stmt) -> Stmt:
     if stmt.block or stmt.at or stmt.together > 1 or step >= LONG:
         return _inside(stmt)
     steps = next(n for n in STEPS if n == 1 or step * n <= SHORT)
-    looking: For = stmt.replace(looks=steps)
-    return looking
+    return stmt.replace(looks=steps)
 
 
 def _trips(loop: For) -> Dim:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.passes.ir.context import Context
@@ -24,9 +23,6 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage, View
 
-TEMPORARY: Final = ("temporary", "materialized")
-"""Roles of storages that are neither arguments nor results."""
-
 
 def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
     """Give each step its cost: an element counts once per buffer and step, operations each time.
@@ -40,8 +36,7 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
         _library_cost(step) if isinstance(step, LibraryCall) else cost_of(step, written)
         for step in program.steps
     )
-    annotated: LoopProgram = program.replace(costs=costs)
-    return annotated
+    return program.replace(costs=costs)
 
 
 def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
@@ -81,7 +76,7 @@ def cost_of(nest: Nest, known: set[Storage]) -> Cost:
                 if combine is not None:
                     read += stored
                     flops += trips * combine.weight
-                if buffer.role in TEMPORARY and buffer not in known:
+                if buffer.role.is_temporary and buffer not in known:
                     temporary += buffer.size_bytes
                 known.add(buffer)
             case Let(primitive=primitive):
@@ -97,7 +92,7 @@ def _library_cost(step: LibraryCall) -> Cost:
         seen = _walked(view) if step.operation.seen_once else view.storage.shape
         read += product(seen) * view.dtype.itemsize
     written = step.target.size_bytes
-    temporary = written if step.target.role in TEMPORARY else dim(0)
+    temporary = written if step.target.role.is_temporary else dim(0)
     flops = step.operation.cost([view.shape for view in step.operands], step.labels)
     return Cost(read, written, flops, temporary, dim(0), 0)
 

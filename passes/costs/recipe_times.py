@@ -1,4 +1,4 @@
-"""Cycles of a vector in recipes. Written by bench/elementary/recipe_times.py."""
+"""Cycles of a vector in recipes. Written by tools/elementary/recipe_times.py."""
 
 from typing import Final
 

@@ -52,7 +52,7 @@ class Kernel(Record):
     @property
     def looks(self) -> bool:
         """Whether it has a flag, its last word: where that is not 0, long loops end early."""
-        return any(parameter.kind == "flag" for parameter in self.parameters)
+        return bool(self.parameters) and self.parameters[-1].kind == "flag"
 
 
 def kernel_key(source: str, parameters: Sequence[Parameter], target: ChosenTarget) -> str:

@@ -10,7 +10,7 @@ in values that were found to be positions before the nest runs; it counts elemen
 element of its buffer. A fold has a state that `Alloc` opens with the neutral value,
 `Fold` combines elements into, and whose value `Take` gives afterwards. A `tree` collects the states
 of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of several cells is a
-tile: one cell per step of a loop over a block, its lanes. So is a storage of role "tile": what a
+tile: one cell per step of a loop over a block, its lanes. So is a storage of role tile: what a
 loop over a block stores there, a later one over the same block loads. A `Pick` computes one of
 several scalars, by where its iterators stand. A scatter is a `Store` at values, or with a combine;
 its loops take their steps one after the other.
@@ -28,7 +28,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.ir.cost import Cost
-from axiomjit.passes.ir.view_ir import Count, Number, Storage, View
+from axiomjit.passes.ir.view_ir import ArrayRole, Count, Number, Storage, View
 
 
 class Name(str):
@@ -60,15 +60,12 @@ class Index(Record):
     """offset + sum of stride * iterator or value, in elements; none zero.
 
     Values come first (a gather), iterators in loop order; the place of a copy is before them.
+    `gathered` are the names in `terms` that are values, in their order.
     """
 
     offset: Dim
     terms: tuple[tuple[str, Dim], ...]
-
-    @property
-    def gathered(self) -> tuple[str, ...]:
-        """The values that it names."""
-        return tuple(name for name, _ in self.terms if name[0] == "v")
+    gathered: tuple[str, ...] = ()
 
 
 class Block(Record):
@@ -157,7 +154,7 @@ class Store(Record):
     @property
     def scatters(self) -> bool:
         """Whether several steps may store at one place; those of a row in a buffer never do."""
-        found = bool(self.index.gathered) and self.buffer.role != "partial"
+        found = bool(self.index.gathered) and self.buffer.role is not ArrayRole.PARTIAL
         return self.combine is not None or found
 
 
@@ -315,8 +312,7 @@ def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram
     steps = tuple(step if isinstance(step, LibraryCall) else rule(step) for step in program.steps)
     if all(new is old for new, old in zip(steps, program.steps, strict=True)):
         return program
-    changed: LoopProgram = program.replace(steps=steps)
-    return changed
+    return program.replace(steps=steps)
 
 
 def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:

@@ -11,7 +11,6 @@ from axiomjit.algebra.dims import Dim, product
 from axiomjit.passes.ir.loop_ir import (
     Fold,
     For,
-    Index,
     Load,
     Stmt,
     Store,
@@ -63,7 +62,7 @@ def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
         return (stmt,)
     places = {loop.iterator: k for k, loop in enumerate(loops)}
     terms = sorted(stmt.index.terms, key=lambda term: places.get(term[0], -1))
-    return (stmt.replace(index=Index(stmt.index.offset, tuple(terms))),)
+    return (stmt.replace(index=stmt.index.replace(terms=tuple(terms))),)
 
 
 def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
-from axiomjit.passes.ir.loop_ir import For, Index, Let, Load, Name, Nest, Stmt, Store, rewrite_body
+from axiomjit.passes.ir.loop_ir import For, Let, Load, Name, Nest, Stmt, Store, rewrite_body
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, counted_steps, in_loop_order, nested
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
@@ -114,8 +114,7 @@ def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
     if rest or any(one is not s.extent for one, s in zip(whole, walk.loops, strict=True)):
         return walk
     body = tuple(_split(stmt, parts) for stmt in walk.body)
-    split: PlainWalk = walk.replace(loops=tuple(loops), body=body)
-    return split
+    return walk.replace(loops=tuple(loops), body=body)
 
 
 def _split(stmt: Stmt, parts: Mapping[str, Sequence[For]]) -> Stmt:
@@ -126,5 +125,4 @@ def _split(stmt: Stmt, parts: Mapping[str, Sequence[For]]) -> Stmt:
     for name, stride in stmt.index.terms:
         inside = counted_steps(parts[name]) if name in parts else ((name, dim(1)),)
         terms += ((inner, stride * below) for inner, below in inside)
-    placed: Stmt = stmt.replace(index=Index(stmt.index.offset, tuple(terms)))
-    return placed
+    return stmt.replace(index=stmt.index.replace(terms=tuple(terms)))

@@ -15,17 +15,18 @@ from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.passes.ir.cost import NO_COST, Cost
 from axiomjit.passes.ir.kernel_ir import Kernel
+from axiomjit.passes.ir.view_ir import ArrayRole
 
 
 class Buffer(Record):
-    """Memory of a plan: `role` is argument, held, result, temporary or partial.
+    """Memory of a plan, with the role of its storage.
 
     An argument has a `position`, a held buffer an `array`; the others are allocated with these
     strides (elements).
     """
 
     name: str
-    role: str
+    role: ArrayRole
     dtype: np.dtype[np.generic]
     shape: tuple[Dim, ...]
     strides: tuple[Dim, ...]

@@ -31,7 +31,8 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
         return names.get(name, name)
 
     def index(old: Index) -> Index:
-        return Index(old.offset, tuple((get(name), stride) for name, stride in old.terms))
+        terms = tuple((get(name), stride) for name, stride in old.terms)
+        return Index(old.offset, terms, tuple(map(get, old.gathered)))
 
     def limits(old: tuple[Limit, ...]) -> tuple[Limit, ...]:
         return tuple(
@@ -48,8 +49,7 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
 
     def state(old: State) -> State:
         lanes = None if old.lanes is None else get(old.lanes)
-        renamed: State = old.replace(name=get(old.name), lanes=lanes)
-        return renamed
+        return old.replace(name=get(old.name), lanes=lanes)
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         match stmt:

@@ -36,11 +36,9 @@ def replace_nests(
     if len(made) == len(program.steps):
         return program
     steps, costs = zip(*made, strict=True)
-    changed: LoopProgram = program.replace(steps=steps, costs=costs)
-    return changed
+    return program.replace(steps=steps, costs=costs)
 
 
 def map_bodies(nest: Nest, rule: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Nest:
     """Replace both parts of a nest by what `rule` gives for them."""
-    changed: Nest = nest.replace(body=rule(nest.body), combine=rule(nest.combine))
-    return changed
+    return nest.replace(body=rule(nest.body), combine=rule(nest.combine))

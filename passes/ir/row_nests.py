@@ -13,7 +13,7 @@ from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes.ir.loop_ir import Block, For, Index, Let, Limit, Load, Nest, Stmt, Store
 from axiomjit.passes.ir.loop_orders import counted_steps, nested
 from axiomjit.passes.ir.plain_walks import PlainWalk
-from axiomjit.passes.ir.view_ir import POSITIONS, Storage
+from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 
 Terms = tuple[tuple[str, Dim], ...]
 ONE: Final = dim(1)
@@ -97,7 +97,7 @@ class _Writer:
         self.late = self.row if rows.slots == 1 else f"{step}w"
         cells = rows.blocks * smaller(rows.slots, rows.count) * rows.cells
         self.buffers = {
-            storage: Storage(name, "partial", storage.dtype, (cells,), (ONE,))
+            storage: Storage(name, ArrayRole.PARTIAL, storage.dtype, (cells,), (ONE,))
             for name, storage in zip(names, sorted(kept, key=lambda s: s.name), strict=True)
         }
 
@@ -163,7 +163,7 @@ class _Writer:
         if rows.behind:
             made.append(_let("vslot", "remainder", turn, self.number(rows.behind + 1)))
             terms.append(("vslot", rows.cells))
-        return tuple(made), self.slot(Index(dim(0), tuple(terms)))
+        return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
         """Write the row so many rows before, which is not among the first of its block."""
@@ -174,7 +174,7 @@ class _Writer:
             turn = _sum(self.place(ONE), Index(dim(-before - rows.ahead), ()))
             turns = self.number(rows.behind + 1)
             made = Load("vback", POSITIONS, turn), _let("vheld", "remainder", "vback", turns)
-            slot = slot.replace(terms=(("vheld", rows.cells),))
+            slot = slot.replace(terms=(("vheld", rows.cells),), gathered=("vheld",))
         return (*made, *self.steps(self.pair[1], self.slot(slot), self.late, before))
 
     def steps(self, walk: PlainWalk, slot: Index, row: str, before: int = 0) -> tuple[Stmt, ...]:
@@ -208,17 +208,15 @@ class _Writer:
         if not isinstance(stmt, Load | Store):
             return stmt
         if stmt.buffer in self.buffers:
-            moved: Stmt = stmt.replace(buffer=self.buffers[stmt.buffer], index=kept)
-            return moved
+            return stmt.replace(buffer=self.buffers[stmt.buffer], index=kept)
         strides = dict(stmt.index.terms)
         pace = strides.pop(self.outer.iterator, dim(0))
         if pace.constant == 0:
             return stmt
         scaled = tuple((name, factor * pace) for name, factor in here.terms)
-        steps = Index(stmt.index.offset + here.offset * pace, scaled)
-        index = _sum(steps, Index(dim(0), tuple(strides.items())))
-        placed: Stmt = stmt.replace(index=index)
-        return placed
+        steps = Index(stmt.index.offset + here.offset * pace, scaled, here.gathered)
+        index = _sum(steps, Index(dim(0), tuple(strides.items()), stmt.index.gathered))
+        return stmt.replace(index=index)
 
 
 def _let(name: str, primitive: str, left: str, right: str) -> Let:
@@ -234,4 +232,5 @@ def _sum(left: Index, right: Index) -> Index:
     terms = ((name, factor) for name, factor in total.items() if factor.constant != 0)
     values = {*left.gathered, *right.gathered}
     ordered = sorted(terms, key=lambda term: term[0] not in values)
-    return Index(left.offset + right.offset, tuple(ordered))
+    gathered = tuple(name for name, _ in ordered if name in values)
+    return Index(left.offset + right.offset, tuple(ordered), gathered)

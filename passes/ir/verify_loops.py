@@ -30,7 +30,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.print_loops import print_loops
-from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole
 
 
 def verify_loops(program: LoopProgram) -> None:
@@ -47,7 +47,7 @@ def verify_loops(program: LoopProgram) -> None:
 
 def _faults(program: LoopProgram) -> Iterator[str]:
     numbers = {number.name for number in program.numbers}
-    filled = {s.name for s in program.storages if s.role in ("argument", "held")}
+    filled = {s.name for s in program.storages if s.role.is_given}
     listed = {s.name for s in program.storages}
     for step in program.steps:
         reads, writes = ({storage.name for storage in used} for used in accessed(step))
@@ -110,7 +110,7 @@ def _scatter_faults(nest: Nest) -> Iterator[str]:
     every = list(statements(nest))
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
-        bodies = loops if buffer.role == "partial" else [every]
+        bodies = loops if buffer.role is ArrayRole.PARTIAL else [every]
         uses = (sum(isinstance(s, Load | Store) and s.buffer is buffer for s in b) for b in bodies)
         if max(uses, default=0) > 1:
             yield f"{buffer.name} is used beside the scatter into it"
@@ -248,7 +248,7 @@ def _tile_faults(
             head = stmt.replace(kind="map", body=())
             yield from _tile_faults(stmt.body, head, stored)
             stored |= {(s.buffer.name, head) for s in stmt.body if isinstance(s, Store)}
-        elif isinstance(stmt, Load | Store) and stmt.buffer.role == "tile":
+        elif isinstance(stmt, Load | Store) and stmt.buffer.role is ArrayRole.TILE:
             name, block = stmt.buffer.name, None if loop is None else loop.block
             if loop is None or block is None or stmt.index != cell(loop.iterator, block):
                 yield f"index of the tile {name} is not the cell of its step"

@@ -35,7 +35,7 @@ def _faults(plan: Plan) -> Iterator[str]:
     names = [buffer.name for buffer in plan.buffers]
     if len(set(names)) != len(names):
         yield f"two buffers of one name among {names}"
-    given = {b.name for b in plan.buffers if b.role in ("argument", "held")}
+    given = {b.name for b in plan.buffers if b.role.is_given}
     positions = {b.name: b.position for b in plan.buffers if b.position is not None}
     sizes = {b.name: product(b.shape) * b.dtype.itemsize for b in plan.buffers}
     present, launched = set(given), False

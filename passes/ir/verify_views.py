@@ -10,7 +10,15 @@ from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER
 from axiomjit.passes.ir.print_views import print_views
-from axiomjit.passes.ir.view_ir import Definition, Number, Storage, Value, View, ViewProgram
+from axiomjit.passes.ir.view_ir import (
+    ArrayRole,
+    Definition,
+    Number,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
 from axiomjit.views.complex_views import partition_fault
 
 NOTHING: Final = dim(0)
@@ -37,9 +45,9 @@ def _faults(program: ViewProgram) -> Iterator[str]:
             yield f"storage {storage.name} has no layout"
         if storage.tensor.read_only:
             yield f"storage {storage.name} is no l-tensor"
-        if storage.role not in ("argument", "held") and not _is_dense(storage):
+        if not storage.role.is_given and not _is_dense(storage):
             yield f"elements of {storage.name} share memory, or have gaps between them"
-    versions = {s.name: 0 for s in program.storages if s.role in ("argument", "held")}
+    versions = {s.name: 0 for s in program.storages if s.role.is_given}
     known: dict[str, int] = {}
     pieces: dict[str, Dim] = {}
     cones: dict[str, set[tuple[str, int]]] = {}
@@ -98,7 +106,7 @@ def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[
     """A storage is written once, or its versions in order by who says so."""
     storage, target = definition.storage, definition.target
     assert storage is not None
-    if storage.role == "held" or (storage.role == "argument" and target is None):
+    if storage.role is ArrayRole.HELD or (storage.role is ArrayRole.ARGUMENT and target is None):
         yield f"{definition.name} writes to {storage.role} storage"
     elif target is None and storage.name in versions:
         yield f"{definition.name} writes {storage.name} again"

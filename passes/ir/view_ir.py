@@ -8,6 +8,7 @@ r-tensor only needs to be able to provide values; it does not need to store them
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 from axiomjit.algebra.chosen import Choice
@@ -22,23 +23,50 @@ from axiomjit.views.dense_layout import Layout
 from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorViewDescription
 
 
-class Storage(Record):
-    """Memory: a description with a layout.
+class ArrayRole(StrEnum):
+    """The part that a storage plays in its program."""
 
-    Its `role` is argument, held, result, temporary (stored only if that helps) or materialized
-    (a temporary that the user asked for). Strides count elements. `origin` is the node of an
-    argument or held array.
+    ARGUMENT = "argument"
+    HELD = "held"
+    """An array from outside the function, or a constant."""
+    RESULT = "result"
+    TEMPORARY = "temporary"
+    """Stored only if that helps."""
+    MATERIALIZED = "materialized"
+    """A temporary that the user asked for."""
+    PARTIAL = "partial"
+    """Carries states of body parts to the combine part of a nest, or rows to a later step."""
+    TILE = "tile"
+    """Scratch of a kernel: one cell per step of a loop over a block."""
+    POSITIONS = "positions"
+    """No memory: the element at an index is the index."""
+
+    @property
+    def is_given(self) -> bool:
+        """True if the elements are there before the program runs."""
+        return self in (ArrayRole.ARGUMENT, ArrayRole.HELD)
+
+    @property
+    def is_temporary(self) -> bool:
+        """True if only steps of the program see the elements."""
+        return self in (ArrayRole.TEMPORARY, ArrayRole.MATERIALIZED)
+
+
+class Storage(Record):
+    """Memory: a description with a layout, and the role it plays.
+
+    Strides count elements. `origin` is the node of an argument or held array.
     """
 
     name: str
-    role: str
+    role: ArrayRole
     tensor: BasicTensorDescription
     origin: Input | Held | None
 
     def __init__(
         self,
         name: str,
-        role: str,
+        role: ArrayRole,
         dtype: DType,
         shape: tuple[Dim, ...],
         strides: tuple[Dim, ...],
@@ -72,8 +100,8 @@ class Storage(Record):
         return product(self.shape) * self.dtype.itemsize
 
 
-POSITIONS: Final = Storage("at", "positions", INT, (), ())
-"""No memory: the element at an index is the index."""
+POSITIONS: Final = Storage("at", ArrayRole.POSITIONS, INT, (), ())
+"""The storage of positions."""
 
 
 class View(Record):

@@ -4,7 +4,7 @@ import numpy as np
 
 from axiomjit.algebra.dims import dim
 from axiomjit.graph.nodes import Op, rewrite
-from axiomjit.passes.ir.loop_ir import Index, Let, Load, Nest, Take, rewrite_body
+from axiomjit.passes.ir.loop_ir import Let, Load, Nest, Take, rewrite_body
 from axiomjit.passes.ir.rewriting import map_bodies
 
 
@@ -36,7 +36,7 @@ def without(*kinds):
 def _of_its_own_end(stmt):
     if not isinstance(stmt, Load) or stmt.buffer.role != "partial":
         return (stmt,)
-    return (stmt.replace(index=Index(dim(0), stmt.index.terms)),)
+    return (stmt.replace(index=stmt.index.replace(offset=dim(0))),)
 
 
 def _as_long_as_others(stmt):
@@ -48,7 +48,7 @@ def _as_long_as_others(stmt):
 def _from_the_first(stmt):
     if not isinstance(stmt, Load) or stmt.buffer.role != "partial":
         return (stmt,)
-    return (stmt.replace(index=Index(dim(0), stmt.index.terms[-1:])),)
+    return (stmt.replace(index=stmt.index.replace(offset=dim(0), terms=stmt.index.terms[-1:])),)
 
 
 def counted(i):

@@ -16,7 +16,7 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import COPY, SAVE, SUM, VIEW, WHERE
 from axiomjit.passes import pipeline
-from axiomjit.passes.ir.loop_ir import For, Index, Load, Nest, Store, rewrite_body
+from axiomjit.passes.ir.loop_ir import For, Load, Nest, Store, rewrite_body
 from axiomjit.passes.ir.plan_ir import Launch
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes import spoiling
@@ -120,7 +120,7 @@ def swapped_strides(program):
     def rule(stmt):
         if isinstance(stmt, Store) and len(stmt.index.terms) == 2:
             (a, p), (b, q) = stmt.index.terms
-            return (stmt.replace(index=Index(stmt.index.offset, ((a, q), (b, p)))),)
+            return (stmt.replace(index=stmt.index.replace(terms=((a, q), (b, p)))),)
         return (stmt,)
 
     return in_statements(rule)(program)
@@ -148,7 +148,7 @@ def merged_anyway(program):
                 if not isinstance(s, Load | Store):
                     return (s,)
                 terms = tuple(t for t in s.index.terms if t[0] != stmt.iterator)
-                return (s.replace(index=Index(s.index.offset, terms)),)
+                return (s.replace(index=s.index.replace(terms=terms)),)
 
             body = rewrite_body(inner.body, drop)
             return (inner.replace(extent=stmt.extent * inner.extent, body=body),)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import axiomjit as aj
 from axiomjit.passes.choose_storage import choose_storage
 from tests.graphs import follow, lower_until
 from tests.passes.examples import numbers
@@ -12,7 +13,8 @@ SQUARE, TALL, LINE = numbers(6, 6), numbers(7, 6), numbers(6)
 
 def chosen(function, *arguments):
     """Names of the stored ops in order of the program, and how many the library computes."""
-    found = choose_storage(lower_until("lower_to_views", follow(function, *arguments)))
+    case = follow(function, *arguments)
+    found = choose_storage(lower_until("lower_to_views", case), case.scope)
     names = [str(op.primitive) for op in reversed(found)]
     return names, sum(library is not None for library in found.values())
 
@@ -46,3 +48,45 @@ def test_products_of_matrices_go_to_the_library(function, arguments, products):
 )
 def test_what_is_stored(function, names):
     assert chosen(function, SQUARE)[0] == names
+
+
+TABLE, NEAR, FEW = numbers(20) + 9, np.arange(60) % 20, np.arange(3)
+
+
+def several(x, i, j):
+    y = x * 2
+    return y[i] + y[j]
+
+
+def in_two_loops(x, i, j):
+    y = x * 2
+    return y[i].sum(), y[j]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "stored"),
+    [
+        (lambda x, i: np.exp(x)[i], (TABLE, NEAR), True),
+        (lambda x, i: np.exp(x)[i], (TABLE, FEW), True),
+        (lambda x, i: np.exp(x)[i], (TABLE, FEW[:2]), False),
+        (lambda x, i: np.exp(x)[i] + np.exp(x)[i + 1], (TABLE, FEW[:2]), True),
+        (lambda x, i: (x - x[::-1])[i], (TABLE, NEAR[:24]), True),
+        (lambda x, i: (x - x * x)[i], (TABLE, NEAR[:24]), False),
+        (lambda x, i: (x * 2)[i], (TABLE, np.arange(200) % 20), True),
+        (lambda x, i: np.exp(x[x > 6])[i[:2]], (TABLE, FEW), True),
+        (several, (TABLE, NEAR, NEAR[::-1]), True),
+        (several, (TABLE, FEW, FEW), False),
+        (in_two_loops, (TABLE, NEAR, NEAR[::-1]), True),
+        (lambda x, i: x[:, None][i, 0], (TABLE, NEAR), False),
+        (lambda x, i: x[::-1][1:][i], (TABLE, NEAR % 19), False),
+    ],
+)
+def test_what_is_gathered_is_stored_where_that_takes_less(function, arguments, stored):
+    case = follow(function, *arguments)
+    graph = lower_until("lower_to_views", case)
+    names = chosen(function, *arguments)[0]
+    temporaries = [n for n in names if n in ("exp", "sqrt", "subtract", "multiply")]
+    assert bool(temporaries) == stored, graph
+    compiled = aj.jit(function)(*arguments)
+    expected = function(*arguments)
+    np.testing.assert_allclose(np.hstack(compiled), np.hstack(expected), rtol=1e-15)

@@ -199,7 +199,7 @@ REFUSED = [
     (
         lambda: aj.elementwise(two, "broadcast")(np.ones(3), np.ones(3)),
         ValueError,
-        "2 results and 1 modes",
+        "2 results and 1 mode",
     ),
     (
         lambda: aj.elementwise(lambda x, y: x, ("accumulate", "max"))(np.ones((3, 0)), np.ones(3)),
@@ -264,3 +264,38 @@ def test_elementwise_golden(golden, name):
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
     assert sum(isinstance(step, Nest) for step in stages.loops.steps) == 1
+
+
+MIXED = ["broadcast", ("accumulate", "mean")]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_mode_of_a_result_says_which_dtypes_only_that_result_is_computed_of(compiled, turned):
+    def function(x, y):
+        both, mean = x & y, x * 2 + y
+        return (mean, both << 1) if turned else (both << 1, mean)
+
+    door = aj.elementwise(function, MIXED[::-1] if turned else MIXED)
+    x, y = np.arange(6).reshape(3, 2), np.arange(3)
+    found = (aj.jit(lambda a, b: door(a, b)) if compiled else door)(x, y)
+    both, mean = found[::-1] if turned else found
+    np.testing.assert_array_equal(both, (x & y[:, None]) << 1)
+    np.testing.assert_array_equal(mean, x.mean(axis=1) * 2 + y)
+
+
+def test_what_a_result_needs_is_refused_for_its_dtypes():
+    door = aj.elementwise(lambda x, y: (x & y, x + y), MIXED[::-1])
+    with pytest.raises(aj.errors.GraphTypeError, match="bitwise_and"):
+        door(np.ones((3, 2), int), np.ones(3, int))
+
+
+WITH_AXES = aj.NamedArray(np.ones((3, 2)), {"m": 3, "n": 2})
+
+
+@pytest.mark.parametrize("call", [lambda f: f(WITH_AXES, 1.0), lambda f: f(1.0, WITH_AXES)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_operands_with_axes_are_refused(call, compiled):
+    door = aj.elementwise(lambda x, y: x + y, "broadcast")
+    with pytest.raises(aj.errors.GraphTypeError, match="no axis would"):
+        call((lambda x, y: aj.jit(lambda a: door(a, y))(x)) if compiled else door)

@@ -7,13 +7,13 @@ import pytest
 
 from axiomjit import erf
 from axiomjit.base.target import target
-from axiomjit.bench.elementary.recipe_times import PLACE, counted, text
 from axiomjit.passes.costs.estimate_time import PORTS, estimate_time
 from axiomjit.passes.costs.operation_times import DIVISION, operation_time
 from axiomjit.passes.ir.loop_ir import For, Let, walk
 from tests.graphs import follow, lower_until
 from tests.runtime.kernels import buffers, compiled
 from tests.runtime.test_kernel_library import vector_loops
+from tools.elementary.recipe_times import PLACE, counted, text
 
 X = np.linspace(0.5, 2.0, 3000, dtype="f4")
 

@@ -134,3 +134,70 @@ def test_stacks_of_any_layout(layout):
     shuffled = np.empty((6, 3, 5))
     MATRIX_PRODUCTS.evaluate((left, right), ((1, 2, 3), (1, 3, 0)), shuffled)
     np.testing.assert_allclose(shuffled, (left @ right).transpose(2, 0, 1))
+
+
+STACKS = {
+    "a matrix by a stack": ((2, 4), (3, 4, 5), ((1, 3), (0, 3, 2))),
+    "a stack by a matrix": ((3, 2, 4), (4, 5), ((0, 1, 3), (3, 2))),
+    "a stack by a stack": ((3, 2, 4), (3, 4, 5), ((0, 1, 3), (0, 3, 2))),
+    "a vector by a stack": ((4,), (3, 4, 5), ((2,), (0, 2, 1))),
+    "images by channels": ((3, 4, 5, 6), (2, 4), ((0, 4, 2, 3), (1, 4))),
+}
+
+
+@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_of_stacks_copy_nothing(name, turned, monkeypatch):
+    first, second, labels = STACKS[name]
+    operands = [np.random.default_rng(1).random([4 * n for n in one]) for one in (first, second)]
+    rank = max(map(max, labels))
+    pairs = [zip(one, a.shape, strict=True) for one, a in zip(labels, operands, strict=True)]
+    lengths = dict(pair for one in pairs for pair in one)
+    out, met = np.empty([lengths[k] for k in range(rank)]), []
+    right = np.einsum(operands[0], labels[0], operands[1], labels[1], range(rank))
+    matmul = np.matmul
+
+    def noted(left, right, out=None):
+        met.extend((left, right, out))
+        return matmul(left, right, out=out)
+
+    monkeypatch.setattr(np, "matmul", noted)
+    order = [1, 0] if turned else [0, 1]
+    MATRIX_PRODUCTS.evaluate([operands[k] for k in order], tuple(labels[k] for k in order), out)
+    np.testing.assert_allclose(out, right, rtol=1e-12)
+    assert all(any(np.shares_memory(one, given) for given in (*operands, out)) for one in met)
+
+
+def drawn(rng, lengths):
+    """An array of these lengths, with its dimensions in any order in memory, and any strides."""
+    order = rng.permutation(len(lengths))
+    array = rng.random([2 * lengths[d] for d in order])
+    parts = [slice(0, n) if rng.random() < 0.7 else slice(n // 2, None) for n in array.shape]
+    pairs = zip(parts, order, strict=True)
+    array = array[tuple(slice(p.start, p.start + lengths[d]) for p, d in pairs)]
+    array = array.transpose(np.argsort(order))
+    return array[::-1] if len(lengths) and rng.random() < 0.2 else array
+
+
+def test_products_of_any_labels():
+    rng = np.random.default_rng(0)
+    for _ in range(1500):
+        count = int(rng.integers(2, 6))
+        rank = int(rng.integers(1, count + 1))
+        lengths = rng.integers(0 if rng.random() < 0.1 else 1, 5, count).tolist()
+        whose = [int(rng.integers(0, 3)) if k < rank else 2 for k in range(count)]
+        sides = [[k for k in range(count) if whose[k] in (side, 2)] for side in (0, 1)]
+        labels = tuple(tuple(rng.permutation(one).tolist()) for one in sides)
+        left, right = (drawn(rng, [lengths[k] for k in one]) for one in labels)
+        out = drawn(rng, lengths[:rank])
+        expected = np.einsum(left, labels[0], right, labels[1], range(rank))
+        MATRIX_PRODUCTS.evaluate((left, right), labels, out)
+        np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("matrices", "length"), [(2, 64), (100, 8), (2, 4), (1000, 2)])
+def test_stacks_of_many_small_matrices_go_to_the_library(matrices, length):
+    left, right = numbers(matrices, length, length), numbers(matrices, length, length)
+    steps = lowered(follow(np.matmul, left, right)).plan.steps
+    calls = sum(isinstance(step, Call) for step in steps)
+    assert calls == (matrices * length**3 >= 16_384 and length > 2)

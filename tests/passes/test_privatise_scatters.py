@@ -16,7 +16,7 @@ from axiomjit.passes.ir.loop_ir import Index, Load, Nest, Store
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_loops import verify_loops
 from axiomjit.passes.ir.verify_plan import verify_plan
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
 from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
@@ -260,7 +260,7 @@ def test_copies_are_filled_in_vectors():
     assert vector_loops(shared) >= 1
 
 
-COPY = Storage("z0", "partial", FLOAT, V.SIX, (dim(1),))
+COPY = Storage("z0", ArrayRole.PARTIAL, FLOAT, V.SIX, (dim(1),))
 CELL = Index(dim(0), (("i1", dim(1)),))
 OWN = V.For("i1", dim(6), "map", (Load("v1", COPY, CELL), Store(V.O, CELL, "v1")))
 INTO = (V.LOAD, Store(COPY, Index(dim(0), (("i2", dim(1)),)), "v0", PRIMITIVES["add"]))

@@ -22,7 +22,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_loops import verify_loops
-from axiomjit.passes.ir.view_ir import Storage
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
 from axiomjit.runtime.launching.schedule import cuts_chains
@@ -263,7 +263,7 @@ def test_loops_under_others_share_the_range():
         assert under.under == "i0"
 
 
-STATES = Storage("q0", "partial", FLOAT, SIX, (dim(1),))
+STATES = Storage("q0", ArrayRole.PARTIAL, FLOAT, SIX, (dim(1),))
 KEPT = (Alloc(S), LOAD, Fold(S, ("v0",)), Take("v1", S), Store(STATES, AT, "v1"))
 EACH = For("i0", dim(6), "map", (*KEPT[:1], FOLDED.replace(iterator="i1"), *KEPT[3:]))
 LOADED = For("i0", dim(6), "fold", (Load("v0", STATES, AT), *KEPT[2:]))

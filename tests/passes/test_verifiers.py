@@ -42,6 +42,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.verify_loops import verify_loops
 from axiomjit.passes.ir.verify_views import verify_views
 from axiomjit.passes.ir.view_ir import (
+    ArrayRole,
     Definition,
     Library,
     Number,
@@ -177,12 +178,12 @@ def test_verify_graph_leaves_a_legal_graph_alone():
     assert verify_graph(Graph((X,), (copied(),))) is None
 
 
-A = Storage("a0", "argument", FLOAT, SIX, ONE, X)
-O = Storage("o1", "result", FLOAT, SIX, ONE)  # noqa: E741
+A = Storage("a0", ArrayRole.ARGUMENT, FLOAT, SIX, ONE, X)
+O = Storage("o1", ArrayRole.RESULT, FLOAT, SIX, ONE)  # noqa: E741
 READ = View(A, SIX, dim(0), ONE)
 DEFINED = Definition("r0", FLOAT, COPY, None, (READ,), SIX, 1, O)
 VIEWS = ViewProgram((A, O), (), (DEFINED,), (View(O, SIX, dim(0), ONE),))
-ABSENT = Storage("t9", "temporary", FLOAT, SIX, ONE)
+ABSENT = Storage("t9", ArrayRole.TEMPORARY, FLOAT, SIX, ONE)
 TEN = Number("c0", FLOAT, Scalar(FLOAT, np.float64(10), True))
 
 
@@ -322,7 +323,7 @@ def inside(*body, kind="map", block=None):
 
 
 FOUR, IN_ONE = Block("i0s", 4), Block("i1", 3)
-TILE = Storage("x0", "tile", FLOAT, (dim(4),), ONE)
+TILE = Storage("x0", ArrayRole.TILE, FLOAT, (dim(4),), ONE)
 CELL = cell("i0", FOUR)
 FILL, EMPTY = (LOAD, Store(TILE, CELL, "v0")), (Load("v1", TILE, CELL), Store(O, AT, "v1"))
 

@@ -23,6 +23,7 @@ from axiomjit.passes.ir.plan_ir import (
     WriteBack,
 )
 from axiomjit.passes.ir.verify_plan import verify_plan
+from axiomjit.passes.ir.view_ir import ArrayRole
 from tests.graphs import lowered
 from tests.passes.examples import example
 
@@ -34,11 +35,11 @@ LAUNCH = Launch(KERNEL, ("a0", "o0"), (), (), dim(6), dim(12))
 RESULT = Window("o0", dim(0), SIX, UNIT, FLOAT)
 GIVEN = Window("a0", dim(0), SIX, UNIT, FLOAT)
 BUFFERS = (
-    Buffer("a0", "argument", FLOAT, SIX, UNIT, 0),
-    Buffer("o0", "result", FLOAT, SIX, UNIT),
-    Buffer("t0", "temporary", FLOAT, SIX, UNIT),
-    Buffer("t1", "temporary", FLOAT, SIX, UNIT),
-    Buffer("t2", "temporary", FLOAT, (dim(7),), UNIT),
+    Buffer("a0", ArrayRole.ARGUMENT, FLOAT, SIX, UNIT, 0),
+    Buffer("o0", ArrayRole.RESULT, FLOAT, SIX, UNIT),
+    Buffer("t0", ArrayRole.TEMPORARY, FLOAT, SIX, UNIT),
+    Buffer("t1", ArrayRole.TEMPORARY, FLOAT, SIX, UNIT),
+    Buffer("t2", ArrayRole.TEMPORARY, FLOAT, (dim(7),), UNIT),
 )
 FIRST, SECOND = (
     SORT.replace(name=f"modf[{k}]", evaluate=ArrayFunction("modf", np.modf, (), k)) for k in (0, 1)

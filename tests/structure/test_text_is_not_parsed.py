@@ -9,10 +9,11 @@ from tests.structure.sources import read_sources
 FOLDERS = ("axiomjit", "passes", "runtime")
 IMPORTS = re.compile(r"^(?:import re|from re import .*)$", re.MULTILINE)
 READS_NAMES = re.compile(
-    r"\bint\(\w+(?:\.name)?\[1:\]\)|\.name\[0\]|\bname\[:1\]|[\"'](?:def|for) [\"']\)"
+    r"\bint\(\w+(?:\.name)?\[1:\]\)|name\[(?:0|:1)\](?! *=[^=])|[\"'](?:def|for) [\"']\)"
+    r"|name\.startswith\([\"'][a-z][\"']\)",
+    re.IGNORECASE,
 )
 PATTERNS = {
-    "axiomjit/cli/datafile.py": "files of the user",
     "axiomjit/base/target.py": "names of features, which LLVM and the user write",
     "runtime/compiling/compile_source.py": "statistics of assembly",
     "runtime/llvm/early_divisions.py": "rewriting of LLVM's text, which LLVM verifies",
@@ -35,7 +36,16 @@ def test_no_role_or_number_is_read_off_a_name():
 
 @pytest.mark.parametrize(
     "text",
-    ["k = int(name[1:])", "if b.name[0] == 'p':", "int(b.name[1:])", 'line.startswith("for ")'],
+    [
+        "k = int(name[1:])",
+        "int(b.name[1:])",
+        "if b.name[0] == 'p':",
+        "if name[0] == 'v':",
+        "match Name[0]:",
+        "if buffer.name[:1] in letters:",
+        "if buffer_name.startswith('p'):",
+        'line.startswith("for ")',
+    ],
 )
 def test_the_rule_sees_what_it_forbids(text):
     assert found_in(READS_NAMES, {"a": text, "b": "x = name[1]"}) == ["a"]
