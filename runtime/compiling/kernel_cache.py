@@ -9,17 +9,24 @@ compiled again when they are.
 from __future__ import annotations
 
 import os
-import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
-from axiomjit.base.locks import FORKS_WAIT, Lock, NotNowError, new_lock, why_not_compile
+from axiomjit.base.locks import (
+    FORKS_WAIT,
+    Lock,
+    NotNowError,
+    imported,
+    new_lock,
+    why_not_compile,
+)
 from axiomjit.base.stage_times import stage
 from axiomjit.base.waiting import calls_wait
 from axiomjit.passes.ir.kernel_ir import Kernel
@@ -196,7 +203,7 @@ class KernelCache:
 
 def _compiles_here() -> bool:
     """Whether Numba is not told to compile nothing, as far as can be seen without importing it."""
-    numba: Any = sys.modules.get("numba")
+    numba = imported("numba")
     if numba is not None:
         return not numba.config.DISABLE_JIT
     return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -209,6 +216,8 @@ def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
         ImportError: there is no Numba, or it is told to compile nothing.
         GraphValueError: this CPU cannot run code of the kernel's target.
     """
+    # Numba imports `logging`, whose hooks for forks must not begin in the middle of one that waits.
+    import_module("logging")
     with FORKS_WAIT:
         import numba
 

@@ -6,8 +6,6 @@ from axiomjit.runtime.entry import layout as at
 from axiomjit.runtime.entry.builder import Builder, Value
 
 NAME = "axiomjit_entry"
-_UNUSED = 2
-"""Places behind the last one, for what no step uses; a complex number has two."""
 
 
 class Entry:
@@ -17,11 +15,10 @@ class Entry:
         """Begin the function."""
         self.code = Builder(NAME, 4)
         self.cell, self.arguments, self.given, self.names = self.code.parameters
-        self.block = self.code.block(at.MOST_WORDS)
-        self.objects = self.code.block(at.MOST_PLACES + _UNUSED)
-        self.values = self.code.block(at.MOST_PLACES + _UNUSED)
-        self.operands = self.code.block(at.MOST_PLACES)
         self.scratch = self.code.block(8)
+        self._stack = self.code.block(at.STACK_WORDS)
+        self._taken = self.code.variable(0)
+        self.objects = self.values = self.operands = self.block = ""
         self.table: Value = ""
         self.tables: Value = ""
 
@@ -41,6 +38,28 @@ class Entry:
         """Let a place hold an object, and the word that kernels get of it."""
         self.code.store(thing, self.place(self.objects, place))
         self.code.store(word, self.place(self.values, place))
+
+    def take_memory(self, missed: str) -> None:
+        """Find memory for the places, operands and argument blocks of the table at hand."""
+        code = self.code
+        code.store(0, self._taken)
+        memory, size = code.variable(self._stack), self.head("memory")
+        with code.when(code.test("ne", size, 0)):
+            taken = code.call(self.runtime("take_memory"), size)
+            code.require(code.test("ne", taken, 0), missed)
+            code.store(taken, self._taken)
+            code.store(taken, memory)
+        self.objects = code.load(memory)
+        self.values = self.place(self.objects, self.head("values_from"))
+        self.operands = self.place(self.objects, self.head("operands_from"))
+        self.block = self.place(self.objects, self.head("block_from"))
+
+    def drop_memory(self) -> None:
+        """Give up the memory that was taken for the table at hand."""
+        code = self.code
+        taken = code.load(self._taken)
+        with code.when(code.test("ne", taken, 0)):
+            code.call(self.runtime("drop_memory"), taken)
 
     def drop_tables(self) -> None:
         """Give up the reference to the tables, which end with those that keep nothing else."""

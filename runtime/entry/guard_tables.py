@@ -39,6 +39,7 @@ class Guards:
         """
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
+        self._unused = 0 if plan is None else plan.places
         self.records: list[list[int]] = []
         self.kept: list[object] = []
 
@@ -50,9 +51,7 @@ class Guards:
         """
         if position is None:
             return self._add_static(source, value)
-        place, code = at.MOST_PLACES, None
-        if self._plan is not None:
-            place, code = self._plan.given.get(position, (place, None))
+        place, code = self._place(position)
         kind = type(value)
         if kind is np.ndarray:
             writable = position in self._writable
@@ -61,7 +60,8 @@ class Guards:
             flags = ALIGNED * value.flags.aligned | WRITEABLE * writable
             self._array(source, value, place, flags, 0)
         elif kind in _NUMBERS:
-            if place < at.MOST_PLACES and (code is None or np.dtype(code) != np.dtype(kind)):
+            used = place != self._unused
+            if used and (code is None or np.dtype(code) != np.dtype(kind)):
                 return False
             self._record(at.NUMBER, source, 0, id(kind), place, _NUMBERS[kind])
         elif kind is int:
@@ -74,6 +74,11 @@ class Guards:
         else:
             return False
         return True
+
+    def _place(self, position: int) -> tuple[int, str | None]:
+        """Where the plan has an argument, and the dtype of a number; else a place for no step."""
+        given = {} if self._plan is None else self._plan.given
+        return given.get(position, (self._unused, None))
 
     def _add_static(self, source: int, value: Any) -> bool:
         """An argument by its value: an int, or an object that never changes."""
@@ -91,11 +96,15 @@ class Guards:
     def watch(self, array: Array, address_too: bool) -> None:
         """Guard how an array lies that the program has from elsewhere, and where."""
         where = address(array) if address_too else 0
-        self._array(-1, array, at.MOST_PLACES, 0, where)
+        self._array(-1, array, self._unused, 0, where)
 
     def hold(self, array: Array, place: int) -> None:
         """Let a plan have an array that it holds, where that lies at each call."""
         self._array(-1, array, place, 0, 0)
+
+    def hold_argument(self, array: Array, position: int) -> None:
+        """Let a plan have an array at the position of an argument, where that lies at each call."""
+        self.hold(array, self._place(position)[0])
 
     def apart(self, source: int, array: Array, other_source: int, other: Array) -> None:
         """Guard that an argument shares no memory with another array; both are guarded before.
@@ -152,6 +161,7 @@ def native_table(
         "form": plan.form,
         "otherwise": 0 if otherwise is None else id(otherwise),
         "errors": id(errors),
+        **_memory(plan.places, plan.operands, plan.block_words),
     }
     kept = (*plan.kept(), otherwise, errors)
     return _table(head, guards, records, [*steps, *plan.results], positional, names, hits, kept)
@@ -162,8 +172,21 @@ def python_table(
 ) -> Table:
     """The table of a call that a Python function answers, given all arguments by position."""
     records = [word for record in guards.records for word in record]
-    head = {"runner": id(runner)}
+    head = {"runner": id(runner), **_memory()}
     return _table(head, guards, records, [], positional, names, hits, (runner,))
+
+
+def _memory(places: int = 0, operands: int = 0, block_words: int = 0) -> dict[str, int]:
+    """How the memory of a call is laid out, and how much of it is not on the stack."""
+    places += at.UNUSED_PLACES
+    block_from = 2 * places + operands
+    words = block_from + block_words
+    return {
+        "memory": 8 * words if words > at.STACK_WORDS else 0,
+        "values_from": places,
+        "operands_from": 2 * places,
+        "block_from": block_from,
+    }
 
 
 def _table(

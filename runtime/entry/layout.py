@@ -11,10 +11,12 @@ from typing import Final
 HEADER: Final = (
     *("runtime", "settings", "positional", "keywords", "names", "records", "hits", "runner"),
     *("owned", "places", "steps", "steps_at", "results", "results_at", "form", "otherwise"),
-    "errors",
+    *("errors", "memory", "values_from", "operands_from", "block_from"),
 )
 """`runner` is a Python function in place of a plan; the words `_at` are numbers of words in the
-table. `otherwise` is a function that answers where the plan raises one of `errors`."""
+table. `otherwise` is a function that answers where the plan raises one of `errors`. `memory` is how
+many bytes the call takes from Python, 0 where `STACK_WORDS` are enough; the words `_from` are
+numbers of words in that memory, which begins with the objects of all places."""
 
 ARRAY, NUMBER, SCALAR, INTEGER, SAME, APART = range(6)
 """Kinds of guards: an array by its layout, a float or complex number by its type (kernels get its
@@ -53,15 +55,16 @@ SCALARS, TUPLE, NOTHING = 1, 2, 4
 """Bits of `form`: results without dimensions are NumPy scalars; results come in a tuple; the call
 gives None."""
 
-MOST_WORDS: Final = 256
-"""Words of an argument block at most; that of a native call is on the stack."""
-MOST_PLACES: Final = 64
-"""Objects that a native call refers to at most."""
+STACK_WORDS: Final = 256
+"""Words of memory that a native call has on the stack: places, operands and an argument block."""
+UNUSED_PLACES: Final = 2
+"""Places behind the last one, for guarded values that no step uses; a complex number has two."""
 
 RUNTIME: Final = (
     *("take", "drop", "vectorcall", "save_thread", "restore_thread", "new_array", "as_scalar"),
     *("new_tuple", "set_item", "context_value", "int_value", "set_error", "error_states"),
     *("settings", "kernels_run", "array_type", "status_error", "status_text"),
-    *("set_base", "is_error", "clear_error", "nothing"),
+    *("set_base", "is_error", "clear_error", "nothing", "check_signals", "take_memory"),
+    "drop_memory",
 )
 """Functions of CPython and NumPy, objects and addresses of words, in a block of their own."""

@@ -75,6 +75,9 @@ def runtime_block() -> bytes:
         "is_error": _address(python.PyErr_ExceptionMatches),
         "clear_error": _address(python.PyErr_Clear),
         "nothing": id(None),
+        "check_signals": _address(python.PyErr_CheckSignals),
+        "take_memory": _address(python.PyMem_Malloc),
+        "drop_memory": _address(python.PyMem_Free),
     }
     return b"".join(known[name].to_bytes(8, "little") for name in RUNTIME)
 

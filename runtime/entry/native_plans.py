@@ -153,6 +153,17 @@ class NativePlan(Record):
     lent: frozenset[int]
     kernels: tuple[tuple[Any, object], ...]
 
+    @property
+    def operands(self) -> int:
+        """The largest number of objects that a Python function is called with."""
+        calls = [step for step in self.steps if isinstance(step, CallPython | GivePython)]
+        return max([len(call.operands) for call in calls], default=0)
+
+    @property
+    def block_words(self) -> int:
+        """The words of the largest argument block."""
+        return max([len(s.block) for s in self.steps if isinstance(s, Run)], default=0)
+
     def kept(self) -> tuple[object, ...]:
         """What its records refer to; a table of a kernel is known by what keeps that."""
         dtypes = [step.dtype for step in self.steps if isinstance(step, NewArray | View)]

@@ -16,6 +16,7 @@ def answer(e: Entry) -> None:
     code.store(code.add(code.load(hits), 1), hits)
     runner = e.head("runner")
     with code.when(code.test("ne", runner, 0)):
+        e.drop_memory()
         number = code.add(e.head("positional"), e.head("keywords"))
         result = code.call(e.runtime("vectorcall"), runner, e.arguments, number, 0)
         e.drop_tables()
@@ -26,11 +27,13 @@ def answer(e: Entry) -> None:
     _run_steps(e, failed)
     result = _results(e, failed)
     _drop_all(e)
+    e.drop_memory()
     e.drop_tables()
     code.give(code.load(result))
     code.go(failed)
     code.begin(failed)
     _drop_all(e)
+    e.drop_memory()
     _answer_otherwise(e)
     e.drop_tables()
     code.give(0)
@@ -128,7 +131,10 @@ def _fill(e: Entry, record: Value, data: Value) -> None:
 
 
 def _run_kernel(e: Entry, record: Value, failed: str) -> None:
-    """Run a kernel over its grid, without the global lock where the work is not tiny."""
+    """Run a kernel over its grid; where it `releases`, without the global lock.
+
+    Then signals are heard: a plan may go on for long.
+    """
     code = e.code
     _fill_block(e, record)
     kernel, status = code.word(record, at.RUN_KERNEL), code.variable(0)
@@ -149,6 +155,8 @@ def _run_kernel(e: Entry, record: Value, failed: str) -> None:
         code.store(found, status)
     with code.when(code.test("ne", releases, 0)):
         code.call(e.runtime("restore_thread"), code.load(thread))
+        stopped = code.call_short(e.runtime("check_signals"))
+        code.require(code.test("eq", stopped, 0), failed)
     found = code.load(status)
     with code.when(code.test("ne", found, 0)):
         code.call_format(

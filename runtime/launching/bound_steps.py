@@ -23,7 +23,7 @@ from axiomjit.passes.ir.plan_ir import Buffer, Launch
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.launching.schedule import available_threads, chunk_edges, run_chunks
-from axiomjit.runtime.launching.windows import Arrays
+from axiomjit.runtime.launching.windows import Array, Arrays
 from axiomjit.runtime.launching.workers import Pace
 from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.runtime.pool import memory
@@ -107,8 +107,12 @@ class Allocation:
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object]) -> None:
         """Allocate the buffer."""
+        (arrays[self.buffer.name],) = self.make()
+
+    def make(self) -> tuple[Array]:
+        """The array, alone in a tuple."""
         fresh = memory.allocate(self._laid_out, self.buffer.dtype, self._size_bytes)
-        arrays[self.buffer.name] = fresh if self._back is None else fresh.transpose(self._back)
+        return (fresh if self._back is None else fresh.transpose(self._back),)
 
     def layout(self) -> Layout:
         """Shape and strides (bytes) of the array; no strides where it is in C order."""
@@ -251,6 +255,11 @@ class Launching:
     def handles(self) -> list[KernelHandle]:
         """The kernels that it runs."""
         return [self.handle]
+
+    @property
+    def forms(self) -> list[LaunchForm]:
+        """The runs that it may consist of."""
+        return [self.form]
 
     def words(self) -> tuple[int, ...]:
         """The words that all calls have in common."""

@@ -53,6 +53,11 @@ class Chaining(Launching):
         """The kernels that it may run."""
         return [*self.ahead.handles, self.handle]
 
+    @property
+    def forms(self) -> list[LaunchForm]:
+        """The run ahead and that of the chains."""
+        return [*self.ahead.forms, self.form]
+
     def __call__(self, arrays: Arrays, arguments: Sequence[object]) -> None:
         """Fill in addresses and numbers, and run; raises as `run`."""
         threads, chains = self.threads(), self.grid // self.chain

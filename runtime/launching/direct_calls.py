@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Choose
 from axiomjit.runtime.launching import execute
+from axiomjit.runtime.launching.blas import is_limited, limited
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.launching.library_calls import count_call
 from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.pool import memory
+from axiomjit.runtime.pool.recycling import LARGE
 
 SMALL: Final = 4096
-"""Elements of an operand at most: for larger ones libraries start threads, which have limits."""
+"""Elements of an operand beyond which libraries start threads, which may have a limit."""
 
 
 def direct_call(bound: BoundPlan, arguments: Sequence[Any]) -> Callable[..., Any] | None:
     """A function of arguments laid out like these that does what the plan does.
 
     It gives one array, or the NumPy scalar in its place, and takes no views of its operands:
-    that costs more than a product of small matrices.
+    that costs more than a product of small matrices. Memory of large results is recycled, so
+    they are made elsewhere.
 
     Returns:
         None where the plan is anything else.
@@ -37,6 +42,8 @@ def direct_call(bound: BoundPlan, arguments: Sequence[Any]) -> Callable[..., Any
         return None
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     target = BoundWindow(step.target, buffers, lengths)
+    if math.prod(target.shape) * target.window.dtype.itemsize >= LARGE:
+        return None
     if execute.dense_strides(buffers[step.target.buffer], lengths) is not None:
         return None
     places = _places(bound, step, arguments)
@@ -45,17 +52,16 @@ def direct_call(bound: BoundPlan, arguments: Sequence[Any]) -> Callable[..., Any
     operands = [arguments[place] for place in places]
     short = step.operation.shorten and step.operation.shorten(operands, step.labels)
     if short:
-        return _counted(short, places, len(arguments))
+        return _counted(short, places, arguments)
     evaluate, labels = step.operation.evaluate, step.labels
     shape, dtype = target.shape, target.window.dtype
 
-    def call_into(*args: Any) -> Any:
-        count_call()
+    def product(*seen: Any) -> Any:
         out: np.ndarray = memory.allocate(shape, dtype)
-        evaluate([args[place] for place in places], labels, out)
+        evaluate(seen, labels, out)
         return out if shape else out[()]
 
-    return call_into
+    return _counted(product, places, arguments)
 
 
 def direct_results(
@@ -91,12 +97,19 @@ def direct_results(
     whole: Any = found if kind else (found,)
     if type(found) is not (kind or np.ndarray) or len(whole) != len(results):
         return None
-    return _counted(function, places, len(arguments))
+    return _counted(function, places, arguments)
 
 
-def _counted(function: Callable[..., Any], places: Sequence[int], given: int) -> Callable[..., Any]:
-    """The function of the arguments at places, counted as a call of a library."""
-    if list(places) == list(range(given)):
+def _counted(
+    function: Callable[..., Any], places: Sequence[int], arguments: Sequence[Any]
+) -> Callable[..., Any]:
+    """The function of the arguments at places, counted as a call of a library.
+
+    For large ones it keeps to the threads that the caller may use.
+    """
+    if any(arguments[place].size > SMALL for place in places):
+        function = partial(_within_limits, function)
+    if list(places) == list(range(len(arguments))):
 
         def call(*args: Any) -> Any:
             count_call()
@@ -111,13 +124,20 @@ def _counted(function: Callable[..., Any], places: Sequence[int], given: int) ->
     return call_of_some
 
 
+def _within_limits(function: Callable[..., Any], *operands: Any) -> Any:
+    if is_limited():
+        with limited():
+            return function(*operands)
+    return function(*operands)
+
+
 def _places(bound: BoundPlan, step: Call, arguments: Sequence[Any]) -> list[int] | None:
-    """Which arguments the operands are, small ones as they are; None where they are not."""
+    """Which arguments the operands are, as they are; None where they are not."""
     buffers = bound.form.buffers
     places = []
     for window in step.operands:
         position = buffers[window.buffer].position
-        if position is None or arguments[position].size > SMALL:
+        if position is None:
             return None
         given = {window.buffer: arguments[position]}
         if BoundWindow(window, buffers, bound.lengths).of(given) is not arguments[position]:

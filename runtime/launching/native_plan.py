@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.tree import OfArgument
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
-from axiomjit.runtime.entry.layout import MOST_PLACES, MOST_WORDS
 from axiomjit.runtime.entry.native_plans import (
     CallPython,
     Drop,
@@ -34,46 +35,49 @@ from axiomjit.runtime.launching.bound_steps import (
     Reusing,
 )
 from axiomjit.runtime.launching.execute import BoundPlan
-from axiomjit.runtime.launching.library_calls import CallForm, Calling, Making
+from axiomjit.runtime.launching.library_calls import Calling, Making
 from axiomjit.runtime.launching.native_rests import NativeRest, given_key
 from axiomjit.runtime.launching.windows import BoundWindow, lengths_at
 from axiomjit.runtime.pool import memory
 from axiomjit.runtime.pool.recycling import LARGE
 
 RELEASING_WORK: Final = 300_000
-"""Additions from which a native call lets other threads run: about 10 us."""
+"""Additions after which a native call lets other threads run and hears signals: about 10 us."""
 
 
 def native_plan(
-    bound: BoundPlan, count: int, form: int, live: Sequence[str] = ()
+    bound: BoundPlan,
+    count: int,
+    form: int,
+    live: Sequence[str] = (),
+    of_arguments: Mapping[int, OfArgument] | None = None,
 ) -> NativePlan | None:
     """What a native call does for a plan that is bound to lengths; None where it cannot.
 
-    It runs plans whose kernels together are work for one thread, so that they end soon, whose
-    arrays are small, and whose results are arrays that it makes, views of these, or arguments. What
-    is one library call and nothing else is called directly instead. Kernels that check each access
-    are run in Python, which reads their report. That arguments which are written may be, and share
-    no memory with others, is for guards to see.
+    It runs plans with a kernel that is work for one thread, or with library calls, whose results
+    are arrays that it makes, views of these, or arguments. Large arrays are made, and kernels that
+    threads share are run, by Python between its other steps. Kernels that check each access are run
+    in Python, which reads their report. That arguments which are written may be, and share no
+    memory with others, is for guards to see.
 
     Args:
         bound: the plan.
         count: how many results the call gives; those behind them are lengths.
         form: how results are put together, as in the layout.
         live: buffers whose arrays there are already, where the plan is the rest of another one.
+        of_arguments: the results that are arguments or views of them, by their numbers.
     """
     if config.bounds or memory.empty is not np.empty:
         return None
-    if bound.form.written and (live or bound.rest is not None):
+    if (bound.form.written or of_arguments) and (live or bound.rest is not None):
         return None
-    if sum(launch.work for launch in bound.launches) >= bound_steps.SERIAL_WORK:
-        return None
-    calls = sum(isinstance(step, CallForm) for step in bound.form.all_steps())
-    if not live and not bound.handles and calls == 1:
+    launches = bound.launches
+    if launches and not any(map(_is_serial, launches)):
         return None
     loaded = {handle: handle.loaded for handle in bound.handles}  # others may drop them meanwhile
     if None in loaded.values() or any(handle.checked for handle in loaded):
         return None
-    return _Writer(bound, count, form, live, loaded).plan()
+    return _Writer(bound, count, form, of_arguments or {}, live, loaded).plan()
 
 
 class _Writer:
@@ -84,19 +88,21 @@ class _Writer:
         bound: BoundPlan,
         count: int,
         form: int,
+        of_arguments: Mapping[int, OfArgument],
         live: Sequence[str],
         loaded: Mapping[KernelHandle, LoadedKernel | None],
     ) -> None:
         """Give what belongs to others its places; all that the plan makes comes behind it."""
         self._bound, self._buffers, self._loaded = bound, bound.form.buffers, loaded
         self._results_count, self._form = count, form
+        self._of_arguments = of_arguments
         self._given: dict[int, tuple[int, str | None]] = {}
         self._held: list[tuple[np.ndarray, int]] = []
         self._places: dict[str, int] = {}
         self._steps: list[NativeStep] = []
         self._empty: list[int] = []
         self._lent: list[int] = []
-        self._count = 0
+        self._count = self._unreleased = 0
         for buffer in bound.plan.buffers:
             if buffer.position is not None:
                 self._given[buffer.position] = self._place(buffer.name), None
@@ -138,7 +144,7 @@ class _Writer:
         return True
 
     def plan(self) -> NativePlan | None:
-        """The plan; None where it needs too much, or where something is not foreseen."""
+        """The plan; None where something in it is not foreseen."""
         good = self._numbers and all(self._write(action) for action in self._bound.actions)
         if not good:
             return None
@@ -151,10 +157,17 @@ class _Writer:
         """Where the results are; None where one is a view of an array that the program holds."""
         bound, results = self._bound, []
         names = bound.form.names[: self._results_count]
-        for name, window in zip(names, bound.seen or repeat(None), strict=False):
-            place = self._places[name]
+        for number, (name, window) in enumerate(
+            zip(names, bound.seen or repeat(None), strict=False)
+        ):
+            place, of = self._places[name], self._of_arguments.get(number)
             step: View | Share | None = None
-            if window is not None and not self._is_entire(window):
+            if of is not None and of.is_itself:
+                place, dtype = self._given.get(of.position, (0, ""))
+                if dtype is not None or window is None or not window.shape:  # no array to share
+                    return None
+                step = Share(self._next(), place)
+            elif window is not None and (of is not None or not self._is_entire(window)):
                 step = self._result_view(window)
                 if step is None:
                     return None
@@ -191,11 +204,9 @@ class _Writer:
         operands = (*places.values(), *(self._places[name] for name in names))
         give = GivePython(rest, operands, self._next())
         self._steps.append(give)
-        return self._plan([give.place], 0) if len(operands) <= MOST_PLACES else None
+        return self._plan([give.place], 0)
 
-    def _plan(self, results: Sequence[int], form: int) -> NativePlan | None:
-        if self._count > MOST_PLACES:
-            return None
+    def _plan(self, results: Sequence[int], form: int) -> NativePlan:
         return NativePlan(
             given=self._given,
             held=tuple(self._held),
@@ -228,27 +239,44 @@ class _Writer:
         buffer, (shape, strides) = action.buffer, action.layout()
         taken = self._places.pop(action.source) if isinstance(action, Reusing) else None
         array = NewArray(buffer.dtype, shape, strides, self._place(buffer.name), taken)
-        self._steps.append(array)
+        if isinstance(action, Allocation) and array.size_bytes() >= LARGE:
+            self._steps.append(CallPython(action.make, (), (array.place,)))
+        else:
+            self._steps.append(array)
         self._empty += [] if taken is None else [taken]
-        return array.size_bytes() < LARGE
+        return True
 
     def _write_run(self, launch: Launching) -> bool:
+        if not _is_serial(launch):
+            self._steps.append(self._shared_run(launch))
+            return True
         step, block, kernel = launch.form.step, launch.words(), self._loaded[launch.handle]
         assert kernel is not None
         fills = [(word, self._places[name]) for word, name in enumerate(step.buffers)]
         for word, position, dtype in launch.form.given:
             place, _ = self._given[position]
             fills += [(word + k, place + k) for k in range(_words_of(dtype))]
+        self._unreleased += launch.work
         run = Run(
             kernel=_address(kernel.entry),
             block=block,
             fills=tuple(fills),
             grid=launch.grid,
             combines=step.kernel.combines,
-            releases=launch.work >= RELEASING_WORK,
+            releases=self._unreleased >= RELEASING_WORK,
         )
+        self._unreleased *= not run.releases
         self._steps.append(run)
-        return len(block) <= MOST_WORDS
+        return True
+
+    def _shared_run(self, launch: Launching) -> CallPython:
+        """A run of a kernel that threads share, which Python starts."""
+        forms = launch.forms
+        names = list(dict.fromkeys(name for form in forms for name in form.step.buffers))
+        positions = sorted({position for form in forms for _, position, _ in form.given})
+        places = [self._places[name] for name in names]
+        places += [self._given[position][0] for position in positions]
+        return CallPython(partial(_run_shared, launch, names, positions), tuple(places), ())
 
     def _write_call(
         self,
@@ -275,7 +303,7 @@ class _Writer:
         self._steps += [*views, CallPython(function, tuple(places), results)]
         for view in views:
             self._drop(view.place)
-        return len(places) <= MOST_PLACES
+        return True
 
     def _view(self, window: BoundWindow, writable: bool) -> View | None:
         """A window at a place of its own; None where it is beyond its buffer, as Python says."""
@@ -307,6 +335,23 @@ class _Writer:
         buffer, lengths = self._buffers[window.window.buffer], self._bound.lengths
         strides = [n * buffer.dtype.itemsize for n in lengths_at(buffer.strides, lengths)]
         return lengths_at(buffer.shape, lengths), tuple(strides)
+
+
+def _is_serial(launch: Launching) -> bool:
+    """Whether a kernel is run by one thread."""
+    return launch.work < bound_steps.SERIAL_WORK
+
+
+def _run_shared(
+    launch: Launching, names: Sequence[str], positions: Sequence[int], *objects: Any
+) -> None:
+    """Run a kernel, given the arrays of its buffers, and the numbers that it takes."""
+    # A NumPy scalar is no array, whose memory kernels read.
+    arrays: Any = dict(zip(names, map(np.asarray, objects), strict=False))
+    arguments: list[object] = [None] * (max(positions, default=-1) + 1)
+    for position, value in zip(positions, objects[len(names) :], strict=True):
+        arguments[position] = value
+    launch(arrays, arguments)
 
 
 def _words_of(dtype: str) -> int:

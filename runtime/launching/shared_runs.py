@@ -55,6 +55,11 @@ class Sharing(Launching):
         """The kernels that it may run."""
         return [*self.shared.handles, self.handle]
 
+    @property
+    def forms(self) -> list[LaunchForm]:
+        """The run for threads and that for one thread."""
+        return [*self.shared.forms, self.form]
+
     def __call__(self, arrays: Arrays, arguments: Sequence[object]) -> None:
         """Fill in addresses and numbers, and run; raises as `run`."""
         threads = self.threads()

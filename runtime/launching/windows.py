@@ -11,6 +11,7 @@ from axiomjit.algebra.dims import Dim, Symbol, evaluate
 from axiomjit.base.config import config
 from axiomjit.base.errors import BoundsError
 from axiomjit.passes.ir.plan_ir import Buffer, Window
+from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.pool import memory
 
 Array = np.ndarray
@@ -26,7 +27,7 @@ def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
     """Whether the window is all of what the plan allocates for its buffer."""
     owner = buffers[window.buffer]
     return (
-        owner.role in ("result", "temporary")
+        owner.role in (ArrayRole.RESULT, ArrayRole.TEMPORARY)
         and _are_same((*window.shape, *window.strides), (*owner.shape, *owner.strides))
         and window.offset.constant == 0
         and window.dtype == owner.dtype

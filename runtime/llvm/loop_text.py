@@ -31,7 +31,7 @@ def operands(text: str) -> list[str]:
 
 def replaced(text: str, names: dict[str, str]) -> str:
     """An instruction that takes other values."""
-    return _NAME.sub(lambda name: names.get(name[0], name[0]), text)
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def suffixed(value: str, suffix: str) -> str:

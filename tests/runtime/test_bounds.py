@@ -11,6 +11,7 @@ from axiomjit.base.errors import BoundsError
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Plan, Window
+from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.execute import BoundPlan
@@ -164,7 +165,7 @@ def test_setting_holds_for_the_next_call(monkeypatch, memory_only):
 )
 def test_windows_stay_within_their_buffer(offset, shape, strides, fits):
     whole = (dim(9),), (dim(1),)
-    buffer = Buffer("o", "result", np.dtype("f8"), *whole)
+    buffer = Buffer("o", ArrayRole.RESULT, np.dtype("f8"), *whole)
     steps = tuple(map(dim, strides))
     window = Window("o", dim(offset), tuple(map(dim, shape)), steps, np.dtype("f8"))
     plan = BoundPlan(Plan((buffer,), (Allocate("o"),), (window,)), {})

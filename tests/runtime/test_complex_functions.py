@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from axiomjit.bench.elementary.ulps import ulps
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.vector_math.complex_functions import COMPLEX_RECIPES
 from tests.runtime.kernels import buffers, compiled, near, run_compiled, same_bits
+from tools.elementary.ulps import ulps
 
 RNG = np.random.default_rng(6)
 BOUND = 3.5

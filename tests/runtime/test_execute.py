@@ -8,6 +8,7 @@ import pytest
 from axiomjit.algebra.dims import Symbol, dim, named_length
 from axiomjit.graph.library_operations import MATRIX_PRODUCT
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
+from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.launching.execute import BoundPlan
 
 F8 = np.dtype("f8")
@@ -19,7 +20,9 @@ def window(name, shape, strides, offset=0):
 
 
 def argument(name, position, shape, strides):
-    return Buffer(name, "argument", F8, tuple(map(dim, shape)), tuple(map(dim, strides)), position)
+    return Buffer(
+        name, ArrayRole.ARGUMENT, F8, tuple(map(dim, shape)), tuple(map(dim, strides)), position
+    )
 
 
 def made(name, role, shape, strides):
@@ -58,7 +61,7 @@ def test_windows_are_views_that_keep_the_array_alive(writable):
 
 
 def test_allocation_follows_the_strides_and_is_fresh():
-    buffers = (made("o", "result", (N, 2, M), (1, N, 2 * N)),)
+    buffers = (made("o", ArrayRole.RESULT, (N, 2, M), (1, N, 2 * N)),)
     plan = Plan(buffers, (Allocate("o"),), (window("o", (N, 2, M), (1, N, 2 * N)),))
     run = BoundPlan(plan, {Symbol("n"): 5, Symbol("m"): 3}).run
     first, second = run([])[0], run([])[0]
@@ -69,7 +72,7 @@ def test_allocation_follows_the_strides_and_is_fresh():
 
 
 def test_more_bytes_than_addresses_are_refused_when_bound():
-    buffers = (made("o", "result", (N, N), (N, 1)),)
+    buffers = (made("o", ArrayRole.RESULT, (N, N), (N, 1)),)
     plan = Plan(buffers, (Allocate("o"),), (window("o", (N, N), (N, 1)),))
     with pytest.raises(MemoryError, match="shape .* has no address"):
         BoundPlan(plan, {Symbol("n"): 2**31})
@@ -81,8 +84,8 @@ def product_plan(left, right, labels, target):
     buffers = (
         argument("a", 0, *left),
         argument("b", 1, *right),
-        made("t", "temporary", (1,), (1,)),
-        made("o", "result", shape, strides),
+        made("t", ArrayRole.TEMPORARY, (1,), (1,)),
+        made("o", ArrayRole.RESULT, shape, strides),
     )
     whole = window("o", shape, strides)
     step = Call(MATRIX_PRODUCT, (window("a", *left), window("b", *right)), labels, whole)

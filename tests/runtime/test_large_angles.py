@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from axiomjit.bench.elementary.ulps import ulps
 from axiomjit.runtime.vector_math import turns
 from axiomjit.runtime.vector_math.circular import REACH
 from axiomjit.runtime.vector_math.plain import NAMES
 from tests.runtime.kernels import buffers, compiled, run_compiled, same_bits
+from tools.elementary.ulps import ulps
 
 WORST = 6381956970095103 * 2.0**797
 """The double that lies nearest to a multiple of pi / 2."""

@@ -11,7 +11,7 @@ from axiomjit.algebra.chosen import OtherLengthError, OtherResultError
 from axiomjit.base.config import config
 from axiomjit.runtime.entry import layout, native_calls
 from axiomjit.runtime.entry.guard_tables import with_table
-from axiomjit.runtime.entry.layout import MOST_PLACES
+from axiomjit.runtime.entry.layout import STACK_WORDS
 from axiomjit.runtime.entry.native_plans import CallPython, Drop, NewArray, View
 from tests.runtime.native_tables import F8, plan_of, table_of
 
@@ -21,9 +21,18 @@ pytestmark = pytest.mark.skipif(
 X = np.ones((3, 4)).cumsum().reshape(3, 4).copy()
 
 
+@pytest.fixture(autouse=True, params=[8, 40 * STACK_WORDS], ids=["on the stack", "beyond it"])
+def places(request, monkeypatch):
+    """Places of a plan, whose memory is on the stack, or is taken for the call."""
+    monkeypatch.setattr(sys.modules[__name__], "PLACES", request.param)
+
+
+PLACES = 8
+
+
 def entry(*steps, results, otherwise=None, form=0):
     """An entry of one array argument, at place 0; all other places are for what steps make."""
-    plan = plan_of(*steps, results=results, places=MOST_PLACES)
+    plan = plan_of(*steps, results=results, places=PLACES)
     cell = native_calls.new_cell(lambda *args: ("slow", args))
     cell[0] = with_table((), table_of(plan, X, form, otherwise=otherwise))
     return native_calls.new_entry(cell)
