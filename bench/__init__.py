@@ -1,4 +1,4 @@
-"""The CPU benchmarking suite: `python -m bench`, or `axiomjit bench`.
+"""The CPU benchmarking suite: `python -m axiomjit.bench`, or `axiomjit bench`.
 
 Read in this order: `cases` (what is measured: plain NumPy functions with inputs), `peers` (what it
 is measured against), `worker` (a process that runs one peer in one case), `measure` (all peers of a
@@ -12,3 +12,11 @@ machine's bandwidth and peak arithmetic are measured in the same run.
 
 May import `base`, `bench.suite`, `bench.report`.
 """
+
+if __name__ != "axiomjit.bench":
+    raise ImportError(
+        f"import {__name__}\n"
+        "  seen: the folder of axiomjit.bench, whose modules and tables would exist twice\n"
+        "  instead: import axiomjit.bench, or run python -m axiomjit.bench",
+        name=__name__,
+    )

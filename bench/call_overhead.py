@@ -1,4 +1,6 @@
-"""What a warm call costs on small operands: `python -m bench.call_overhead [--entry portable]`.
+"""The cost of a warm call on small operands.
+
+    python -m axiomjit.bench.call_overhead [--entry portable]
 
 Each row is measured in one process, in rounds in which every peer takes one sample in turn; the
 table gives the median of each and medians of the ratios within a round. The first line is what

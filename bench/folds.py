@@ -1,4 +1,6 @@
-"""Compare folds with NumPy on one thread: `python -m bench.folds [--case NAME] [--rounds N]`.
+"""Compare folds with NumPy on one thread.
+
+    python -m axiomjit.bench.folds [--case NAME] [--rounds N]
 
 Each figure is the median of our time by NumPy's, round by round, both in turn in one process, in
 processor time of the one thread: what other processes do counts little. Rows are sum, maximum,

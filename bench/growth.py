@@ -1,10 +1,10 @@
 """How long compiling takes, and how that grows with a function.
 
-`python -m bench.growth` prints milliseconds of processor time, of axiomjit (following, passes and
-rendering) and of Numba apart: of a function of ten operators; of families of functions of 200 and
-400 operators, with the ratios; of one `concatenate` of 150, 300 and 600 slices; of the plans of
-1,000 shapes of one function. Of Numba's time the first round counts: a kernel is compiled once per
-process. Ratios before Numba are the median of several rounds.
+`python -m axiomjit.bench.growth` prints milliseconds of processor time, of axiomjit (following,
+passes and rendering) and of Numba apart: of a function of ten operators; of families of functions
+of 200 and 400 operators, with the ratios; of one `concatenate` of 150, 300 and 600 slices; of the
+plans of 1,000 shapes of one function. Of Numba's time the first round counts: a kernel is compiled
+once per process. Ratios before Numba are the median of several rounds.
 """
 
 from __future__ import annotations

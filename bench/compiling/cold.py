@@ -1,10 +1,10 @@
 """The time of a first call, in a process that has compiled before, beside that of `jax.jit`.
 
-`python -m bench.compiling.cold` calls ten small functions for the first time, each again and again
-as another function, in turns with JAX. It prints medians in milliseconds: of a first call; of its
-parts, which are what Numba and LLVM take for machine code, and all else (following the function,
-passes, source, launch); of JAX's first call; and the median of the ratios in each round. Below
-stands the geometric mean of these. The last column has the ratio of the processor time of all
+`python -m axiomjit.bench.compiling.cold` calls ten small functions for the first time, each again
+and again as another function, in turns with JAX. It prints medians in milliseconds: of a first
+call; of its parts, which are what Numba and LLVM take for machine code, and all else (following the
+function, passes, source, launch); of JAX's first call; and the median of the ratios in each round.
+Below stands the geometric mean of these. The last column has the ratio of the processor time of all
 threads, which depends less on what else runs on the machine. Kernels kept on disk are not used.
 """
 

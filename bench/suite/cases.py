@@ -1,6 +1,6 @@
 """The list of cases. It is frozen: a change of it states its effect on the mean ratio.
 
-tests/golden/bench holds the list as text; `python -m bench list` prints it.
+tests/golden/bench holds the list as text; `python -m axiomjit.bench list` prints it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`axiomjit bench` and `python -m bench`: what each command prints, writes, and refuses."""
+"""`axiomjit bench`, `python -m axiomjit.bench`: what each command prints, writes, and refuses."""
 
 import io
 import re
@@ -27,7 +27,8 @@ def bench(capsys, *words):
 
 @clone_only
 def test_from_the_root_without_numba():
-    code = "import sys, bench.__main__ as b; b.main(['list'], 'x'); print('numba' in sys.modules)"
+    code = "from axiomjit.bench.__main__ import main; main(['list'], 'x')"
+    code += "; import sys; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stderr == ""
     lines = done.stdout.splitlines()

@@ -14,12 +14,12 @@ from tests.structure.sources import FOLDERS, ROOT, read_sources
 # is settled; `numpy` is the drop-in.
 ORDER = (
     *("base", "algebra", "views", "graph", "numpy_table"),
-    *("axis", "frontends", "frontends.neon", "tracing"),
+    *("axis", "frontends", "frontends.neon", "tracing", "tracing.effects"),
     *("accumulate", "notation", "nn", "gradients", "numpy", "scale"),
     *("passes.ir", "passes.costs", "passes"),
     *("runtime.llvm", "runtime.objects", "runtime.pool", "runtime.emission", "runtime.vector_math"),
     *("runtime.names", "runtime.compiling", "runtime.entry", "runtime.launching", "runtime"),
-    *("show", "driver", "bench.suite", "bench.report", "bench.elementary", "bench.compiling"),
+    *("show", "driver", "bench.suite", "bench.report", "bench.compiling"),
     *("bench", "cli"),
 )
 # `accumulate` is none: the record of an accumulator and its folds are for every door.
