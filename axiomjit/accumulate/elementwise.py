@@ -11,7 +11,7 @@ from axiomjit.accumulate.fold import accumulator_of, fold_nodes
 from axiomjit.accumulate.scalars import follow
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import permutation
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op, is_view
@@ -19,7 +19,7 @@ from axiomjit.graph.primitives import CAST, COPY
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import at_hand, seen_call
 from axiomjit.graph.state_folds import computed
-from axiomjit.graph.traced_values import TracedValue
+from axiomjit.graph.traced_values import NamedValue, NodeValue, TracedValue
 
 Mode = str | tuple[str, Accumulator | str]
 ORDERS: Final = ("c", "f")
@@ -57,6 +57,8 @@ def elementwise(
     Raises:
         GraphValueError: a mode, an order or an accumulator is unknown; when called, lengths differ
             or the number of modes is another than that of results.
+        GraphTypeError: when called, an operand is a named array or tensor, whose dimensions have
+            axes: these are paired by operators and `fold`.
 
     Examples:
         >>> scaled = aj.elementwise(lambda x, y: x * y, "broadcast")
@@ -113,7 +115,19 @@ class Elementwise(ArrayFunction):
         self._fn, self._accumulators, self._order = fn, accumulators, order
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """The results for arrays, numbers, or traced ones."""
+        """The results for arrays, numbers, or traced ones.
+
+        Raises:
+            GraphTypeError: an operand has axes.
+        """
+        for k, value in enumerate(args):
+            if isinstance(value, NamedValue | NodeValue) and not isinstance(value, TracedValue):
+                raise GraphTypeError(
+                    repr(self),
+                    f"{value!r} as operand {k}: dimensions pair by place there, and no axis would",
+                    "pass np.asarray(x), or pair axes with operators and fold(acc, ..., axes=)",
+                    user_location(),
+                )
         host = next((value for value in args if isinstance(value, TracedValue)), None)
         if host is None:
             return super().answer(args, kwargs)
@@ -148,11 +162,13 @@ class Elementwise(ArrayFunction):
                 operands, dims = [self._folded(accumulator, x, kept) for x in inputs], kept
             asked = f"the function of {self!r}"
             dtypes = [(operand.node.dtype,) for operand in operands]
-            outputs, is_tuple = follow(self._fn, dtypes, False, asked)
+            wanted = k if len(self._accumulators) > 1 else None
+            outputs, is_tuple = follow(self._fn, dtypes, False, asked, wanted)
             if len(outputs) != len(self._accumulators):
+                modes = amount(len(self._accumulators), "mode")
                 raise GraphValueError(
                     seen_call(repr(self), *arrays),
-                    f"{len(outputs)} results and {len(self._accumulators)} modes",
+                    f"{amount(len(outputs), 'result')} and {modes}",
                     "give one mode for each result",
                     user_location(),
                 )

@@ -73,6 +73,9 @@ def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool
     host = next(value for value in operands if isinstance(value, NodeValue))
     folding = host.folding(operands, axes, running)
     nodes, is_tuple = fold_nodes(row, folding.nodes, folding.axes, running)
+    if folding.need_elements is not None and row.init is None and not running:
+        for node in nodes:
+            folding.need_elements(repr(row), node)
     made = tuple(map(folding.made, nodes))
     return made if is_tuple else made[0]
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.accumulate.accumulator import Accumulator, Start
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import choose_position, log_sum_exp
@@ -49,7 +49,7 @@ class BuiltIn(Accumulator):
         """
         if len(nodes) != 1:
             raise GraphValueError(
-                f"fold({self.name!r}) of {len(nodes)} operands",
+                f"fold({self.name!r}) of {amount(len(nodes), 'operand')}",
                 f"{self.name} takes one",
                 "fold an expression of the operands",
                 user_location(),

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from axiomjit.base.dtypes import DType
-from axiomjit.base.errors import GraphTypeError, NeedsValuesError, UnsupportedError
+from axiomjit.base.dtypes import FLOAT, DType
+from axiomjit.base.errors import AxiomError, GraphTypeError, NeedsValuesError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, Scalar
@@ -21,13 +21,17 @@ from axiomjit.numpy_table.table import FUNCTIONS
 class TracedNumber(TracedValue, NDArrayOperatorsMixin):
     """Stands for a number while a function of numbers is followed."""
 
-    __slots__ = ("node",)
+    __slots__ = ("defers", "node")
     __array_priority__ = 2000
     __hash__ = object.__hash__
 
-    def __init__(self, node: Node) -> None:
-        """Stand for what a node without dimensions computes."""
+    def __init__(self, node: Node, defers: bool = False) -> None:
+        """Stand for what a node without dimensions computes.
+
+        One that `defers` lets dtypes that do not fit be refused where they are needed.
+        """
         self.node = node
+        self.defers = defers
 
     @property
     def dtype(self) -> DType:
@@ -36,24 +40,24 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any) -> TracedNumber:
         """The number in another dtype."""
-        return TracedNumber(builder.cast(self.node, np.dtype(dtype)))
+        return TracedNumber(builder.cast(self.node, np.dtype(dtype)), self.defers)
 
     @property
     def real(self) -> TracedNumber:
         """The real part."""
-        return TracedNumber(builder.part(self.node, "real"))
+        return TracedNumber(builder.part(self.node, "real"), self.defers)
 
     @property
     def imag(self) -> TracedNumber:
         """The imaginary part."""
-        return TracedNumber(builder.part(self.node, "imag"))
+        return TracedNumber(builder.part(self.node, "imag"), self.defers)
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *operands: object, **options: object
     ) -> object:
         if method != "__call__" or options or ufunc not in UFUNCS:
             raise _unknown(f"numpy.{ufunc.__name__}" + ("" if not options else " with options"))
-        return _wrapped(UFUNCS[ufunc](*map(_node_of, operands)))
+        return self._computed(UFUNCS[ufunc], operands)
 
     def __array_function__(
         self,
@@ -64,7 +68,18 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
     ) -> object:
         if function not in FUNCTIONS or options:
             raise _unknown(f"numpy.{function.__name__}")
-        return _wrapped(FUNCTIONS[function](*map(_node_of, operands)))
+        return self._computed(FUNCTIONS[function], operands)
+
+    def _computed(self, row: Callable[..., Any], operands: Sequence[object]) -> object:
+        for value in operands:
+            if isinstance(value, RefusedNumber):
+                return value
+        try:
+            return _wrapped(row(*map(_node_of, operands)), self.defers)
+        except GraphTypeError as error:
+            if not self.defers:
+                raise
+            return RefusedNumber(error.at(user_location()))
 
     def __bool__(self) -> NoReturn:
         raise NeedsValuesError(
@@ -83,6 +98,33 @@ class TracedNumber(TracedValue, NDArrayOperatorsMixin):
         )
 
     __int__ = __index__ = __complex__ = __float__
+
+
+class RefusedNumber(TracedNumber):
+    """Stands for a number that cannot be computed of numbers of these dtypes."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: AxiomError) -> None:
+        """Keep the error, for whoever needs the number."""
+        super().__init__(Scalar(FLOAT, FLOAT.type(0), False), True)
+        self.error = error
+
+    @property
+    def dtype(self) -> NoReturn:
+        """Refuse: there is none."""
+        raise self.error
+
+    @property
+    def real(self) -> TracedNumber:
+        """The number itself."""
+        return self
+
+    imag = real
+
+    def astype(self, dtype: Any) -> TracedNumber:
+        """Return the number itself."""
+        return self
 
 
 def _unknown(name: str) -> UnsupportedError:
@@ -115,14 +157,18 @@ def _captured(seen: str) -> GraphTypeError:
     )
 
 
-def _wrapped(made: Any) -> object:
+def _wrapped(made: Any, defers: bool) -> object:
     if isinstance(made, tuple):
-        return tuple(TracedNumber(builder.strong(node)) for node in made)
-    return TracedNumber(builder.strong(made))
+        return tuple(TracedNumber(builder.strong(node), defers) for node in made)
+    return TracedNumber(builder.strong(made), defers)
 
 
 def follow(
-    function: Callable[..., object], given: Sequence[Sequence[DType]], grouped: bool, asked: str
+    function: Callable[..., object],
+    given: Sequence[Sequence[DType]],
+    grouped: bool,
+    asked: str,
+    wanted: int | None = None,
 ) -> tuple[tuple[Node, ...], bool]:
     """The graph of scalars of a function; and whether it returned a tuple.
 
@@ -131,6 +177,8 @@ def follow(
         given: The dtypes of each argument: one per number, in order of inputs.
         grouped: Whether an argument is a tuple of its numbers, or the number itself.
         asked: What is followed, for errors.
+        wanted: The only result that is used, all when omitted: the others may use operations that
+            these dtypes do not have.
 
     Returns:
         The nodes of the results, strong, over inputs numbered in order.
@@ -143,13 +191,17 @@ def follow(
     count = 0
     arguments: list[object] = []
     for dtypes in given:
-        numbers = tuple(TracedNumber(Input(d, count + k, ())) for k, d in enumerate(dtypes))
+        inputs = (Input(d, count + k, ()) for k, d in enumerate(dtypes))
+        numbers = tuple(TracedNumber(node, wanted is not None) for node in inputs)
         arguments.append(numbers if grouped else numbers[0])
         count += len(numbers)
     with np.errstate(all="ignore"):
         returned = function(*arguments)
     is_tuple = isinstance(returned, tuple | list)
     values = list(returned) if isinstance(returned, tuple | list) else [returned]
+    for value in values if wanted is None else values[wanted : wanted + 1]:
+        if isinstance(value, RefusedNumber):
+            raise value.error
     return tuple(_result(value, asked) for value in values), is_tuple
 
 

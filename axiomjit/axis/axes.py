@@ -10,7 +10,7 @@ from typing import Any, Final, SupportsIndex, TypeVar, overload
 from axiomjit.axis.axis import Axis, make_axis, merged_axis
 from axiomjit.axis.names import AxisName, axes_text, axis_of, listed
 from axiomjit.axis.tags import AxisRole
-from axiomjit.base.errors import AxesError, GraphTypeError, PositionError
+from axiomjit.base.errors import AxesError, GraphTypeError, PositionError, amount
 from axiomjit.base.origins import user_location
 
 
@@ -127,7 +127,7 @@ class Axes:
         if len(lengths) != len(self):
             raise AxesError(
                 f"shape {lengths} for axes {self}",
-                f"{len(lengths)} lengths for {len(self)} axes",
+                f"{amount(len(lengths), 'length')} for {amount(len(self), 'axis', 'axes')}",
                 "give one length per axis",
                 user_location(),
             )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from axiomjit.algebra.dims import Dim
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis, derived_axis, make_axis
 from axiomjit.axis.axis import Source as Derivation
-from axiomjit.axis.late_checks import MessageParts, known_lengths, require
+from axiomjit.axis.late_checks import MessageParts, known_lengths, of_nothing, require
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.pairing import check_names, check_outer, product_pairs
 from axiomjit.axis.tensors import (
@@ -22,7 +23,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
-from axiomjit.base.errors import AxesError
+from axiomjit.base.errors import AxesError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
@@ -84,8 +85,11 @@ def _placing(operands: Sequence[object], asked: str) -> Placing:
             axes.append(free[0] if free else _new_axis(same, length, every))
         return labelled(node, Axes(axes), *tensors)
 
+    def need_elements(name: str, node: Node, length: Dim) -> None:
+        require(node, length, ">", dim(0), every, partial(of_nothing, asked, name))
+
     nodes = [builder.strong(tensor.node) for tensor in tensors]
-    return Placing(nodes, made, known_lengths(every))
+    return Placing(nodes, made, known_lengths(every), need_elements)
 
 
 def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
@@ -132,7 +136,7 @@ def relabelled(tensor: Tensor, labels: Axes, asked: str) -> Tensor:
 
     def explain() -> MessageParts:
         remedy = "give one axis of the same length for each axis of the tensor"
-        seen = f"{len(labels)} axes for axes {before}"
+        seen = f"{amount(len(labels), 'axis', 'axes')} for axes {before}"
         if len(labels) == len(before):
             pairs = zip(before, labels, strict=True)
             unequal = [f"{new} for {old}" for old, new in pairs if old.length != new.length]

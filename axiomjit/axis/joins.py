@@ -28,7 +28,7 @@ from axiomjit.axis.tensors import (
 )
 from axiomjit.axis.views import added_axis, normalized_position
 from axiomjit.base import dtypes
-from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.joins import concatenate
@@ -142,7 +142,7 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     node = builder.view(concatenate(nodes, at), identity(len(result)), axis_extents(result))
 
     def explain() -> MessageParts:
-        return f"{asked} along {new}", f"{len(nodes)} tensors", "give an axis of that length"
+        return f"{asked} along {new}", amount(len(nodes), "tensor"), "give an axis of that length"
 
     require(node, new.dim, "==", dim(len(nodes)), [new], explain)
     return labelled(node, result, *tensors)

@@ -76,6 +76,12 @@ def require(
         _required[node] = (*before, requirement)
 
 
+def of_nothing(asked: str, name: str) -> MessageParts:
+    """The error of a fold of no elements that has no value then."""
+    seen = f"a length of 0, and {name} of nothing has no value"
+    return asked, seen, "reduce axes that have a position"
+
+
 def inherit(node: Node, source: Node) -> None:
     """Require for a node what another node, and the node that this one views, require."""
     found = list(_required.get(source, ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
 from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
-from axiomjit.axis.late_checks import MessageParts, require
+from axiomjit.axis.late_checks import MessageParts, of_nothing, require
 from axiomjit.axis.names import axes_text
 from axiomjit.axis.tensors import (
     Operand,
@@ -255,7 +256,8 @@ def _folding(operands: Sequence[object], axes: AxesOf, running: bool) -> Folding
     folded = whole if axes is None else axes_of(whole, axes, asked)
     left = whole if running else whole - folded
     positions = tuple(whole.index(axis) for axis in folded)
-    return Folding(nodes, positions, lambda node: labelled(node, left, *tensors))
+    need_elements = partial(_require_elements, reduced=folded)
+    return Folding(nodes, positions, lambda node: labelled(node, left, *tensors), need_elements)
 
 
 operators.install_operation(folding=_folding)
@@ -265,8 +267,7 @@ def _require_elements(name: str, node: Node, reduced: Axes) -> None:
     """Refuse the largest or smallest element of nothing, at the latest at a call."""
 
     def explain() -> MessageParts:
-        seen = f"a length of 0, and {name} of nothing has no value"
-        return f"{name} over {reduced}", seen, "reduce axes that have a position"
+        return of_nothing(f"{name} over {reduced}", name)
 
     for axis in reduced:
         require(node, axis.dim, ">", dim(0), [axis], explain)

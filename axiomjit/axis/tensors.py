@@ -35,7 +35,7 @@ from axiomjit.axis.operators import operation
 from axiomjit.axis.placed_arrays import check_layout
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code
-from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
+from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import refused
 from axiomjit.graph import builder, execution
@@ -200,7 +200,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         given = [node for node in variables if starting_values(node) is None]
         if given:
             listed = ", ".join(f"{code(node.dtype)}{declared_axes(node)}" for node in given)
-            raise GraphValueError(
+            raise UnboundError(
                 f"the values of {self!r}",
                 f"it depends on the placeholders {listed}",
                 "make_transformer().computation(x, *placeholders), called with their values",

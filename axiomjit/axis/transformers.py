@@ -26,7 +26,7 @@ from axiomjit.axis.late_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
 from axiomjit.base.bounded_tables import BoundedTable
-from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
@@ -220,7 +220,7 @@ class Computation(GuardedCall[Any]):
         fed = {storage_root(tensor.node): value for tensor, value in feed_dict.items()}
         wanted = [storage_root(tensor.node) for tensor in self._placeholders]
         if arguments or fed.keys() != set(wanted):
-            given = f"{len(arguments)} arguments and " if arguments else ""
+            given = f"{amount(len(arguments), 'argument')} and " if arguments else ""
             raise GraphValueError(
                 f"a call with {given}values for {_listed(feed_dict)}",
                 f"placeholders {_listed(self._placeholders)}",
@@ -233,7 +233,7 @@ class Computation(GuardedCall[Any]):
         """The arguments as arrays of the placeholders, and the length of each symbol."""
         if len(arguments) != len(self._placeholders):
             raise GraphValueError(
-                f"a call with {len(arguments)} arguments",
+                f"a call with {amount(len(arguments), 'argument')}",
                 f"placeholders {_listed(self._placeholders)}",
                 "pass one array per placeholder, in this order",
                 user_location(),

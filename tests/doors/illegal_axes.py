@@ -117,7 +117,7 @@ AXES = [
     Row(
         "shape of another rank",
         lambda: aj.make_axes([H, W]).set_shape([2]),
-        "shape (2,) for axes [H=2, W=3] | 1 lengths for 2 axes | give one length per axis",
+        "shape (2,) for axes [H=2, W=3] | 1 length for 2 axes | give one length per axis",
         lambda: aj.make_axes([H, W]).set_shape([2, 3]),
     ),
 ]

@@ -27,7 +27,7 @@ LABELS = [
     Row(
         "cast to fewer axes",
         lambda: aj.cast_axes(X, [H]),
-        "cast_axes of f8[H=2, W=3] to [H=2] | 1 axes for axes [H=2, W=3] | one axis of the same",
+        "cast_axes of f8[H=2, W=3] to [H=2] | 1 axis for axes [H=2, W=3] | one axis of the same",
         lambda: aj.cast_axes(X, [A, W]),
     ),
     Row(
@@ -39,7 +39,7 @@ LABELS = [
     Row(
         "cast of a number to axes",
         lambda: aj.cast_axes(aj.constant(1.0), [H]),
-        "cast_axes of f8[] to [H=2] | 1 axes for axes [] | one axis of the same",
+        "cast_axes of f8[] to [H=2] | 1 axis for axes [] | one axis of the same",
         lambda: aj.broadcast(aj.constant(1.0), [H]),
     ),
     Row(
@@ -162,7 +162,7 @@ COMPUTATIONS = [
     Row(
         "too few arguments",
         lambda: compute(P * Q, P, Q)(ONES),
-        "a call with 1 arguments | placeholders f8[H=2, W=3], f8[W=3] | one array per placeholder",
+        "a call with 1 argument | placeholders f8[H=2, W=3], f8[W=3] | one array per placeholder",
         lambda: compute(P * Q, Q, P)([1, 2, 3], ONES),
     ),
     Row(

@@ -165,7 +165,7 @@ def test_lengths_assigned_together():
     assert (a.name, b.name, b.length) == ("a", "b", 3)
     make_axes([a, b]).set_shape((2, 3))
     assert a.length == 2
-    with pytest.raises(AxesError, match=r"shape \(2,\) for axes \[a=2, b=3\]\n  seen: 1 lengths"):
+    with pytest.raises(AxesError, match=r"shape \(2,\) for axes \[a=2, b=3\]\n  seen: 1 length"):
         make_axes([a, b]).set_shape([2])
     with pytest.raises(AxesError, match="length 4 for axis a=2"):
         make_axes([a, b]).set_shape([4, 3])

@@ -202,3 +202,83 @@ def test_accumulators_call_elementary_functions():
     x = np.linspace(-1.0, 2.0, 3000)
     found = aj.jit(lambda x: aj.fold(added, x))(x)
     np.testing.assert_allclose(found, np.log(np.exp(x).sum()), rtol=1e-13)
+
+
+FIRST = aj.Accumulator(None, lambda a, b: a * 0.5 + b)
+WITHOUT_START = ["max", "min", "argmax", "argmin", FIRST]
+OF_NOTHING = "seen: a length of 0"
+
+
+def named(count):
+    return aj.NamedArray(np.ones((3, count)), {"m": 3, "n": count})
+
+
+def late(made):
+    """A computation that was made before a length was known, called when it is 0."""
+    m, n = aj.make_axis(3, "m"), aj.make_axis(name="n")
+    tensor = aj.placeholder([m, n])
+    run = aj.transformers.make_transformer().computation(made(tensor), tensor)
+    n.length = 0
+    return run(np.ones((3, 0)))
+
+
+def chosen(function):
+    """A compiled function of a part of its argument, called again where nothing is chosen."""
+    compiled = aj.jit(lambda x: function(x[x > 0]))
+    compiled(np.ones(100))
+    return compiled(-np.ones(100))
+
+
+def shorter(function):
+    compiled = aj.jit(function)
+    for count in (100, 90, 80):
+        compiled(np.ones(count))
+    return compiled(np.ones(0))
+
+
+@pytest.mark.parametrize("acc", WITHOUT_START, ids=str)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda acc: aj.fold(acc, np.ones((3, 0)), axes=1),
+        lambda acc: aj.jit(lambda x: aj.fold(acc, x, axes=1))(np.ones((3, 0))),
+        lambda acc: aj.fold(acc, named(0), axes="n"),
+        lambda acc: aj.fold(acc, named(0)),
+        lambda acc: aj.jit(lambda x: aj.fold(acc, x, axes="n"))(named(0)),
+        lambda acc: late(lambda tensor: aj.fold(acc, tensor, axes="n")),
+        lambda acc: chosen(lambda x: aj.fold(acc, x)),
+        lambda acc: shorter(lambda x: aj.fold(acc, x)),
+    ],
+)
+def test_a_fold_of_nothing_without_a_start_is_refused(call, acc):
+    with pytest.raises(ValueError, match=OF_NOTHING):
+        call(acc)
+
+
+@pytest.mark.parametrize("reduce", ["max", "min", FIRST], ids=str)
+@pytest.mark.parametrize("spec", ["ij=>i", "ij->i"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda spec, reduce: aj.einsum(spec, np.ones((3, 0)), reduce=reduce),
+        lambda spec, reduce: aj.einsum(spec, named(0), reduce=reduce),
+        lambda spec, reduce: aj.jit(lambda x: aj.einsum(spec, x, reduce=reduce))(named(0)),
+        lambda spec, reduce: late(lambda tensor: aj.einsum(spec, tensor, reduce=reduce)),
+        lambda spec, reduce: chosen(
+            lambda x: aj.einsum(spec[1:].replace("i", ""), x, reduce=reduce)
+        ),
+        lambda spec, reduce: np.asarray(
+            aj.einsum("ij=>i", aj.tensor(np.ones(0), output=(3, 0)), reduce=reduce)
+        ),
+    ],
+)
+def test_a_spec_reduced_over_nothing_without_a_start_is_refused(call, spec, reduce):
+    with pytest.raises(ValueError, match=OF_NOTHING):
+        call(spec, reduce)
+
+
+@pytest.mark.parametrize("acc", ["sum", "prod", "any", "all", "logsumexp"])
+def test_a_fold_of_nothing_with_a_start_is_its_start(acc):
+    wanted = aj.fold(acc, np.ones((3, 0)), axes=1)
+    for found in (aj.fold(acc, named(0), axes="n"), late(lambda x: aj.fold(acc, x, axes="n"))):
+        assert np.array_equal(np.asarray(found), wanted)

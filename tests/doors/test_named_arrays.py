@@ -157,7 +157,7 @@ def test_other_functions_of_numpy_take_the_values(x):
     assert np.ndim(x) == x.ndim == 2
     np.testing.assert_array_equal(np.sort(-x, axis=0), np.sort(-A, axis=0))
     np.testing.assert_array_equal(np.concatenate([x, A]), np.concatenate([A, A]))
-    with pytest.raises(GraphValueError, match="depends on the placeholders"):
+    with pytest.raises(aj.errors.UnboundError, match="depends on the placeholders"):
         np.sort(aj.placeholder([H]))
     assert list(aj.constant(x).axes) == [H, W]
 
@@ -223,3 +223,20 @@ def test_results_and_arguments_of_computations(x, y):
         comp(x, x)
     single = aj.transformers.make_transformer().computation(a, a, named=True)
     assert repr(single(x)) == "f8[H=3, W=4]"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [np.copy, np.array, np.asarray, np.transpose, np.zeros_like, lambda x: np.roll(x, 1)],
+)
+def test_values_that_a_compiled_function_asks_for_are_refused_in_its_words(function):
+    x = aj.NamedArray(np.ones((3, 2)), {"m": 3, "n": 2})
+    with pytest.raises(aj.errors.NeedsValuesError, match="the values of") as caught:
+        aj.jit(function)(x)
+    assert "a named array of a compiled function" in str(caught.value)
+    assert "placeholder" not in str(caught.value)
+
+
+def test_a_number_is_described_with_one_article():
+    with pytest.raises(aj.errors.NeedsValuesError, match="seen: a traced Python float"):
+        aj.jit(lambda x: float(x), strict=True)(2.0)

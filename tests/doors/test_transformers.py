@@ -151,12 +151,10 @@ def test_the_number_of_arguments_is_checked():
     x, y = t.placeholder([H]), t.placeholder([W])
     comp = run(x + y, x, y)
     with pytest.raises(
-        GraphValueError, match=r"1 arguments\n  seen: placeholders f8\[H=2\], f8\[W=3"
+        GraphValueError, match=r"1 argument\n  seen: placeholders f8\[H=2\], f8\[W=3"
     ):
         comp([1, 2])
-    with pytest.raises(
-        GraphValueError, match=r"a call with 1 arguments\n  seen: placeholders none"
-    ):
+    with pytest.raises(GraphValueError, match=r"a call with 1 argument\n  seen: placeholders none"):
         run(t.constant(1))(1)
 
 
@@ -309,7 +307,7 @@ def test_arguments_by_placeholder():
     np.testing.assert_array_equal(comp(feed_dict={y: [1, 2], x: [10, 20]}), [9, 18])
     with pytest.raises(GraphValueError, match=r"values for f8\[H=2\]\n  seen: placeholders f8"):
         comp(feed_dict={x: [1, 2]})
-    with pytest.raises(GraphValueError, match="a call with 1 arguments and values for none"):
+    with pytest.raises(GraphValueError, match="a call with 1 argument and values for none"):
         comp([1, 2], feed_dict={})
 
 
