@@ -39,6 +39,10 @@ class OtherResultError(OtherLengthError):
     """A result has another shape or dtype than was assumed; that depends on values."""
 
 
+class UnfitNumberError(OtherLengthError):
+    """A number is stored that the dtype of the element cannot hold: NumPy says what that gives."""
+
+
 class Choice(Record):
     """A length that only the running program knows, and what was looked at of it."""
 

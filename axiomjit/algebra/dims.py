@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
@@ -291,6 +291,16 @@ class Guard(Record):
         """Whether the comparison has the same outcome for other values."""
         left, right = evaluate(self.left, values), evaluate(self.right, values)
         return SIGNS[self.sign](left, right) == self.outcome
+
+
+def pinned(guards: Iterable[Guard]) -> dict[Dim, int]:
+    """The lengths of which guards say that they are equal to a number, and that number."""
+    pins: dict[Dim, int] = {}
+    for guard in guards:
+        for one, other in ((guard.left, guard.right), (guard.right, guard.left)):
+            if guard.sign == "==" and guard.outcome and other.constant is not None:
+                pins[one] = other.constant
+    return pins
 
 
 _BY_SIGN = ("==", operator.eq), ("<", operator.lt), ("<=", operator.le), (">", operator.gt)

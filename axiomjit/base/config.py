@@ -83,7 +83,7 @@ class Config:
         self.disable = os.environ.get("AXIOMJIT_DISABLE", "0") not in ("", "0")
         self.entry = os.environ.get("AXIOMJIT_ENTRY", "auto")
         self.was_disabled = self.disable
-        self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "step")
+        self.fallback = os.environ.get("AXIOMJIT_FALLBACK", "warn")
         self.outer = os.environ.get("AXIOMJIT_OUTER", "allow")
         self.cache_dir = os.environ.get("AXIOMJIT_CACHE_DIR")
         self.cache_shared = os.environ.get("AXIOMJIT_CACHE_SHARED", "")
@@ -124,8 +124,8 @@ class Config:
         """What happens to a function that uses NumPy functions which are not compiled.
 
         NumPy runs them as steps between compiled parts, where what they give can be foreseen, under
-        all policies but "error", which refuses each of them. Where it cannot, "step" (as set at
-        first) raises too; "warn" and "allow" run the whole function in NumPy.
+        all policies but "error", which refuses each of them. Where it cannot, "step" raises too;
+        "warn" (as set at first) and "allow" run the whole function in NumPy.
         """
         return self._fallback
 

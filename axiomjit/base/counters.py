@@ -48,8 +48,8 @@ def stats() -> dict[str, int]:
 
     Counts of compiled kernels, kernels found compiled in memory, loaded from disk and looked for
     there in vain, kernels run, library calls, steps among them that are NumPy functions without
-    a row of their own, functions that ran in NumPy instead, rewritten loops that LLVM refused,
-    and bytes in the pool of recycled buffers.
+    a row of their own, calls that NumPy ran instead (`config.disable` apart), rewritten loops that
+    LLVM refused, and bytes in the pool of recycled buffers.
     """
     with _lock:  # to ask a counter adds one to it
         asked = next(_asked)

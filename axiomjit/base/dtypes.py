@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.base.errors import GraphTypeError, NeedsValuesError, UnsupportedError
+from axiomjit.base.owners import current
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -95,7 +96,7 @@ def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
     Raises:
         GraphTypeError: elements of this type cannot be compiled.
     """
-    native = dtype.newbyteorder("=")
+    native = dtype if dtype.isnative else dtype.newbyteorder("=")
     if native in CODES:
         return native
     names = ", ".join(str(d) for d in CODES)
@@ -106,6 +107,23 @@ def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
     raise GraphTypeError(asked, f"elements of dtype {dtype}", remedy, where)
 
 
+def wanted_dtype(dtype: DType, asked: str, where: str | None = None) -> DType:
+    """The dtype that a result should have.
+
+    Raises:
+        NeedsValuesError: a followed function asks for a byte order that is not native.
+        GraphTypeError: elements of this type cannot be compiled.
+    """
+    if not dtype.isnative and current() is not None:
+        raise NeedsValuesError(
+            asked,
+            f"the dtype {dtype.str}: bytes in an order that is not native",
+            "ask for native elements, and convert the result outside the compiled function",
+            where,
+        )
+    return supported(dtype, asked, where)
+
+
 def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
     """The dtype of a name, type or dtype, in native byte order.
 
@@ -113,7 +131,7 @@ def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
         GraphTypeError: there is none, or elements of this type cannot be compiled.
     """
     try:
-        return supported(np.dtype(dtype), asked, where)
+        return wanted_dtype(np.dtype(dtype), asked, where)
     except TypeError as error:
         if isinstance(error, GraphTypeError):
             raise

@@ -11,6 +11,7 @@ AxiomError
 │   ├── NeedsValuesError            it branches on values, or changes something outside
 │   │   └── ImpureError             it asks for what is other at each call: the time, files
 │   ├── InterruptedWritesError      it raises after it has written, or in a step of NumPy's
+│   ├── UnfollowedError             it raises where it is followed, as it may not in NumPy
 │   └── UnsupportedError            a NumPy function or option outside the table
 │       └── UnsupportedAttributeError (AttributeError)
 ├── CompileError (RuntimeError)     Numba or LLVM refused our own source
@@ -21,6 +22,11 @@ AxiomError
 """
 
 from __future__ import annotations
+
+
+def amount(count: object, noun: str, plural: str = "") -> str:
+    """A number and its noun, e.g. `1 operand` or `2 axes`; the plural has an s when omitted."""
+    return f"{count} {noun if str(count) == '1' else plural or noun + 's'}"
 
 
 class AxiomError(Exception):
@@ -52,6 +58,10 @@ class GraphValueError(AxiomError, ValueError):
 
 class AxesError(GraphValueError):
     """Axes that do not pair."""
+
+
+class UnboundError(GraphValueError):
+    """The values of a tensor that depends on placeholders."""
 
 
 class PositionError(GraphValueError, IndexError):
@@ -117,6 +127,10 @@ class InterruptedWritesError(TraceError):
     """The function raises while it is followed, after it has written or drawn random numbers."""
 
 
+class UnfollowedError(TraceError):
+    """The function raises an error while it is followed, which NumPy may not raise."""
+
+
 class UnsupportedError(TraceError):
     """A NumPy function, or an option of one, that is outside the table."""
 
@@ -155,6 +169,10 @@ class SameNameWarning(UserWarning):
 
 class UnrolledLoopWarning(UserWarning):
     """A Python loop is recorded pass by pass, which makes a program that is slow to compile."""
+
+
+class RetraceWarning(UserWarning):
+    """A compiled function is followed again and again, for a cause that the warning names."""
 
 
 class OuterProductWarning(UserWarning):

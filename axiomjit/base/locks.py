@@ -4,10 +4,14 @@ A child has one thread, the one that forked; a lock that another thread held wou
 ever. So every lock is listed and, in the child, free again unless that one thread holds it. What
 it guards must therefore be right between any two steps. Where it is not (imports, Numba, LLVM),
 work is done under `FORKS_WAIT`.
+
+Locks have one order: `FORKS_WAIT`, Numba's, LLVM's. A thread that holds one of the latter two never
+waits for `FORKS_WAIT`: forks wait for it anyway, and it compiles nothing (`why_not_compile`).
 """
 
 from __future__ import annotations
 
+import _frozen_importlib
 import _thread
 import gc
 import os
@@ -28,6 +32,8 @@ _FOREIGN: Final = (
     ("llvmlite.binding.ffi", ("lib", "_lock", "_lock")),
 )
 """Locks of libraries that compile: modules, and where the lock is in them."""
+_COMPILERS: Final = ("numba", "llvmlite")
+"""Libraries that compile; users import them too, and no fork waits for that."""
 
 
 class Lock(Protocol):
@@ -67,13 +73,18 @@ def after_fork(action: Callable[[], object]) -> None:
     _actions.append(action)
 
 
-class _Fork:
-    """What the last fork has done."""
+class _Fork(threading.local):
+    """What the fork that this thread makes has done; another thread may fork at the same time."""
 
     taken: tuple[Any, ...] = ()
     """Locks that it has taken, in this order."""
+
+
+class _Process:
+    """How this process began."""
+
     torn = False
-    """Whether this process was forked in the middle of what another thread compiled."""
+    """Whether it was forked in the middle of what another thread compiled or imported."""
 
 
 class _WorkLock:
@@ -90,12 +101,16 @@ class _WorkLock:
     @property
     def __enter__(self) -> Callable[[], bool]:
         if not is_held_here(self.lock):  # its holder goes on, or the fork would wait for ever
+            if _compiles_elsewhere():
+                return bool
             with self.queue:
                 pass
         return self.lock.__enter__
 
     @property
     def __exit__(self) -> Callable[..., None]:
+        if not is_held_here(self.lock) and _compiles_elsewhere():
+            return _nothing
         return self.lock.__exit__
 
 
@@ -105,11 +120,20 @@ class NotNowError(Exception):
 
 def why_not_compile() -> str | None:
     """Why this thread must not compile now: it would go on from half a compilation; else None."""
-    if _Fork.torn:
+    if _Process.torn:
         return "the process was forked while its parent compiled in another thread"
-    if is_held_here(FORKS_WAIT.lock):
-        return "a signal handler or finalizer has interrupted a compilation"
+    if is_held_here(FORKS_WAIT.lock) or _compiles_elsewhere():
+        return "a signal handler, finalizer or listener has interrupted a compilation"
     return None
+
+
+def _compiles_elsewhere() -> bool:
+    """Whether this thread is in Numba or LLVM already, called by a user or by another library."""
+    return any(map(is_held_here, _foreign_locks()))
+
+
+def _nothing(*_: object) -> None:
+    """Release no lock."""
 
 
 def _foreign_locks() -> list[Any]:
@@ -126,25 +150,27 @@ def _foreign_locks() -> list[Any]:
 
 def _before_fork() -> None:
     """Wait until no other thread compiles."""
-    _Fork.taken = ()
+    _fork.taken = ()
     deadline = time.monotonic() + PATIENCE_S
     for lock in (FORKS_WAIT.queue, FORKS_WAIT.lock, *_foreign_locks()):
         if lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            _Fork.taken = (*_Fork.taken, lock)
+            _fork.taken = (*_fork.taken, lock)
 
 
 def _release_taken() -> None:
-    for lock in reversed(_Fork.taken):
+    for lock in reversed(_fork.taken):
         lock.release()
-    _Fork.taken = ()
+    _fork.taken = ()
 
 
 def _free_locks() -> None:
     """Free every lock whose holder is not in this child."""
     wanted = [FORKS_WAIT.queue, FORKS_WAIT.lock, *_foreign_locks()]
-    if len(_Fork.taken) < len(wanted):
-        _Fork.torn = True
+    torn = len(_fork.taken) < len(wanted) or any(map(_is_half_imported, _COMPILERS))
     _release_taken()
+    if torn:
+        _Process.torn = True
+        _forget_cut_imports()
     for lock in (*wanted, *_locks):
         if not is_held_here(lock):
             lock._at_fork_reinit()
@@ -152,8 +178,24 @@ def _free_locks() -> None:
         action()
 
 
+def _forget_cut_imports() -> None:
+    """Let this child import anew what another thread was importing when it was forked.
+
+    Python has a lock for each module that is being imported; those that nobody releases any more
+    are forgotten, with their halves of modules.
+    """
+    locks: dict[str, Any] = getattr(_frozen_importlib, "_module_locks", {})
+    for name, reference in list(locks.items()):
+        owner = getattr(reference(), "owner", None)
+        if owner not in (None, threading.get_ident()):
+            del locks[name]
+            if _is_half_imported(name):
+                del sys.modules[name]
+
+
 _locks: Final[WeakSet[Any]] = WeakSet()
 _actions: Final[list[Callable[[], object]]] = []
+_fork: Final = _Fork()
 FORKS_WAIT: Final = _WorkLock()
 """Held for work that a fork must not cut in two: forks of other threads wait for it."""
 if hasattr(os, "register_at_fork"):
@@ -186,3 +228,17 @@ def import_late(*modules: str) -> Any:
     """
     with FORKS_WAIT, uncollected():
         return [import_module(module) for module in modules][-1]
+
+
+def imported(module: str) -> Any:
+    """Return a module if it is imported, else None, also while another thread imports it.
+
+    What stands in `sys.modules` may be half a module; whoever asks for its names gets an error.
+    """
+    return None if _is_half_imported(module) else sys.modules.get(module)
+
+
+def _is_half_imported(module: str) -> bool:
+    """Whether a thread is in the middle of importing a module."""
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))

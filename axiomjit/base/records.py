@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, dataclass_transform
+from typing import Any, Self, dataclass_transform
 
 _UNSET = object()
 
@@ -112,7 +112,7 @@ class Record(metaclass=RecordType):
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), tuple(getattr(self, f) for f in type(self)._given)
 
-    def replace(self, **changes: Any) -> Any:
+    def replace(self, **changes: Any) -> Self:
         """The same record with some of what its constructor takes changed."""
         given = type(self)._given
         values = [changes.pop(f) if f in changes else getattr(self, f) for f in given]

@@ -23,6 +23,13 @@ class Branch(Record):
     parts: tuple[Structure, ...]
 
 
+class OfArgument(Record):
+    """A result in the memory of an argument: the caller's argument itself, or a view of it."""
+
+    position: int
+    is_itself: bool
+
+
 Structure = Leaf | Branch
 LEAF = Leaf()
 

@@ -12,16 +12,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherResultError, choose
+from axiomjit.algebra.chosen import OtherResultError, UnfitNumberError, choose
 from axiomjit.algebra.dims import Dim, current_scope, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record
+from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays, Shapes
-from axiomjit.graph.nodes import Node, Op
+from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import ALL
+from axiomjit.graph.promotion import cast, check_fits
 
 Options = tuple[tuple[str, Any], ...]
 """Keyword arguments of a function, by name."""
@@ -94,6 +96,17 @@ def _fits(found: tuple[int, ...], shape: Lengths) -> bool:
     return len(found) == len(shape) and all(n is None or m == n for m, n in pairs)
 
 
+def _settled(options: Options) -> Options:
+    """The options, in which integers of the call are numbers: others are another program."""
+    return tuple((name, _number(value)) for name, value in options)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_number, value))
+    return int(value) if isinstance(value, Dim) else value
+
+
 class WithArrays(Record):
     """Calls a function with arrays behind the first one as arguments of these names."""
 
@@ -125,7 +138,7 @@ class ArrayCall(Record):
         They are found by a call with arrays of ones, all of whose lengths are `length`.
         """
         kinds = tuple((node.dtype, len(node.shape)) for node in self.operands)
-        known = tuple((k, v) for k, v in self.options if not isinstance(v, Extent))
+        known = tuple((k, v) for k, v in _settled(self.options) if not isinstance(v, Extent))
         return _dtypes(self.function, kinds, known, length)
 
     def length(self, part: int | None = None, dimension: int = 0) -> Dim:
@@ -150,7 +163,7 @@ class ArrayCall(Record):
         `number` says that it is a Python number.
         """
         ranks = tuple(len(node.shape) for node in self.operands)
-        evaluate = ArrayFunction(self.name, self.function, self.options, part, measured)
+        evaluate = ArrayFunction(self.name, self.function, _settled(self.options), part, measured)
         name = self.name if part is None else f"{self.name}[{part}]"
         name = name if measured is None else f"length of {name}"
         operation = LibraryOperation(
@@ -179,6 +192,66 @@ class ArrayCall(Record):
         dtypes = self.dtypes()
         every = zip(shapes, dtypes, strict=True)
         return tuple(self.result(shape, dtype, k) for k, (shape, dtype) in enumerate(every))
+
+
+class NumberStore(Record):
+    """Stores a number, Python's or NumPy's, in an element of a dtype, while the program runs."""
+
+    dtype: DType
+    is_python: bool
+
+    def __call__(self, number: np.ndarray) -> np.ndarray:
+        """The element.
+
+        Raises:
+            UnfitNumberError: NumPy raises an error.
+        """
+        element = np.empty((), self.dtype)
+        try:
+            element[()] = number.item() if self.is_python else number[()]
+        except Exception as error:
+            raise UnfitNumberError(f"{type(error).__name__}: {error}") from error
+        return element
+
+
+def stored_elements(value: Any, dtype: DType) -> Any:
+    """Nested lists with each number as NumPy stores it in an element of a dtype.
+
+    Raises:
+        As `stored_number`.
+    """
+    if isinstance(value, list | tuple):
+        return [stored_elements(one, dtype) for one in value]
+    node = builder.as_node(value, "an element of a list")
+    return node if node.shape else cast(builder.strong(stored_number(node, dtype)), dtype)
+
+
+def stored_number(value: Node, dtype: DType) -> Node:
+    """A number as an element of a dtype can hold it; what has dimensions is itself.
+
+    A number that is known is stored in an array made for that: NumPy raises its errors. Of another
+    one the program asks if it fits, before anything is written; else NumPy runs the call.
+
+    Raises:
+        TypeError, ValueError, OverflowError: a number that the dtype cannot hold.
+    """
+    check_fits(value, dtype)
+    if value.weak and value.dtype.kind == "c" and dtype.kind not in "cb":
+        np.zeros(1)[:] = 1j
+    if isinstance(value, Scalar):
+        np.zeros(1, dtype)[0] = value.value.item() if value.weak else value.value
+    elif not value.shape and _may_not_fit(value, dtype):
+        store = NumberStore(dtype, value.weak)
+        call = ArrayCall("store", store, (builder.strong(value),), fails=True, guesses=True)
+        return call.result((), dtype)
+    return value
+
+
+def _may_not_fit(value: Node, dtype: DType) -> bool:
+    """Whether NumPy may refuse to store a number: unsigned elements it casts its own numbers to."""
+    if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
+        return False
+    return value.dtype.kind in "iuf" and (dtype.kind == "i" or (value.weak and dtype.kind == "u"))
 
 
 def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:

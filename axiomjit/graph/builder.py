@@ -26,8 +26,9 @@ from axiomjit.algebra.index_maps import (
 )
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType
-from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError
 from axiomjit.base.origins import user_location
+from axiomjit.base.owners import current
 from axiomjit.graph.captured import held_array
 from axiomjit.graph.joins import concatenate
 from axiomjit.graph.nodes import Held, Node, Op, Scalar, size
@@ -72,7 +73,8 @@ def as_node(value: Any, asked: str) -> Node:
     if issubclass(kind, np.ndarray):
         native = dtypes.supported(value.dtype, asked, user_location())
         if not dtypes.walkable(value):
-            raise GraphTypeError(
+            refusal = GraphTypeError if current() is None else NeedsValuesError
+            raise refusal(
                 asked,
                 "an array from outside the function that is byteswapped or misaligned, or whose "
                 "strides are not whole elements",

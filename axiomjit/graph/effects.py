@@ -198,7 +198,7 @@ class Versions:
         match effect:
             case Assign(root=root, target=target, extents=extents):
                 value = self.value(effect.value)
-                old = self.now.get(root) or self.value(root)
+                old = self.now[root] if root in self.now else self.value(root)
                 if effect.statement:
                     self.before.setdefault(root, (self.others[root], old))
                 else:

@@ -18,6 +18,7 @@ from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
 from axiomjit.base.errors import GraphValueError, PositionError
+from axiomjit.base.records import Record
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
 from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
 
@@ -26,6 +27,10 @@ Labels = tuple[tuple[int, ...], ...]
 OperandArrays = Sequence[np.ndarray]
 Shapes = Sequence[tuple[Dim, ...]]
 Bounds = Sequence[BoundCondition]
+
+
+SPLIT: Final = 16
+"""Multiplications per matrix from which a stack is better than dimensions that are merged."""
 
 
 class LibraryOperation(Primitive):
@@ -86,12 +91,12 @@ class LibraryOperation(Primitive):
 def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Contract the dimensions of equal labels; matrices and vectors go straight to BLAS."""
     left, right = operands
-    axes = _met(*labels)
-    if left.ndim > 2 or right.ndim > 2 or len(axes[0]) != 1:
-        out[...] = np.tensordot(left, right, axes)
+    if left.ndim > 2 or right.ndim > 2 or left.ndim + right.ndim - out.ndim != 2:
+        _multiply_stacks(operands, labels, out)
         return
-    first = left.T if axes[0] == (0,) else left
-    second = right.T if axes[1] == (1,) else right
+    axes = _met(*labels)
+    first = left.T if axes[0] == 0 else left
+    second = right.T if axes[1] == 1 else right
     if out.flags.c_contiguous:
         np.dot(first, second, out=out)
     else:
@@ -99,44 +104,157 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
 
 
 @lru_cache(maxsize=256)
-def _met(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The dimensions of both operands that have the same labels."""
-    met = [k for k in left if k in right]
-    return tuple([left.index(k) for k in met]), tuple([right.index(k) for k in met])
+def _met(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
+    """The dimensions of both operands that have the same label."""
+    (met,) = (k for k in left if k in right)
+    return left.index(met), right.index(met)
 
 
 def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Multiply stacks of matrices: one pair for each index of the labels that `out` has too."""
-    left, right = labels
-    both = [k for k in left if k in right]
-    stack, met = ([k for k in both if (k < out.ndim) is kept] for kept in (True, False))
-    rows, columns = ([k for k in one if k not in both] for one in labels)
-    first = _matrices(operands[0], left, stack, rows, met)
-    second = _matrices(operands[1], right, stack, met, columns)
-    target = out.transpose([*stack, *rows, *columns])
-    if len(rows) == len(columns) == 1 and target.strides[-1] == out.itemsize:
-        np.matmul(first, second, out=target)
+    """Multiply stacks of matrices: one pair for each index of the labels that `out` has too.
+
+    Labels of one operand that are no single dimension, in its memory or in that of `out`, are a
+    stack as well, over which the other operand is repeated.
+    """
+    left, right = operands
+    layouts = (left.shape, left.strides), (right.shape, right.strides), (out.shape, out.strides)
+    found = _arranged(labels, *layouts)
+    if found.turns:
+        left, right = right, left
+    first, second = _matrices(found.first.of(left)), _matrices(found.second.of(right))
+    seen = found.result.of(out) if found.writes else None
+    if seen is not None and seen.strides[-1] == seen.itemsize:
+        np.matmul(first, second, out=seen)
     else:
+        target = out.transpose(found.order)
         target[...] = np.matmul(first, second).reshape(target.shape)
 
 
-def _matrices(
-    array: np.ndarray, own: tuple[int, ...], stack: list[int], rows: list[int], columns: list[int]
-) -> np.ndarray:
+class _Seen(Record):
+    """An array with its dimensions in another order, then in another shape; None leaves them."""
+
+    axes: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+
+    def of(self, array: np.ndarray) -> np.ndarray:
+        """The array; copied where it has no such view."""
+        turned = array if self.axes is None else array.transpose(self.axes)
+        return turned if self.shape is None else turned.reshape(self.shape)
+
+
+class _Arrangement(Record):
+    """How operands and result are seen as stacks of matrices.
+
+    It `turns` the operands where the second one is the left matrix. The result has its dimensions
+    in an `order`; if it `writes`, that is a view of the shape that the product has.
+    """
+
+    turns: bool
+    first: _Seen
+    second: _Seen
+    result: _Seen
+    order: tuple[int, ...]
+    writes: bool
+
+
+_Layout = tuple[tuple[int, ...], tuple[int, ...]]
+"""Shape and strides of an array."""
+
+
+@lru_cache(maxsize=256)
+def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _Arrangement:
+    """The arrangement of a product in which least is copied."""
+    rank, sides = len(out[0]), [(labels[0], left), (labels[1], right)]
+    both = [k for k in labels[0] if k in labels[1]]
+    turns = rank - 1 in labels[0] and rank - 1 not in both  # rows of the result are in order
+    if turns:
+        sides.reverse()
+    stack, met = ([k for k in both if (k < rank) is kept] for kept in (True, False))
+    extents = dict(zip((*labels[0], *labels[1]), (*left[0], *right[0]), strict=True))
+    own = [sorted(k for k in side if k not in both) for side, _ in sides]
+    result = out[1], tuple(range(rank))
+    alike = [
+        _merged(one, [extents[k] for k in one], [(layout[1], side), result])
+        for one, (side, layout) in zip(own, sides, strict=True)
+    ]
+    points = math.prod(extents[k] for k in (*alike[0], *alike[1], *met))
+    if points < SPLIT:
+        alike = own
+    stack += [k for one, inner in zip(own, alike, strict=True) for k in one if k not in inner]
+    rows, columns, folded = (math.prod(extents[k] for k in one) for one in (*alike, met))
+    first = _operand(sides[0], stack, (*alike[0], *met), (rows, folded))
+    second = _operand(sides[1], stack, (*met, *alike[1]), (folded, columns))
+    order = (*stack, *alike[0], *alike[1])
+    target = _seen(order, out[0], (*(extents[k] for k in stack), rows, columns))
+    writes = all(_merged(one, [extents[k] for k in one], [result]) == one for one in alike)
+    return _Arrangement(turns, first, second, target, order, writes)
+
+
+def _operand(
+    given: tuple[tuple[int, ...], _Layout],
+    stack: Sequence[int],
+    matrix: Sequence[int],
+    shape: tuple[int, int],
+) -> _Seen:
+    """An operand (its labels and layout) as a stack of matrices of a shape; it may be repeated."""
+    own, (lengths, _) = given
+    there = [k in own for k in stack]
+    stack = stack[there.index(True) :] if True in there else []
+    outer = (lengths[own.index(k)] if k in own else 1 for k in stack)
+    axes = tuple(own.index(k) for k in (*stack, *matrix) if k in own)
+    return _seen(axes, lengths, (*outer, *shape))
+
+
+def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...]) -> _Seen:
+    turned = tuple(lengths[d] for d in axes)
+    in_order = axes == tuple(range(len(axes)))
+    return _Seen(None if in_order else axes, None if turned == shape else shape)
+
+
+def _merged(
+    labels: list[int], lengths: list[int], arrays: Sequence[tuple[tuple[int, ...], Sequence[int]]]
+) -> list[int]:
+    """The last of labels that are a single dimension in all arrays (strides with their labels)."""
+    count = min(len(labels), 1)
+    while count < len(labels):
+        outer, inner = labels[-count - 1], labels[-count]
+        length = lengths[-count]
+        steps = [(strides[own.index(outer)], strides[own.index(inner)]) for strides, own in arrays]
+        if any(step != length * small for step, small in steps):
+            break
+        count += 1
+    return labels[len(labels) - count :]
+
+
+def _matrices(array: np.ndarray) -> np.ndarray:
     """An array as a stack of matrices that BLAS can walk; copied where it cannot."""
-    seen = array.transpose([own.index(k) for k in (*stack, *rows, *columns)])
-    sizes = seen.shape[len(stack) :]
-    shape = math.prod(sizes[: len(rows)]), math.prod(sizes[len(rows) :])
-    found = seen.reshape(*seen.shape[: len(stack)], *shape)
-    walkable = found.itemsize in found.strides[-2:] and min(found.strides[-2:]) > 0
-    return found if walkable else np.ascontiguousarray(found)
+    steps = array.strides[-2:]
+    return array if array.itemsize in steps and min(steps) > 0 else np.ascontiguousarray(array)
 
 
 def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.ndarray] | None:
-    """NumPy's product where no operand has to be transposed first."""
+    """NumPy's product where no operand has to be transposed or merged first."""
     left, right = labels
-    plain = len(left) <= 2 and len(right) <= 2 and {*left} & {*right} == {left[-1]} == {right[0]}
-    return np.dot if plain else None
+    if len(left) <= 2 and len(right) <= 2:
+        return np.dot if {*left} & {*right} == {left[-1]} == {right[0]} else None
+    if _is_matmul(left, right):
+        return np.matmul
+    return _turned_matmul if _is_matmul(right, left) else None
+
+
+def _is_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
+    """Whether a product is NumPy's of stacks of matrices, one by one."""
+    if len(left) > 2 and len(right) == 2:
+        return False  # better one product of what is merged
+    short, long = sorted((left[:-2], right[:-2]), key=len)
+    result = (*long, *left[-2:-1], *right[1:][-1:])
+    in_order = result == tuple(range(len(result))) and left[-1] == right[-2:][0] == len(result)
+    return in_order and long[len(long) - len(short) :] == short
+
+
+def _turned_matmul(right: np.ndarray, left: np.ndarray) -> np.ndarray:
+    product: np.ndarray = np.matmul(left, right)
+    return product
 
 
 def _of_products(shapes: Shapes, labels: Labels) -> Dim:
@@ -333,7 +451,9 @@ CONVOLUTION: Final = LibraryOperation(
 )
 """Sums of products of windows of the first operand and the second one; passes choose it, too."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
-    *("matmul", 2, _multiply_stacks, "", NUMBERS), additions=_of_products
+    *("matmul", 2, _multiply_stacks, "", NUMBERS),
+    additions=_of_products,
+    shorten=_product_of,
 )
 """Products of stacks of matrices: labels that both operands and the result have are no sum."""
 BITCAST: Final = LibraryOperation(

@@ -66,6 +66,9 @@ class Node(Record, metaclass=NodeType):
         """The operands."""
         return ()
 
+    def __bool__(self) -> bool:
+        raise TypeError("the truth of a value that is not known")
+
     def __repr__(self) -> str:
         lengths = ", ".join(str(length) for length in self.shape)
         return f"{type(self).__name__}({self.dtype}[{lengths}])"
@@ -315,8 +318,7 @@ def with_operands(node: Node, operands: Sequence[Node]) -> Node:
     """An op that reads other nodes at the same places; other nodes as they are."""
     if not isinstance(node, Op) or tuple(operands) == node.operands:
         return node
-    replaced: Node = node.replace(operands=tuple(operands))
-    return replaced
+    return node.replace(operands=tuple(operands))
 
 
 def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:

@@ -99,7 +99,7 @@ class Primitive(Record):
     @property
     def keeps_weak(self) -> bool:
         """Whether Python does this itself where all operands are Python numbers."""
-        named = ("cast", "real", "imag", "conjugate", "absolute")
+        named = ("cast", "real", "imag", "conjugate", "absolute", "sqrt")
         return self.sign is not None or self.name in named
 
     @property
@@ -380,8 +380,7 @@ def _fold(
     name: str, reduce: np.ufunc, lane: str, loops: frozenset[str] = ALL, **changes: Any
 ) -> UfuncFold:
     """A row of the table of folds; all are commutative."""
-    row: UfuncFold = UfuncFold(name, False, True, loops, True, reduce, lane).replace(**changes)
-    return row
+    return UfuncFold(name, False, True, loops, True, reduce, lane).replace(**changes)
 
 
 SUM: Final = _fold("sum", np.add, "add_reassoc({0}, {1})", NUMBERS, blocked=True)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from axiomjit.algebra.dims import Scope, Symbol, bound
+from axiomjit.algebra.dims import Dim, Scope, Symbol, bound
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
@@ -20,11 +20,14 @@ class Folding(Record):
     """Operands of one shape, the dimensions to fold in their order, and what a result becomes.
 
     `made` takes a node without these dimensions, of a running fold one with all of them.
+    `need_elements` takes a node and the name of a fold that has no value for no elements: it
+    refuses lengths of 0 that are known later than the node is made.
     """
 
     nodes: Sequence[Node]
     axes: tuple[int, ...]
     made: Callable[[Node], Any]
+    need_elements: Callable[[str, Node], None] | None = None
 
 
 def broadcast_folding(nodes: Sequence[Node], axes: Any, made: Callable[[Node], Any]) -> Folding:
@@ -55,11 +58,13 @@ class Placing(Record):
 
     `made` takes the node of a result and for each of its dimensions the dimensions of operands that
     are the same one. `known` are lengths that hold in every call, None where guards decide.
+    `need_elements` is as that of `Folding`, for one reduced length.
     """
 
     nodes: Sequence[Node]
     made: Callable[[Node, Sequence[Sequence[Source]]], Any]
     known: Mapping[Symbol, int] | None = None
+    need_elements: Callable[[str, Node, Dim], None] | None = None
 
     def with_lengths(self) -> AbstractContextManager[object]:
         """Return a context in which lengths have the values that are known."""

@@ -5,7 +5,6 @@ Shape and dtype of what a ufunc gives are known from those of its operands, what
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from axiomjit.base import dtypes
 from axiomjit.base.counters import counter
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.base.locks import imported
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
@@ -57,7 +57,7 @@ def ufunc_name(ufunc: np.ufunc) -> str:
     """The name of a ufunc with that of its module, where it is found."""
     name = ufunc.__name__
     for module in MODULES:
-        if getattr(sys.modules.get(module), name, None) is ufunc:
+        if getattr(imported(module), name, None) is ufunc:
             return f"{module}.{name}"
     return f"ufunc.{name}"
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cmp_to_key
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.algebra.chosen import choose
 from axiomjit.algebra.dims import Dim, current_scope, dim
-from axiomjit.base.dtypes import FLOAT, INT, DType, supported
+from axiomjit.base.dtypes import FLOAT, INT, DType, wanted_dtype
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.array_functions import stored_elements, stored_number
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.merging import pack
-from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.promotion import cast, check_fits
@@ -51,8 +53,11 @@ def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
 
 def _computed(value: Node) -> Any:
     """An integer as a length; what is no integer as it is."""
-    whole = value.dtype.kind in "iu" and not value.shape
-    return choose(current_scope(), cast(builder.strong(value), INT)) if whole else value
+    if value.dtype.kind not in "iu" or value.shape:
+        return value
+    number = cast(builder.strong(value), INT)  # an argument is copied: a count is computed
+    computed = builder.elementwise(COPY, number) if isinstance(number, Input) else number
+    return choose(current_scope(), computed)
 
 
 def _filled(value: Node, shape: tuple[Dim, ...], order: object, function: str) -> Node:
@@ -80,7 +85,9 @@ def _as_element(value: Node, dtype: DType) -> Node:
 
 
 def _dtype(dtype: Any, function: str) -> DType:
-    return supported(np.dtype(dtype), f"{function}(dtype={dtype})", user_location())
+    if isinstance(dtype, Node):
+        raise TypeError("Cannot construct a dtype from an array")
+    return wanted_dtype(np.dtype(dtype), f"{function}(dtype={dtype})", user_location())
 
 
 def _full_row(function: str, number: int) -> Row:
@@ -110,10 +117,18 @@ def _like(
     strides, plain = strides_of(node), list(range(len(node.shape)))
     by_step = plain
     if strides is not None and not any(step == 0 for step in strides):
-        backwards = [step if step > 0 else -step for step in strides]
-        by_step = sorted(plain, key=lambda d: (-int(backwards[d]), d))
+        sizes = [step if step > 0 else -step for step in strides]
+        order_of = cmp_to_key(_larger_first)
+        by_step = sorted(plain, key=lambda d: order_of(sizes[d]))
     whole = _filled(one, tuple(node.shape[d] for d in by_step), order, function)
     return builder.transpose(whole, [by_step.index(d) for d in plain])
+
+
+def _larger_first(left: Dim, right: Dim) -> int:
+    """How two strides are ordered so that the larger one is first, as `cmp_to_key` asks for it."""
+    if left is right:
+        return 0
+    return 1 if left < right else -1 if right < left else 0
 
 
 def _like_row(function: str, number: int) -> Row:
@@ -138,21 +153,28 @@ def _full_like(
 
 
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Node:
-    """np.arange of integers and lengths."""
+    """np.arange of integers, lengths, and floats that are integers."""
     if stop is None:
         start, stop = 0, start
     bounds = start, stop, step
-    if not all(isinstance(n, int | np.integer | Dim) for n in bounds):
-        raise _unsupported("arange", next(n for n in bounds if not isinstance(n, int)))
-    first, last, every = (dim(int(n)) if isinstance(n, np.integer) else dim(n) for n in bounds)
+    first, last, every = (_bound(n) for n in bounds)
     if every == 0:
         raise ZeroDivisionError("division by zero")
     count = -((first - last) // every)
     positions = positions_along((count if count > 0 else dim(0),), (0,))
     scaled = builder.elementwise(builder.MULTIPLY, positions, builder.as_node(every, "arange"))
     made = builder.elementwise(PRIMITIVES["add"], scaled, builder.as_node(first, "arange"))
-    wanted = made.dtype if dtype is None else _dtype(dtype, "arange")
+    usual = FLOAT if any(isinstance(n, float) for n in bounds) else made.dtype
+    wanted = usual if dtype is None else _dtype(dtype, "arange")
     return builder.elementwise(COPY, cast(made, wanted))
+
+
+def _bound(value: Any) -> Dim:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int | np.integer | Dim):
+        raise _unsupported("arange", value)
+    return value if isinstance(value, Dim) else dim(int(value))
 
 
 def _linspace(
@@ -190,10 +212,102 @@ def _linspace(
     return builder.elementwise(COPY, cast(made, wanted))
 
 
+def _logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+) -> Node:
+    made = _of("power", base, _linspace(start, stop, num, endpoint))
+    return made if dtype is None else cast(made, _dtype(dtype, "logspace"))
+
+
+def _of(name: str, *operands: Any) -> Node:
+    """An elementwise operation by its name."""
+    return builder.elementwise(PRIMITIVES[name], *(builder.as_node(n, name) for n in operands))
+
+
+def _grid(shape: tuple[Dim, ...]) -> list[Node]:
+    """For each dimension of a shape the position along it, at every point."""
+    return [positions_along(shape, (d,)) for d in range(len(shape))]
+
+
+def _band_row(function: str, comparison: str) -> Row:
+    """The row of a function that makes ones where columns compare with a diagonal, else zeros."""
+
+    def row(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: object = "C") -> Node:
+        if order != "C":
+            raise refuse(function, "order", order)
+        rows, columns = _grid(_lengths((N, N if M is None else M), function))
+        return cast(_of(comparison, columns, _of("add", rows, k)), _dtype(dtype, function))
+
+    return row
+
+
+def _identity(n: Any, dtype: Any = None) -> Node:
+    made: Node = COUNTERS[np.eye](n, dtype=float if dtype is None else dtype)
+    return made
+
+
+def _indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Node:
+    only_defaults("indices", sparse=sparse or None)
+    parts = _grid(_lengths(tuple(dimensions), "indices"))
+    return cast(builder.as_node(parts, "indices"), _dtype(dtype, "indices"))
+
+
+def _window_row(function: str, formula: Callable[[Node, Node], Node]) -> Row:
+    """The row of a window; its formula is of 1 - M, 3 - M, ..., M - 1 and of M - 1."""
+
+    def row(M: Any) -> Node:
+        (count,) = _lengths(M, function)
+        if count <= 1:
+            return _filled(_number(1, float, function), (count,), "C", function)
+        last = cast(builder.as_node(count - 1, function), FLOAT)
+        return formula(cast(_arange(1 - count, count, 2), FLOAT), last)
+
+    return row
+
+
+def _cosine(places: Node, last: Node, periods: int = 1) -> Node:
+    return _of("cos", _of("divide", _of("multiply", periods * np.pi, places), last))
+
+
+def _raised_cosine(mean: float, swing: float) -> Callable[[Node, Node], Node]:
+    """The formula of a cosine around its mean."""
+    return lambda n, last: _of("add", mean, _of("multiply", swing, _cosine(n, last)))
+
+
+def _blackman(places: Node, last: Node) -> Node:
+    narrow = _of("multiply", 0.08, _cosine(places, last, 2))
+    return _of("add", _raised_cosine(0.42, 0.5)(places, last), narrow)
+
+
+def _triangle(places: Node, last: Node) -> Node:
+    rising, place = _of("less_equal", places, 0), _of("divide", places, last)
+    return builder.elementwise(WHERE, rising, _of("add", 1, place), _of("subtract", 1, place))
+
+
+def _frequencies_row(function: str, halved: bool) -> Row:
+    def row(n: Any, d: Any = 1.0) -> Node:
+        (count,) = _lengths(n, function)
+        if count < 1:
+            raise _unsupported(function, n)
+        (places,) = _grid(((count // 2 + 1) if halved else count,))
+        if not halved:  # the second half is negative
+            late = _of("greater", places, (count - 1) // 2)
+            places = builder.elementwise(WHERE, late, _of("subtract", places, count), places)
+        return _of("multiply", places, _of("divide", 1.0, _of("multiply", count, d)))
+
+    return row
+
+
 def _array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, order: object = "K"
 ) -> Node:
-    node = array_node(object, "array")
+    given = object if dtype is None else _stored(object, _dtype(dtype, "array"))
+    node = array_node(given, "array")
     wanted = node.dtype if dtype is None else _dtype(dtype, "array")
     if order not in ("K", "C", "A", None):
         raise refuse("array", "order", order)
@@ -208,6 +322,14 @@ def _array(
     if not changed and not copy:
         return node
     return cast(node, wanted) if wanted != node.dtype else builder.elementwise(COPY, node)
+
+
+def _stored(given: Any, dtype: DType) -> Any:
+    """Numbers in lists, and a Python number, as NumPy stores them in elements of a dtype."""
+    if isinstance(given, list | tuple):
+        return stored_elements(given, dtype) if builder.holds_nodes(given) else given
+    node = builder.as_node(given, "array")
+    return stored_number(node, dtype) if node.weak else given
 
 
 def _as_array(a: Any, dtype: Any = None, order: object = None, *, copy: Any = None) -> Node:
@@ -228,8 +350,24 @@ MAKERS: Final[dict[Callable[..., object], Row]] = {
     np.full: _full,
 }
 """Functions that make arrays of numbers alone; NumPy does not dispatch them."""
-COUNTERS: Final[dict[Callable[..., object], Row]] = {np.arange: _arange}
+COUNTERS: Final[dict[Callable[..., object], Row]] = {
+    np.arange: _arange,
+    np.logspace: _logspace,
+    np.eye: _band_row("eye", "equal"),
+    np.identity: _identity,
+    np.tri: _band_row("tri", "less_equal"),
+    np.indices: _indices,
+    np.hanning: _window_row("hanning", _raised_cosine(0.5, 0.5)),
+    np.hamming: _window_row("hamming", _raised_cosine(0.54, 0.46)),
+    np.blackman: _window_row("blackman", _blackman),
+    np.bartlett: _window_row("bartlett", _triangle),
+}
 """The same where lengths are among the arguments; of numbers NumPy's arrays serve as well."""
+FREQUENCIES: Final[dict[str, Row]] = {
+    "fftfreq": _frequencies_row("fftfreq", halved=False),
+    "rfftfreq": _frequencies_row("rfftfreq", halved=True),
+}
+"""The same of `numpy.fft`, by name: NumPy imports that module where it is used."""
 CONVERTERS: Final[dict[Callable[..., object], Row]] = {
     np.array: _array,
     np.asarray: _as_array,

@@ -10,7 +10,7 @@ import numpy as np
 from axiomjit.algebra.chosen import assumed_equal
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Affine, fixed, iterator
-from axiomjit.base.errors import ShapeError, SpecError
+from axiomjit.base.errors import ShapeError, SpecError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import sum_of_products
@@ -91,7 +91,7 @@ def _letters(listed: Sequence[object]) -> str:
 
 def _refused(given: Sequence[object], seen: str) -> ShapeError:
     remedy = "write einsum('ij,jk->ik', x, y), or einsum(x, [0, 1], y, [1, 2], [0, 2])"
-    return ShapeError(f"einsum of {len(given)} arguments", seen, remedy, user_location())
+    return ShapeError(f"einsum of {amount(len(given), 'argument')}", seen, remedy, user_location())
 
 
 class SpecReader:
@@ -116,7 +116,7 @@ class SpecReader:
         if len(self.inputs) != len(shapes):
             raise ShapeError(
                 f"einsum {spec!r}",
-                f"{len(shapes)} operands for {len(self.inputs)} before '->'",
+                f"{amount(len(shapes), 'operand')} for {len(self.inputs)} before '->'",
                 "write the axes of each operand, separated by ','",
                 user_location(),
             )
@@ -148,11 +148,12 @@ class SpecReader:
         """The label of each dimension of an operand; lengths are noted."""
         written, shape = self.inputs[k], self.shapes[k]
         several = any(name == ELLIPSIS for name, _ in written)
-        free = len(shape) - (len(written) - several)
+        known = len(written) - several
+        free = len(shape) - known
         if free < 0 or (free and not several):
             raise ShapeError(
                 f"einsum {self.spec!r}",
-                f"operand {k} of shape {seen_shape(shape)} for {len(written) - several} axes",
+                f"operand {k} of shape {seen_shape(shape)} for {amount(known, 'axis', 'axes')}",
                 "write an axis for each dimension, in memory order, or '...' for the others",
                 user_location(),
             )
@@ -197,7 +198,7 @@ class SpecReader:
                 result.append(name)
         if several and all(name != ELLIPSIS for name, _ in self.output):
             end = len(self.spec)
-            seen = f"{len(several)} dimensions of '...', which the result does not have"
+            seen = f"{amount(len(several), 'dimension')} of '...', which the result does not have"
             raise self._refuse(end, seen, "write '...' in the result as well")
         return result
 

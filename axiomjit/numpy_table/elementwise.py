@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from axiomjit.base.dtypes import FLOAT, supported
+from axiomjit.base.dtypes import FLOAT, wanted_dtype
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, powers
 from axiomjit.graph.known_strides import strides_of
@@ -46,6 +46,10 @@ def _as_loop(x: object, ufunc: np.ufunc) -> Node:
 def _square(x: object) -> Node:
     node = _as_loop(x, np.square)
     return builder.elementwise(PRIMITIVES["multiply"], node, node)
+
+
+def _sqrt(x: object) -> Node:
+    return builder.strong(builder.elementwise(PRIMITIVES["sqrt"], builder.as_node(x, "sqrt")))
 
 
 def _positive(x: object) -> Node:
@@ -123,7 +127,7 @@ def cast_to(
     Raises:
         TypeError: `casting` does not allow it.
     """
-    wanted = supported(np.dtype(dtype), f"astype({dtype})", user_location())
+    wanted = wanted_dtype(np.dtype(dtype), f"astype({dtype})", user_location())
     if not np.can_cast(node.dtype, wanted, casting):
         raise TypeError(
             f"Cannot cast array data from {node.dtype!r} to {wanted!r} according to the rule "
@@ -154,6 +158,7 @@ SPECIAL: Final[dict[np.ufunc, Rows]] = {
     np.divmod: _divmod,
     np.power: _power,
     np.square: _square,
+    np.sqrt: _sqrt,
     np.positive: _positive,
     np.reciprocal: _reciprocal,
     np.conjugate: conjugated,

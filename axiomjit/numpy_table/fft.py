@@ -13,6 +13,7 @@ from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.graph.array_functions import ArrayCall, Extent
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.slicing import sliced
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node
@@ -61,12 +62,24 @@ def _row(name: str) -> Row:
         along = normalize_axis_index(operator.index(axis), len(node.shape))
         points, length = _transformed(name, node.shape[along], n)
         _check_points(points)
+        if name in HALVED and points.constant is None and n is not None:
+            node, n = _resized(node, along, points), None  # no length of the result tells n
         shape = list(node.shape)
         shape[along] = length
         options = {} if n is None else {"n": _option(points, length, along)}
         return _result(function, node, shape, **options, axis=along, norm=norm)
 
     return row
+
+
+def _resized(node: Node, axis: int, points: Dim) -> Node:
+    """The node with an axis of another length: its first elements, or all of them and zeros."""
+    length = node.shape[axis]
+    if points <= length:
+        return sliced(node, [axis], slice(None, points))
+    widths = [(0, points - length if d == axis else 0) for d in range(len(node.shape))]
+    longer: Node = JOINS[np.pad](node, widths)
+    return longer
 
 
 def _option(points: Dim, length: Dim, along: int) -> Any:
@@ -101,7 +114,8 @@ def _several_row(name: str, last: tuple[int, int] | None) -> Row:
             one = name if end else "fft"
             points, shape[axis] = _transformed(one, shape[axis], wanted)
             _check_points(points)
-            options.append(int(points))
+            if s is not None:
+                options.append(int(points))
         given = {} if s is None else {"s": tuple(options)}
         if len(set(along)) < len(along) or not along:
             raise refuse(name, "axes", axes)

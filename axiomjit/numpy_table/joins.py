@@ -70,7 +70,7 @@ def _joined(
             )
     common = dtypes.common(tuple(node.dtype for node in nodes))
     wanted = (
-        common if dtype is None else dtypes.supported(np.dtype(dtype), f"{name}(dtype={dtype})")
+        common if dtype is None else dtypes.wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})")
     )
     for node in nodes:
         if not np.can_cast(node.dtype, wanted, casting):  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def _roll(a: object, shift: Any, axis: AxisOption = None) -> Node:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     for step, d in zip(shifts, axes, strict=True):
         node = _rolled(node, step, normalize_axis_index(d, len(node.shape)))
-    return node
+    return node if axes else builder.elementwise(COPY, node)
 
 
 def _rolled(node: Node, shift: Any, axis: int) -> Node:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import supported
+from axiomjit.base.dtypes import wanted_dtype
 from axiomjit.base.origins import user_location
 from axiomjit.graph import library_nodes
 from axiomjit.graph.array_functions import ArrayCall
@@ -46,7 +46,7 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
             node, along = flat_along(node, axis)
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
-            wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
+            wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if wanted.kind == "b":
             raise refuse(name, "dtype", dtype)
         return running(fold, node, wanted, (along,))
@@ -63,7 +63,7 @@ def _accumulate_row(name: str, fold: UfuncFold) -> Row:
         along = normalize_axis_index(axis, len(node.shape))
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
-            wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
+            wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
             raise refuse(name, "dtype", dtype)
         return running(fold, node, wanted, (along,))

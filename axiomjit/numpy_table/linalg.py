@@ -185,8 +185,7 @@ def _lstsq(a: object, b: object, rcond: Any = None) -> tuple[Node, ...]:
     tall = columns < rows
     residuals = (more or (dim(1),)) if tall else (dim(0),)
     shapes = (columns, *more), residuals, (), (_least(rows, columns),)
-    found: tuple[Node, ...] = call.replace(guesses=tall).results(*shapes)
-    return found
+    return call.replace(guesses=tall).results(*shapes)
 
 
 def _pinv(

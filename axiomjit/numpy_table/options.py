@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -42,9 +43,11 @@ def only_defaults(function: str, **options: object) -> None:
             raise refuse(function, option, value)
 
 
-def kept(keepdims: object) -> bool:
+def kept(keepdims: Any) -> bool:
     """Whether what is folded keeps its dimensions, with a length of 1."""
-    return keepdims is not UNGIVEN and bool(keepdims)
+    if keepdims is UNGIVEN or isinstance(keepdims, bool | np.bool):
+        return keepdims is not UNGIVEN and bool(keepdims)
+    return operator.index(keepdims) != 0
 
 
 def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
@@ -54,8 +57,9 @@ def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
         numpy.exceptions.AxisError: no such dimension.
     """
     rank = len(node.shape)
-    if isinstance(axis, list):
-        raise TypeError(f"'list' object cannot be interpreted as an integer: axis={axis}")
+    if isinstance(axis, list | set | frozenset | dict | np.ndarray | bool | str):
+        kind = type(axis).__name__
+        raise TypeError(f"'{kind}' object cannot be interpreted as an integer: axis={axis!r}")
     if axis is None or (rank == 0 and axis in (0, -1)):
         return tuple(range(rank))
     return tuple(sorted(normalize_axis_tuple(axis, rank)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.extremes import larger
-from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, supported
+from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, wanted_dtype
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -76,14 +76,14 @@ def _computed_in(name: str, accumulator: UfuncFold, node: Node, dtype: Any) -> D
     """The dtype of the result."""
     if dtype is None or dtype is UNGIVEN:
         return accumulator.result_dtype(node.dtype)
-    wanted = supported(np.dtype(dtype), f"{name}(..., dtype={dtype})", user_location())
+    wanted = wanted_dtype(np.dtype(dtype), f"{name}(..., dtype={dtype})", user_location())
     if accumulator.result_dtype(wanted).kind != wanted.kind:
         raise refuse(name, "dtype", dtype)
     return wanted
 
 
 def _given(where: object) -> bool:
-    return where is not UNGIVEN and where is not None and where is not True
+    return where is not UNGIVEN and where is not True
 
 
 def _start(name: str, initial: object, dtype: DType) -> Node | None:
@@ -231,7 +231,9 @@ def _spread(
     mean: object = UNGIVEN,
     correction: object = UNGIVEN,
 ) -> Node:
-    only_defaults(name, out=out, where=where, mean=mean)
+    only_defaults(name, out=out, where=where)
+    if mean is not UNGIVEN and mean is not None:
+        raise refuse(name, "mean", mean)
     if correction is not UNGIVEN:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -240,7 +242,7 @@ def _spread(
         raise refuse(name, "ddof", ddof)
     node = array_node(a, name)
     axes = reduced_dimensions(node, axis)
-    wanted = supported(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
+    wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
     if wanted is not None and (wanted.kind not in "fc" or node.dtype.kind + wanted.kind == "cf"):
         raise refuse(name, "dtype", dtype)
     dtype = builder.summed_in(node) if wanted is None else wanted

@@ -10,7 +10,7 @@ import numpy as np
 from axiomjit.algebra.chosen import assumed_equal, assumed_multiple
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.quotients import exact_quotient
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.known_strides import strides_of
@@ -24,7 +24,12 @@ from axiomjit.numpy_table.shapes import array_node, lengths_of
 
 def _reshape(a: object, shape: Any, order: object = "C", copy: bool | None = None) -> Node:
     node = array_node(a, "reshape")
-    _only_in_c_order("reshape", order)
+    if order == "F":
+        wanted = _complete(node, lengths_of(shape))
+        turned: Node = _reshape(_transposed(node), wanted[::-1], "C", copy)
+        return _transposed(turned)
+    if order != "C":
+        raise refuse("reshape", "order", order)
     wanted = _complete(node, lengths_of(shape))
     seen = reshaped(node, wanted)
     if copy and not is_copied(node, wanted):
@@ -42,8 +47,7 @@ def _reshape_method(a: object, *shape: Any, order: object = "C", copy: bool | No
 
 def _ravel(a: object, order: object = "C") -> Node:
     """np.ravel: the result is contiguous; it is a view only of an array contiguous in C order."""
-    node = array_node(a, "ravel")
-    _only_in_c_order("ravel", order)
+    node = _read_in_order(array_node(a, "ravel"), order, "ravel")
     flat = (product(node.shape),)
     strides = strides_of(node)
     long = [d for d, n in enumerate(node.shape) if n != 1]
@@ -55,15 +59,20 @@ def _ravel(a: object, order: object = "C") -> Node:
 
 
 def _flatten(a: object, order: object = "C") -> Node:
-    node = array_node(a, "flatten")
-    _only_in_c_order("flatten", order)
+    node = _read_in_order(array_node(a, "flatten"), order, "flatten")
     flat = (product(node.shape),)
     return builder.elementwise(COPY, reshaped(node, flat))
 
 
-def _only_in_c_order(function: str, order: object) -> None:
-    if order != "C":
+def _transposed(node: Node) -> Node:
+    return builder.transpose(node, tuple(reversed(range(len(node.shape)))))
+
+
+def _read_in_order(node: Node, order: object, function: str) -> Node:
+    """An array whose elements in C order are those of the node in C or Fortran order."""
+    if order not in ("C", "F"):
         raise refuse(function, "order", order)
+    return node if order == "C" else _transposed(node)
 
 
 def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
@@ -86,9 +95,9 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
     if not assumed_equal(missing * known, size) or (unknown and known == 0):
         raise GraphValueError(
             f"reshape({seen_type(node)}, {seen_shape(lengths)})",
-            f"{size} elements where the new shape has a multiple of {known}"
+            f"{amount(size, 'element')} where the new shape has a multiple of {known}"
             if unknown
-            else f"{size} elements where the new shape has {known}",
+            else f"{amount(size, 'element')} where the new shape has {known}",
             "give lengths whose product is the number of elements, or -1 for one of them",
             user_location(),
         )
