@@ -1,42 +1,39 @@
-"""Follow the function of a call without changing anything outside it, or refuse it."""
+"""Follow the function of a call if it changes nothing outside itself, or refuse it."""
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
+from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.algebra.dims import Scope
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import (
     ImpureError,
+    InterruptedWritesError,
     NeedsValuesError,
-    TraceError,
     UnaskedError,
-    UnsupportedError,
 )
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following
 from axiomjit.base.records import Record
-from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.base.tree import unflatten_tree
 from axiomjit.driver.arguments import CallArguments, plain_arguments
 from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fresh import Returned
-from axiomjit.driver.printed import kept_back
-from axiomjit.driver.random_states import none_drawn
-from axiomjit.driver.surroundings import Surroundings
-from axiomjit.graph.captured import Captured, Watch, capturing, written_outside
+from axiomjit.driver.surroundings import reachable
+from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.tracing.creation import concerns, new_rebinding
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.rebinding import Rebinding, handles_errors
 from axiomjit.tracing.trace import Trace, trace
 from axiomjit.tracing.tracer import Tracer
 
-_Parts = tuple[list[object], Structure]
 ROUNDS: Final = 4
 """How often a function is followed until no more arrays that it makes turn out to be written."""
 
@@ -52,17 +49,18 @@ class Followed(Record):
 def follow(
     function: Callable[..., Any], call: CallArguments, signature: Signature, scope: Scope
 ) -> Followed:
-    """Follow the function of a call, once more where the first time has changed something.
+    """Follow the function of a call, which changes nothing outside itself.
 
     Where it mentions functions that make arrays, a copy is followed in which these are ours; if
-    that cannot be, the function itself, in which they give arrays of known values. Where traced
-    values meet what does not ask them, a copy is followed in which everything of NumPy's does.
-    What only the first run changes is kept from then on (a value that is computed once); a
-    function that changes something each time is refused, and what it has changed is undone.
+    that cannot be, the function itself, in which they give arrays of known values, unless it draws
+    random numbers. Where traced values meet what does not ask them, a copy is followed in which
+    everything of NumPy's does.
 
     Raises:
-        NeedsValuesError: also where the function changes a list or dict that it was given.
+        NeedsValuesError: also where the function may change something outside itself, or a list
+            or dict that it was given; nothing was done.
     """
+    draws = _effects(function, call)
     own = not concerns(function)
     reason = None
     try:
@@ -73,14 +71,21 @@ def follow(
         reason = error.with_traceback(None)
         if own and not isinstance(error, UnaskedError):
             raise
-    except Exception:  # the function itself raises it again
-        if own:
+    except Exception as error:  # the function itself raises it again
+        if own or isinstance(error, InterruptedWritesError | OtherLengthError):
             raise
+        if draws:  # which must not be drawn from while it is followed
+            raise InterruptedWritesError(
+                f"{name_of(function)}, which draws random numbers",
+                f"that it raises {type(error).__name__}: {error}",
+                "run it in NumPy, which raises it",
+                user_location(),
+            ) from error
     if isinstance(reason, UnaskedError):
         asked = _follow_asking(function, call, signature, scope)
         if asked is not None:
             return asked
-    if own:
+    if own or draws:
         assert reason is not None
         raise reason
     scope.restart()
@@ -107,6 +112,69 @@ def _follow_asking(
     return None
 
 
+def _effects(function: Callable[..., Any], call: CallArguments) -> bool:
+    """Refuse a function that may change something outside itself, before anything is done.
+
+    Returns:
+        Whether it draws random numbers, as steps of its copy.
+
+    Raises:
+        NeedsValuesError: it may change something, or prints, or calls what is not known.
+        ImpureError: it asks for what is other at each call.
+    """
+    late = import_late("axiomjit.tracing.effects.analysis")
+    own = str(getattr(function, "__module__", None) or "").partition(".")[0]
+    analysis = late.EffectAnalysis(own)
+    statics = dict(call.static)
+    names = iter((*call.names,))
+    fixed = iter(call.static_names)
+    count = len(call.dynamic) + len(call.static)
+    leaves = [(statics[k],) if k in statics else None for k in range(count)]
+    owners = [next(fixed if k in statics else names) for k in range(count)]
+    try:
+        analysis.run(function, late.Arguments(call.structure, leaves, owners))
+    except late.Effect as effect:
+        raise _refusal(effect, name_of(function)) from None
+    except Exception as error:  # code that nobody has thought of is left to NumPy
+        raise NeedsValuesError(
+            "follow a function once for all calls",
+            f"that its code cannot be read: {type(error).__name__}: {error}"[:300],
+            "compile the functions that it calls",
+            user_location(),
+        ) from error
+    draws: bool = analysis.draws
+    return draws
+
+
+def name_of(function: object) -> str:
+    """The name of a function, for messages."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _refusal(effect: Any, name: str) -> NeedsValuesError:
+    """The error for what a function may do."""
+    if effect.draws:
+        return NeedsValuesError(
+            f"random numbers drawn in {name}, which is followed once for all calls",
+            f"that it {effect.text}: the numbers would be the same in every call",
+            "draw them outside and pass them as an argument",
+            effect.place,
+        )
+    if effect.impure is not None:
+        return ImpureError(
+            f"{effect.impure} in a function that is followed once for all calls",
+            "what it gives at that time, which every call would get",
+            "call it outside and pass what it gives as an argument",
+            effect.place,
+        )
+    return NeedsValuesError(
+        "follow a function once for all calls",
+        f"that it {effect.text}: each call would have to do so",
+        "return the new value, or do this outside the compiled function",
+        effect.place,
+    )
+
+
 def _follow(
     function: Callable[..., Any],
     call: CallArguments,
@@ -122,62 +190,12 @@ def _follow(
             another error is no error of the user's: the function itself was given traced values
             that only our functions take, and NumPy shall run it.
     """
-    statics = [value for _, value in call.static]
-    first = before = Surroundings(function, statics)
-    with kept_back() as printed:
-        try:
-            followed = _follow_once(function, call, signature, scope, before, rebinding_of)
-            changes = before.changes()
-            if changes is not None:
-                before = Surroundings(function, statics)
-                scope.restart()
-                followed = _follow_again(
-                    function, call, signature, scope, before, rebinding_of, changes
-                )
-                changes = before.changes()
-            if changes is not None:
-                raise written_outside(changes)
-            if printed:
-                raise written_outside("standard output")
-            return followed
-        except Exception as error:
-            if rebinding_of or reason or isinstance(error, TraceError):
-                first.restore()
-                printed.clear()
-            if reason:
-                raise reason from None
-            raise
-        finally:
-            _print(printed)
-
-
-def _print(printed: list[str]) -> None:
-    """What was printed before an error of the user's own."""
-    stream = getattr(sys.stdout, "real", sys.stdout)
-    for text in printed if stream is not None else ():
-        stream.write(text)
-
-
-def _follow_again(
-    function: Callable[..., Any],
-    call: CallArguments,
-    signature: Signature,
-    scope: Scope,
-    before: Surroundings,
-    rebinding_of: Callable[[], Rebinding] | None,
-    changed: str,
-) -> Followed:
-    """As `_follow_once`, for a function whose first run has changed something outside.
-
-    Raises:
-        NeedsValuesError: also where it finds traced values that its first run has kept there.
-    """
     try:
-        return _follow_once(function, call, signature, scope, before, rebinding_of)
-    except (NeedsValuesError, UnsupportedError):
+        return _follow_once(function, call, signature, scope, rebinding_of)
+    except Exception:
+        if reason:
+            raise reason from None
         raise
-    except TraceError:
-        raise written_outside(changed) from None
 
 
 def _follow_once(
@@ -185,10 +203,11 @@ def _follow_once(
     call: CallArguments,
     signature: Signature,
     scope: Scope,
-    surroundings: Surroundings,
     rebinding_of: Callable[[], Rebinding] | None,
 ) -> Followed:
-    captured = Captured(surroundings.arrays)
+    statics = [value for _, value in call.static]
+    known = reachable(function, statics)
+    captured = Captured(v for v in known.values() if issubclass(type(v), np.ndarray))
     rebinding = rebinding_of() if rebinding_of else None
 
     def run(tracers: Sequence[Tracer | Length]) -> object:
@@ -197,25 +216,16 @@ def _follow_once(
         if rebinding is not None:
             leaves = list(map(rebinding.value, leaves))
         whole: Any = unflatten_tree(call.structure, iter(leaves))
-        arguments = (*whole[0], *whole[1].values())
-        given = tuple(map(flatten_tree, arguments))
-        try:
-            returned = callee(*whole[0], **whole[1])
-        finally:
-            if rebinding is not None:
-                rebinding.settle()
-        _check_containers(function, given, tuple(map(flatten_tree, arguments)))
+        returned = callee(*whole[0], **whole[1])
         refuse_traps()
         return returned
 
-    name = getattr(function, "__qualname__", type(function).__qualname__)
+    name = name_of(function)
     following = Following(name, signature.scalars)
     following.arguments = partial(plain_arguments, call.dynamic, call.names)
-    statics = [value for _, value in call.static]
-    known = surroundings.known.values()
-    with capturing(captured), none_drawn(name, function, statics, known):
+    with capturing(captured):
         made = trace(run, signature.given, scope, signature.layouts, following)
-    returned = Returned(captured, call.static, surroundings.known)
+    returned = Returned(captured, call.static, known)
     leaves = [(n, v if rebinding is None else rebinding.original(v)) for n, v in made.leaves]
     loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
     graph, structure = made.graph, made.structure
@@ -225,24 +235,3 @@ def _follow_once(
     watch = Watch(captured.used, captured.shown)
     handles = following.handles or handles_errors(function)
     return Followed(Trace(graph, structure, settled), watch, handles)
-
-
-def _check_containers(
-    function: Callable[..., Any], given: Sequence[_Parts], now: Sequence[_Parts]
-) -> None:
-    """Refuse a function that has changed a list or dict among its arguments.
-
-    Raises:
-        NeedsValuesError: one has other entries than before the call.
-    """
-    for k, (before, after) in enumerate(zip(given, now, strict=True)):
-        same = before[1] == after[1] and len(before[0]) == len(after[0])
-        if same and all(a is b for a, b in zip(before[0], after[0], strict=True)):
-            continue
-        names = list(inspect.signature(function).parameters)
-        raise NeedsValuesError(
-            "follow a function once for all calls",
-            f"that it changes a list or dict in its argument {names[min(k, len(names) - 1)]}",
-            "change a copy, for example list(values), and return it",
-            user_location(),
-        )
