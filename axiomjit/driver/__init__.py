@@ -29,6 +29,8 @@ What equal programs and kernels share, with a limit or small.
 - `runtime/compiling/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/compiling/kernel_cache.py` `_alive`: the same, of all kernels that somebody runs
 - `runtime/compiling/parts_apart.py` `_results`: what parts of kernels give, 256 at most
+- `axiomjit/tracing/source_text.py` `_trees`: the syntax tree of a function's code, 4,000 at most
+- `axiomjit/tracing/source_text.py` `_files`: files that were compiled to find one, 64 at most
 - `runtime/vector_math/library.py` `_LIBRARIES`: compiled elementary functions, which kernels link
 - `runtime/vector_math/linked.py` `_LINKED`: what loops inline of these, written once
 
@@ -40,10 +42,10 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/stage_times.py` `_clock`: the function for which a thread compiles, to count time
 - `axiomjit/base/waiting.py` `_waits`: whether a thread waits for kernels (`f.warm`)
-- `axiomjit/driver/printed.py` `_kept`: what a thread prints while it follows, by thread
 - `runtime/entry/native_calls.py` `_code`: the machine code of native entries, loaded once
 - `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
 - `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
+- `axiomjit/base/locks.py` `_fork`: the locks that a fork has taken, by the thread that forks
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it
 
 Installs, where a layer calls what stands in a later one.
@@ -56,6 +58,6 @@ Installs, where a layer calls what stands in a later one.
 - `axiomjit/axis/operators.py` `_operations`: the functions installed there
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
-`base`, `algebra`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `passes.ir`, `passes`,
-`runtime.compiling`, `runtime.entry`, `runtime.launching`, `show`.
+`base`, `algebra`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,
+`passes.ir`, `passes`, `runtime.compiling`, `runtime.entry`, `runtime.launching`, `show`.
 """

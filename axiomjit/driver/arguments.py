@@ -10,7 +10,7 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
-from axiomjit.base.dtypes import walkable
+from axiomjit.base.dtypes import FLOAT, supported, walkable
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -84,6 +84,7 @@ def static_parameters(
                 f"jit(static_argnames={list(names)})",
                 f"no parameter {name!r} in {function}{signature}",
                 "name parameters of the function",
+                user_location(),
             )
     return frozenset(names)
 
@@ -94,19 +95,21 @@ def take_apart(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     forms: Forms | None = None,
+    function: str = "function",
 ) -> CallArguments:
     """Sort the leaves of a call's arguments.
 
-    `forms` keeps what is known of calls of nothing but arrays, by their number.
+    `forms` keeps what is known of calls of nothing but arrays, by their number; `function` is the
+    name in errors.
 
     Raises:
         TypeError: the call does not fit the signature (Python's own message).
     """
     if forms is None or kwargs or static or not are_arrays(args):
-        return _sorted(signature, static, args, kwargs)
+        return _sorted(signature, static, args, kwargs, function)
     form = forms.get(len(args))
     if form is None:
-        call = _sorted(signature, static, args, kwargs)
+        call = _sorted(signature, static, args, kwargs, function)
         form = forms.keep(len(args), ArrayForm(call.structure, call.names))
     return CallArguments(form.structure, args, (), form.names, (), form)
 
@@ -116,8 +119,12 @@ def _sorted(
     static: frozenset[str],
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
+    function: str,
 ) -> CallArguments:
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise _misfit(signature, function, args, kwargs) or error from None
     leaves, structure = flatten_tree((bound.args, bound.kwargs))
     owners = [name for name, value in bound.arguments.items() for _ in flatten_tree(value)[0]]
     dynamic: list[object] = []
@@ -132,6 +139,32 @@ def _sorted(
             dynamic.append(leaf)
             names.append(name)
     return CallArguments(structure, tuple(dynamic), tuple(fixed), tuple(names), tuple(fixed_names))
+
+
+def _misfit(
+    signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> TypeError | None:
+    """Python's error about a call that does not fit a signature, with the function's name.
+
+    A function of the same parameters that does nothing is called; None where that gives no error.
+    """
+    none = inspect.Parameter.empty
+    parameters = [
+        one.replace(annotation=none, default=none if one.default is none else None)
+        for one in signature.parameters.values()
+    ]
+    plain = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    space: dict[str, Callable[..., None]] = {}
+    try:
+        exec(f"def function{plain}: pass", space)
+    except SyntaxError:  # parameters without a name of their own
+        return None
+    space["function"].__qualname__ = name
+    try:
+        space["function"](*args, **kwargs)
+    except TypeError as error:
+        return error.with_traceback(None)
+    return None
 
 
 def _is_static(leaf: object) -> bool:
@@ -182,6 +215,14 @@ def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[obje
     return tuple((place, static_key(value, forget)) for place, value in call.static)
 
 
+def swapped_dtype(values: Sequence[object]) -> object:
+    """The dtype of the first array whose byte order is not native; None if there is none."""
+    for value in values:
+        if isinstance(value, Array) and not value.dtype.isnative:
+            return value.dtype
+    return None
+
+
 def plain_array(array: Array) -> Array:
     """The array in a layout a kernel can walk: native, aligned, strides of whole elements.
 
@@ -192,6 +233,23 @@ def plain_array(array: Array) -> Array:
     once = tuple(slice(1) if step == 0 else slice(None) for step in array.strides)
     copy = np.array(array[once], dtype=array.dtype.newbyteorder("="), order="K")
     return copy if copy.shape == array.shape else np.broadcast_to(copy, array.shape)
+
+
+def class_of(value: Any) -> object:
+    """The dtype of a plain array, else the class: it decides which arguments are compiled."""
+    return value.dtype if type(value) is Array else type(value)
+
+
+def foreign_classes(values: Iterable[object]) -> set[object]:
+    """The classes of arguments that are not compiled."""
+    found = set()
+    for value in values:
+        try:
+            plain: Any = plain_argument(value, "")
+            supported(getattr(plain, "dtype", FLOAT), "")
+        except GraphTypeError:
+            found.add(class_of(value))
+    return found
 
 
 def plain_argument(value: Any, name: object) -> object:

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError, OtherResultError
-from axiomjit.base.locks import import_late
+from axiomjit.algebra.chosen import OtherLengthError, OtherResultError, UnfitNumberError
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.assembling import assemble
-from axiomjit.driver.fallbacks import LeftError, other_length, other_result
+from axiomjit.driver.fallbacks import WRITTEN, LeftError, other_length, other_result
 from axiomjit.driver.tables import Ready
 from axiomjit.driver.written_arguments import Same, why_not_written
 
@@ -37,10 +36,10 @@ def attempt(
     reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
     if reason is not None:
         remedy = "pass writable arrays that share no memory, or one array twice"
-        raise LeftError(("a write into an argument", reason, remedy))
+        raise LeftError(("a write into an argument", reason, remedy), WRITTEN)
     put_back = _kept(ready, call.dynamic)
     try:
-        return assemble(ready, arguments, call.static)
+        return assemble(ready, arguments, call.static, call.dynamic)
     except Exception as error:
         if not ready.fails and not isinstance(error, OtherLengthError):
             raise
@@ -52,13 +51,13 @@ def _kept(ready: Ready, arguments: Sequence[object]) -> Callable[[], None]:
     """Keep what the program may change too early; a function that puts it back."""
     written = [arguments[position] for position in ready.early]
     arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
-    states = [(one, _states().state_of_generator(one)) for one in ready.generators]
+    states = [(one, _state_of(one)) for one in ready.generators]
 
     def put_back() -> None:
         for array, before in arrays:
             array[...] = before
         for generator, state in states:
-            _states().put_back(generator, state)
+            _set_state(generator, state)
 
     return put_back
 
@@ -66,6 +65,8 @@ def _kept(ready: Ready, arguments: Sequence[object]) -> Callable[[], None]:
 def _left(error: Exception) -> LeftError:
     """Why NumPy runs a call; what a step raises it raises again, after the writes before it."""
     match error:
+        case UnfitNumberError():
+            return LeftError(None)
         case OtherResultError():
             return other_result(str(error))
         case OtherLengthError():
@@ -73,5 +74,15 @@ def _left(error: Exception) -> LeftError:
     return LeftError(None)
 
 
-def _states() -> Any:
-    return import_late("axiomjit.driver.random_states")
+def _state_of(generator: Any) -> Any:
+    """The state of a `Generator` or a `RandomState`."""
+    if hasattr(generator, "get_state"):
+        return generator.get_state(legacy=False)
+    return generator.bit_generator.state
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if hasattr(generator, "set_state"):
+        generator.set_state(state)
+    else:
+        generator.bit_generator.state = state

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Guard, dim
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.driver.arguments import CallArguments
@@ -62,7 +62,7 @@ class DeclaredShapes:
         if several or len(names) != len(shapes):
             raise GraphValueError(
                 self._asked,
-                f"{len(shapes)} shapes for the parameters ({', '.join(names)})",
+                f"{amount(len(shapes), 'shape')} for the parameters ({', '.join(names)})",
                 "give one shape for each parameter that is not static; *args can have none",
                 user_location(),
             )

@@ -2,41 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Final, NoReturn, TypeVar
 
-from axiomjit.algebra.chosen import OtherLengthError
+from axiomjit.algebra.chosen import OtherLengthError, UnfitNumberError
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
-from axiomjit.base.errors import AxiomError, FallbackWarning, NeedsValuesError, TraceError
+from axiomjit.base.errors import (
+    AxiomError,
+    FallbackWarning,
+    GraphTypeError,
+    GraphValueError,
+    NeedsValuesError,
+    UnfollowedError,
+    amount,
+)
 from axiomjit.base.origins import user_location, warn
+from axiomjit.base.records import Record
 from axiomjit.driver.tables import Ready
 
+R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
+LONGEST: Final = 80
+"""Characters of a reason in `repr`."""
+WHOLE: Final = "whole function"
+WRITTEN: Final = "written arguments"
+LENGTHS: Final = "lengths"
+RESULTS: Final = "results of steps"
+ERRORS: Final = "errors"
+TRAPS: Final = "error states"
+NOT_NOW: Final = "compilation"
+DISABLED: Final = "disabled"
+FOREIGN: Final = "arguments"
 
 
-def falls_back(name: str, error: TraceError, strict: bool) -> bool:
+class InNumPy(Record):
+    """Calls of a function that NumPy ran for one cause.
+
+    The cause is "whole function", "written arguments", "arguments" (of classes
+    or byte orders that are not compiled), "lengths" (numbers of chosen elements),
+    "results of steps", "errors", "error states" (`np.errstate`), "compilation" (in an interrupted
+    one) or "disabled" (`config.disable`); `reason` says why NumPy ran the last of these calls.
+    """
+
+    cause: str
+    calls: int
+    reason: str
+
+
+class CallsInNumPy:
+    """The calls of one function that NumPy ran, by cause."""
+
+    __slots__ = ("_calls", "_last", "_whole", "reasons")
+
+    def __init__(self) -> None:
+        """Begin with no call."""
+        self._calls: dict[str, int] = {}
+        self._whole, self._last = 0, ""
+        self.reasons = {
+            TRAPS: "np.errstate or np.seterr traps errors around the call",
+            NOT_NOW: "what was not compiled could not be compiled then",
+            DISABLED: "config.disable is set",
+        }
+
+    def count_whole(self) -> None:
+        """Count a call of a function that NumPy runs from now on, as `count` and sooner."""
+        _count_fallback()
+        self._whole += 1
+
+    def count(self, cause: str) -> None:
+        """Count a call; `reasons` has the reason."""
+        if cause is not DISABLED:  # the user's setting is no fallback
+            _count_fallback()
+        self._last = cause
+        self._calls[cause] = self._calls.get(cause, 0) + 1
+
+    def all(self) -> tuple[InNumPy, ...]:
+        """The calls of each cause, that of the last call last."""
+        last = WHOLE if self._whole else self._last
+        calls = [*self._calls.items(), *([(WHOLE, self._whole)] if self._whole else [])]
+        calls.sort(key=lambda item: item[0] == last)
+        return tuple(InNumPy(cause, n, self.reasons.get(cause, "")) for cause, n in calls)
+
+    def in_words(self) -> str:
+        """How many there were and why the last one, for `repr`; empty if there was none."""
+        causes = self.all()
+        if not causes:
+            return ""
+        total, why = sum(cause.calls for cause in causes), causes[-1].reason
+        why = why if len(why) <= LONGEST else f"{why[: LONGEST - 3]}..."
+        return f", {amount(total, 'call')} in NumPy: {why}"
+
+
+def in_short(error: AxiomError) -> str:
+    """What was asked and seen, in one line."""
+    return " ".join(f"{error.asked}: {error.seen}".split())
+
+
+def falls_back(name: str, error: AxiomError, strict: bool) -> bool:
     """Whether NumPy runs a function from now on; else the error is the user's."""
-    needs_values = isinstance(error, NeedsValuesError)
-    policy = "warn" if needs_values else config.fallback
-    if policy in ("error", "step") or (needs_values and strict):
+    policy = "warn" if isinstance(error, NeedsValuesError) else config.fallback
+    if strict or policy in ("error", "step"):
         return False
-    _count_fallback()
     if policy == "warn":
         warn(f"{name} runs in NumPy, not compiled: {error}", FallbackWarning)
     return True
 
 
-class LeftError(Exception):
-    """One call that NumPy runs; `refusal` says why, if there is something to say.
+def unfollowed(name: str, error: Exception) -> UnfollowedError:
+    """The error for a function that raises another one while it is followed."""
+    return UnfollowedError(
+        f"follow {name} once for all calls",
+        f"that it raises {type(error).__name__}: {error}",
+        "call it outside the compiled function, or mark arguments with static_argnames",
+    )
 
-    Of what `may_raise` in NumPy, as a length that does not fit, nothing is said before it has run.
+
+def may_be_ours(error: Exception) -> bool:
+    """Whether NumPy may not raise an error that a function raises while it is followed."""
+    if isinstance(error, AxiomError):
+        return isinstance(error, GraphTypeError | GraphValueError)
+    return not isinstance(error, OtherLengthError | Warning)
+
+
+def raised(error: UnfollowedError) -> Exception:
+    """The error that a function raises while it is followed."""
+    cause = error.__cause__
+    return cause if isinstance(cause, Exception) else error
+
+
+def run_unfollowed(
+    run: Callable[[], R], errors: list[UnfollowedError], strict: bool
+) -> tuple[R, AxiomError]:
+    """Return what NumPy gives for a call of a function that could not be followed, and why not.
+
+    Args:
+        run: Calls the function.
+        errors: The error, which is taken out: a frame that kept it would be kept by it.
+        strict: Whether NumPy may not run the function.
+
+    Raises:
+        AxiomError: the reason, under `strict`, or where NumPy raises an error of its kind.
+        Exception: NumPy's own error.
+    """
+    error = errors.pop()
+    cause = error.__cause__
+    reason = cause if isinstance(cause, AxiomError) else error
+    refuses = strict or config.fallback in ("error", "step")
+    try:
+        if refuses and reason is cause:
+            raise reason
+        try:
+            result = run()
+        except Exception as numpys:
+            if reason is cause and isinstance(reason, public_class(numpys)):
+                raise reason.with_traceback(numpys.__traceback__) from None
+            raise
+        if refuses:
+            raise reason
+        return result, reason
+    finally:
+        del error, cause, reason
+
+
+def public_class(error: Exception) -> type:
+    """The class of an error, or the first one above it that users can name."""
+    every = type(error).__mro__
+    return next(c for c in every if "._" not in c.__module__ and not c.__name__.startswith("_"))
+
+
+class LeftError(Exception):
+    """One call that NumPy runs for a `cause`; `refusal` says why, if there is something to say.
+
+    Of what may raise in NumPy, as a length that does not fit, nothing is said before it has run.
     """
 
-    def __init__(self, refusal: tuple[str, str, str] | None, may_raise: bool = False) -> None:
+    def __init__(self, refusal: tuple[str, str, str] | None, cause: str = ERRORS) -> None:
         """Keep what was asked, what was seen, and what to do instead."""
         super().__init__(refusal)
-        self.refusal, self.may_raise = refusal, may_raise
+        self.refusal, self.cause = refusal, cause
+
+    @property
+    def reason(self) -> str:
+        """What was asked and seen, in one line."""
+        if self.refusal is None:
+            return "the call raises an error"
+        return in_short(NeedsValuesError(*self.refusal))
 
     def refusal_of(self, name: str) -> NeedsValuesError:
         """What to say of calls of a function."""
@@ -44,7 +195,7 @@ class LeftError(Exception):
         asked, seen, remedy = self.refusal
         return NeedsValuesError(f"{asked} of {name}", seen, remedy, user_location())
 
-    def counted(self, name: str, strict: bool) -> LeftError:
+    def counted(self, name: str, strict: bool, calls: CallsInNumPy) -> LeftError:
         """Count the call, and give itself without the frames that it was raised in.
 
         Raises:
@@ -52,7 +203,8 @@ class LeftError(Exception):
         """
         if self.refusal is not None and strict:
             raise self.refusal_of(name)
-        _count_fallback()
+        calls.reasons[self.cause] = self.reason
+        calls.count(self.cause)
         return self.with_traceback(None)
 
 
@@ -62,7 +214,7 @@ def say_left(name: str, left: LeftError, before: bool) -> bool:
     Returns:
         Whether it was said.
     """
-    if left.refusal is None or before is left.may_raise:
+    if left.refusal is None or before is (left.cause is not WRITTEN):
         return False
     error = left.refusal_of(name)
     warn(f"such calls of {name} run in NumPy, not compiled: {error}", FallbackWarning)
@@ -77,35 +229,50 @@ def other_length(seen: str) -> LeftError:
             seen,
             "choose outside the compiled function, or keep all elements and use where(...)",
         ),
-        may_raise=True,
+        LENGTHS,
     )
+
+
+def length_refused(error: OtherLengthError) -> LeftError:
+    """Why no program could be made that fits any number of chosen elements."""
+    cause = error.__cause__
+    return other_length(cause.seen if isinstance(cause, AxiomError) else str(error))
 
 
 def other_result(seen: str) -> LeftError:
     """A function has given another shape or dtype than the program assumes."""
     remedy = "call it outside the compiled function, or use one whose result has one dtype"
     asked = "one program for every shape and dtype of a result that depends on values, in a call"
-    return LeftError((asked, seen, remedy), may_raise=True)
+    return LeftError((asked, seen, remedy), RESULTS)
 
 
 class _Left:
     """In the place of a plan: NumPy runs the calls of a layout."""
 
-    def __init__(self, refusal: tuple[str, str, str] | None) -> None:
-        self._refusal = refusal
+    def __init__(self, refusal: tuple[str, str, str] | None, cause: str) -> None:
+        self._refusal, self._cause = refusal, cause
 
     def run(self, arguments: Sequence[object], given: Sequence[object] | None = None) -> NoReturn:
         """Leave the call to NumPy."""
-        raise LeftError(self._refusal, may_raise=True)
+        raise LeftError(self._refusal, self._cause)
+
+
+def byteswapped(dtype: object) -> Ready:
+    """What answers calls with a byteswapped array: results of NumPy keep its byte order or not."""
+    remedy = "convert it once outside, for example with x.astype(x.dtype.newbyteorder('='))"
+    seen = f"elements of dtype {dtype}, bytes in an order that is not native"
+    return Ready(_Left(("an array argument", seen, remedy), FOREIGN), plain=True, chooses=True)
 
 
 def left_to_numpy(error: Exception) -> Ready:
-    """What answers calls of a layout that cannot be followed: which raise, or need other lengths.
+    """What answers calls of a layout that cannot be followed.
 
-    It is kept, so that the next such call is not followed again.
+    These raise, need other lengths, or have arguments of classes that are not compiled. It is
+    kept, so that the next such call is not followed again.
     """
-    refusal = None
-    if isinstance(error, OtherLengthError):
-        cause = error.__cause__
-        refusal = other_length(cause.seen if isinstance(cause, AxiomError) else str(error)).refusal
-    return Ready(_Left(refusal), plain=True, chooses=True)
+    refusal, cause = None, ERRORS
+    if isinstance(error, GraphTypeError):
+        refusal, cause = (error.asked, error.seen, error.remedy), FOREIGN
+    if isinstance(error, OtherLengthError) and not isinstance(error, UnfitNumberError):
+        refusal, cause = length_refused(error).refusal, LENGTHS
+    return Ready(_Left(refusal, cause), plain=True, chooses=True)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.base.errors import TraceError
+from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -140,7 +140,7 @@ class Returned:
         """The leaf or its recipe, when the objects of the call are gone.
 
         Raises:
-            TraceError: an object that was made inside and cannot be copied.
+            UnsupportedError: an object that was made inside and cannot be copied.
         """
         if isinstance(loose, _Loose):
             array, owner = loose.array(), loose.owner()
@@ -160,7 +160,7 @@ class Returned:
             recipe.now((), {})
         except Exception as error:  # whatever an object says that cannot be copied
             kind = type(box[0]).__name__
-            raise TraceError(
+            raise UnsupportedError(
                 f"return a {kind} that the function made",
                 f"that it cannot be copied for each call: {type(error).__name__}: {error}",
                 "make it outside the compiled function",

@@ -14,7 +14,7 @@ from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.guarded_calls import GuardedCall, change_tables
 from axiomjit.base.locks import why_not_compile
-from axiomjit.base.tree import LEAF, Leaf
+from axiomjit.base.tree import LEAF, Leaf, OfArgument
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.tables import Ready
@@ -25,7 +25,7 @@ from axiomjit.runtime.entry.guard_tables import (
     python_table,
     with_table,
 )
-from axiomjit.runtime.entry.layout import MOST_PLACES, NOTHING, SCALARS, TUPLE
+from axiomjit.runtime.entry.layout import NOTHING, SCALARS, TUPLE
 from axiomjit.runtime.entry.native_calls import new_cell, new_entry, refusal
 from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
@@ -73,6 +73,7 @@ def guard_call(
     order: Sequence[int],
     args: Vector,
     kwargs: Mapping[str, object],
+    distinct: bool = False,
 ) -> bool:
     """Guard calls like this one, which `ready` has answered.
 
@@ -83,6 +84,7 @@ def guard_call(
         order: For each leaf the number of the argument that it should be.
         args: The arguments of the call.
         kwargs: Those by name.
+        distinct: Whether no two array arguments may be one object.
 
     Returns:
         Whether the call can be guarded.
@@ -95,16 +97,21 @@ def guard_call(
         return False
     if not _has_kernels(function, ready.runnable) or (ready.may_not_fit and kwargs):
         return False
-    if ready.writes and not ready.plain:
-        return False
+    arrays = [v for v in call.dynamic if isinstance(v, np.ndarray)]
+    if (ready.writes and not ready.plain) or (distinct and not all(v.size for v in arrays)):
+        return False  # that empty arrays share no memory does not tell them apart
     form = _form(ready)
-    as_given = all(walkable(v) for v in call.dynamic if isinstance(v, np.ndarray))
+    as_given = all(map(walkable, arrays))
+    dynamic = [k for place, k in enumerate(order) if place not in places]
+    alone = dynamic == list(range(len(vector))) and ready.plain and not call.static
+    direct = _direct(ready, call.dynamic) if alone else None
     native = None
-    if form is not None and as_given:
+    if form is not None and as_given and direct is None:
         count = 0 if form == NOTHING else len(ready.leaves)
-        native = native_plan(ready.runnable, count, form)
+        given = {k: v for k, v in ready.leaves if k is not None and isinstance(v, OfArgument)}
+        native = native_plan(ready.runnable, count, form, of_arguments=given)
     names, hits = tuple(kwargs), function.hits_natively
-    guards = _guards(native, ready, places, leaves, order)
+    guards = _guards(native, ready, places, leaves, order, distinct)
     if guards is not None and native is not None:
         for array, place in native.held:
             guards.hold(array, place)
@@ -112,11 +119,10 @@ def guard_call(
         table = native_table(native, guards, len(args), names, hits, otherwise, _errors(ready))
         add_table(function, table, native)
         return True
-    guards = _guards(None, ready, places, leaves, order)
+    guards = _guards(None, ready, places, leaves, order, distinct)
     if guards is None:
         return False
-    dynamic = [k for place, k in enumerate(order) if place not in places]
-    runner = _runner(ready, call, dynamic, len(vector))
+    runner = direct or _runner(ready, call, dynamic, alone)
     runner = _careful(runner, function.slow, _errors(ready)) if ready.may_not_fit else runner
     add_table(function, python_table(runner, guards, len(args), names, hits))
     return True
@@ -138,11 +144,13 @@ def guard_graph(
         return
     if not _has_kernels(function, bound):
         return
-    native = None
-    if in_tuple is not None and bound.rest is None and not bound.form.written:
-        native = native_plan(bound, len(bound.plan.results), TUPLE if in_tuple else 0)
-
     held = dict(enumerate(ready.held, len(arguments)))
+    short = in_tuple is False and not held and bound.plan.results[0].shape
+    direct = direct_call(bound, arguments) if short else None
+    native = None
+    plain = in_tuple is not None and bound.rest is None and not bound.form.written
+    if direct is None and plain:
+        native = native_plan(bound, len(bound.plan.results), TUPLE if in_tuple else 0)
     guards = Guards(native)
     if not all(guards.add(k, value, k) for k, value in enumerate(arguments)):
         return
@@ -150,12 +158,10 @@ def guard_graph(
         for array, place in native.held:
             guards.hold(array, place)
         for position, array in held.items():
-            guards.hold(array, native.given.get(position, (MOST_PLACES, None))[0])
+            guards.hold_argument(array, position)
         table = native_table(native, guards, len(arguments), (), function.hits_natively)
         add_table(function, table, native)
         return
-    short = in_tuple is False and not held and bound.plan.results[0].shape
-    direct = direct_call(bound, arguments) if short else None
     runner = direct or partial(_run_graph, bound, ready.held, finish)
     hits = function.hits_natively
     add_table(function, python_table(runner, guards, len(arguments), (), hits))
@@ -183,6 +189,7 @@ def _guards(
     places: Mapping[int, object],
     leaves: Vector,
     order: Sequence[int],
+    distinct: bool,
 ) -> Guards | None:
     """Guards of all arguments and of the arrays from elsewhere; None where one cannot be had."""
     guards, given = Guards(native, ready.writes), list[tuple[int, object]]()
@@ -191,10 +198,11 @@ def _guards(
         if not guards.add(source, leaf, len(given) if dynamic else None):
             return None
         given += [(source, leaf)] * dynamic
+    apart = range(len(given)) if distinct else ready.writes
     for array, where in () if ready.watch is None else ready.watch.known():
         guards.watch(array, where)
         given.append((-1, array))
-    for pair in _apart(given, ready.writes):
+    for pair in _apart(given, apart):
         guards.apart(*pair)
     return guards
 
@@ -215,7 +223,9 @@ def _form(ready: Ready) -> int | None:
     """How a native call puts its results together; None where it cannot."""
     if ready.structure is LEAF and all(part is None for part in ready.leaves[0]):
         return NOTHING
-    if not _gives_results(ready):
+    if [number for number, _ in ready.leaves] != list(range(len(ready.leaves))):
+        return None
+    if not all(value is None or isinstance(value, OfArgument) for _, value in ready.leaves):
         return None
     if ready.structure is LEAF:
         return SCALARS
@@ -228,21 +238,25 @@ def _gives_results(ready: Ready) -> bool:
     return ready.leaves == tuple((k, None) for k in range(len(ready.leaves)))
 
 
-def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], given: int) -> Runner:
-    """What answers a guarded call in Python, given all arguments in order."""
-    alone = list(dynamic) == list(range(given)) and ready.plain and not call.static
+def _direct(ready: Ready, arguments: Vector) -> Runner | None:
+    """The function that a call is, where that is all of its program; else None."""
+    bound = ready.runnable
+    if not isinstance(bound, BoundPlan) or _builder(ready) is None:
+        return None
+    direct = direct_call(bound, arguments) if ready.structure is LEAF else None
+    return direct or direct_results(bound, arguments, getattr(ready.structure, "kind", None))
+
+
+def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], alone: bool) -> Runner:
+    """What answers a guarded call in Python, given all arguments in order.
+
+    They are `alone` where they are those of the program, and can be used as they are.
+    """
     if not alone:
         return partial(_run, ready, tuple(dynamic), call.static, call.names)
-    build, bound = _builder(ready), ready.runnable
+    build, run = _builder(ready), ready.runnable.run
     if build is None:
         return partial(_run_all, ready)
-    if isinstance(bound, BoundPlan):
-        direct = direct_call(bound, call.dynamic) if ready.structure is LEAF else None
-        kind = getattr(ready.structure, "kind", None)
-        direct = direct or direct_results(bound, call.dynamic, kind)
-        if direct is not None:
-            return direct
-    run = bound.run
 
     def run_all(*args: object) -> object:
         return build(run(args))
@@ -296,4 +310,4 @@ def _run(
     *args: object,
 ) -> object:
     arguments = [args[k] for k in dynamic]
-    return assemble(ready, ready.prepared(arguments, names), static)
+    return assemble(ready, ready.prepared(arguments, names), static, arguments)

@@ -13,9 +13,11 @@ from axiomjit.algebra.dims import Scope
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors, without_traps
 from axiomjit.base.errors import (
+    AxiomError,
+    GraphTypeError,
     InterruptedWritesError,
     NeedsValuesError,
-    TraceError,
+    UnfollowedError,
     UnsupportedError,
 )
 from axiomjit.base.guarded_calls import GuardedCall
@@ -26,18 +28,40 @@ from axiomjit.driver.arguments import (
     CallArguments,
     Forms,
     are_arrays,
+    class_of,
     exact_key,
     exact_layout,
+    foreign_classes,
     has_axes,
     plain_arguments,
     static_parameters,
+    swapped_dtype,
     take_apart,
 )
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.attempts import attempt
 from axiomjit.driver.bound_methods import BoundMethod
 from axiomjit.driver.call_classes import Signature, classify
-from axiomjit.driver.fallbacks import LeftError, falls_back, left_to_numpy, say_left
+from axiomjit.driver.decorating import check_function, check_options
+from axiomjit.driver.fallbacks import (
+    DISABLED,
+    FOREIGN,
+    NOT_NOW,
+    TRAPS,
+    WHOLE,
+    CallsInNumPy,
+    LeftError,
+    byteswapped,
+    falls_back,
+    in_short,
+    left_to_numpy,
+    length_refused,
+    may_be_ours,
+    raised,
+    run_unfollowed,
+    say_left,
+    unfollowed,
+)
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.driver.traced_programs import TracedProgram
@@ -74,7 +98,12 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         strict: bool,
         shapes: str | None = None,
     ) -> None:
-        """Wrap; nothing is compiled before the first call."""
+        """Wrap; nothing is compiled before the first call.
+
+        Raises:
+            GraphTypeError: it is a class, a coroutine, a generator function, or no function.
+        """
+        check_function(function)
         name = getattr(function, "__qualname__", type(function).__qualname__)
         self.__setstate__((function, name, frozenset(), strict, None, {}))
         self._static = static_parameters(static_argnames, self._signature, name)
@@ -95,7 +124,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._reasons = Reasons()
         self._following = new_lock()
         self._in_numpy = self._writes = self._said = False
+        self._left = CallsInNumPy()
+        self._identifies: bool | None = None
         self._hits = self._bound = self._traced = 0
+        self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
         self._forms = Forms()
 
@@ -105,13 +137,13 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         return self._seen_signature
 
     def _apart(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
-        return take_apart(self._signature, self._static, args, kwargs, self._forms)
+        return take_apart(self._signature, self._static, args, kwargs, self._forms, self._name)
 
     def __repr__(self) -> str:
         count = self._programs.count()
         programs = "1 program" if count == 1 else f"{count} programs"
         name = getattr(self, "__name__", self._name)
-        return f"<jit {name}, {programs}{', in NumPy' if self._in_numpy else ''}>"
+        return f"<jit {name}, {programs}{self._left.in_words()}>"
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         """A method; its instance is a static argument."""
@@ -119,11 +151,24 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """What a call gives that no native guard has taken."""
-        if (self._in_numpy or user_traps_errors()) and not has_axes((*args, *kwargs.values())):
+        if (self._in_numpy or user_traps_errors()) and not (
+            (kwargs or not are_arrays(args)) and has_axes((*args, *kwargs.values()))
+        ):
+            if self._in_numpy:
+                self._left.count_whole()
+            else:
+                self._left.count(TRAPS)
+            return self._function(*args, **kwargs)
+        if self._foreign and self._said and self._is_foreign((*args, *kwargs.values())):
+            self._left.count(FOREIGN)
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
         ready = self._exact.get(quick)
-        if ready is None or not (ready.is_simple and ready.plain and ready.holds()):
+        if (
+            ready is None
+            or self._identifies
+            or not (ready.is_simple and ready.plain and ready.holds())
+        ):
             return self._call(quick, args, kwargs)
         self._hits += 1
         result = assemble(ready, args)
@@ -131,12 +176,17 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._guard(ready, self._apart(args, {}), args, {})
         return result
 
+    def _is_foreign(self, values: Sequence[object]) -> bool:
+        """Whether a class among those of arguments is known not to be compiled."""
+        known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
+        return known and not has_axes(values)
+
     def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Let calls like this one be answered natively, where that is possible."""
         late = import_late("axiomjit.driver.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
-            late.guard_call(self, ready, call, order, args, kwargs)
+            late.guard_call(self, ready, call, order, args, kwargs, bool(self._identifies))
 
     def _call(self, quick: object, args: Any, kwargs: Any) -> Any:
         """A call that is not all arrays in a plain layout, or the first of its layout."""
@@ -145,7 +195,11 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
             return self._function(*args, **kwargs)
         named = has_axes(call.dynamic)
-        same = same_arrays(call.dynamic) if self._writes and not named else None
+        same = None
+        if self._identifies is None and not named and self._cannot_compile():
+            return self._function(*args, **kwargs)
+        if (self._writes or self._looks_at_identity()) and not named:
+            same = same_arrays(call.dynamic, bool(self._identifies))
         exact = import_late(_NAMED).exact_named_key if named else exact_key
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
@@ -154,7 +208,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if ready is not None and known:
             self._hits += 1
             arguments = ready.prepared(call.dynamic, call.names)
-        elif not named and why_not_compile() is not None:
+        elif not named and self._cannot_compile():
             return self._function(*args, **kwargs)
         else:
             try:
@@ -162,7 +216,12 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             except (NeedsValuesError, UnsupportedError) as error:
                 if named or not self._falls_back(error):
                     raise
+                self._left.count_whole()
                 return self._function(*args, **kwargs)
+            except UnfollowedError as error:
+                ready, why = None, [error.with_traceback(None)]
+        if ready is None:
+            return self._run_unfollowed(why, args, kwargs)
         if named:
             return import_late(_NAMED).assemble_named(ready, arguments)
         if ready.writes and not self._writes:
@@ -171,15 +230,42 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         try:
             result = attempt(ready, arguments, call, same)
         except LeftError as left:
-            why = left.counted(self._name, self._strict)
+            reason = left.counted(self._name, self._strict, self._left)
         else:
+            if not known and config.disable:
+                self._left.count(DISABLED)
             if known and same is None and ready.is_guarded and self.wants_guard():
                 self._guard(ready, call, args, kwargs)
             return result
-        self._said = self._said or say_left(self._name, why, before=True)
+        self._said = self._said or say_left(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
-        self._said = self._said or say_left(self._name, why, before=False)
+        self._said = self._said or say_left(self._name, reason, before=False)
         return result
+
+    def _run_unfollowed(
+        self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Return what NumPy gives for a call for which the function could not be followed."""
+        run = functools.partial(self._function, *args, **kwargs)
+        result, reason = run_unfollowed(run, errors, self._strict)
+        if self._falls_back(reason):
+            self._left.count_whole()
+        return result
+
+    def _cannot_compile(self) -> bool:
+        """Whether this thread is in the middle of a compilation; such a call is counted."""
+        now = why_not_compile()
+        if now is not None:
+            self._left.reasons[NOT_NOW] = now
+            self._left.count(NOT_NOW)
+        return now is not None
+
+    def _looks_at_identity(self) -> bool:
+        """Whether the function may find out that two of its arguments are one object."""
+        if self._identifies is None:
+            late = import_late("axiomjit.tracing.rebinding")
+            self._identifies = bool(late.compares_identity(self._function))
+        return self._identifies
 
     def _prepare(
         self, key: object, call: CallArguments, named: bool, same: Same | None
@@ -192,6 +278,11 @@ class Jitted(GuardedCall[R], Generic[P, R]):
                 ready, arguments = self._bind(call, same, named)
             except (InterruptedWritesError, OtherLengthError) as error:
                 ready, arguments = left_to_numpy(error), call.dynamic
+            except GraphTypeError as error:
+                if named or self._strict or config.fallback == "error":
+                    raise
+                ready, arguments = left_to_numpy(error), call.dynamic
+                self._foreign |= foreign_classes(call.dynamic)
         self._bound += 1
         if not config.disable:
             self._exact.keep(key, ready)
@@ -213,6 +304,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         """Every stage of the program for these arguments; nothing is run.
 
         The result has .graph .views .loops .source .llvm .asm and .cost.
+
+        Raises:
+            NeedsValuesError: NumPy runs such calls, there is no program; also where a call warns.
+            As a call does, where arguments or operands do not fit.
         """
         import_late("axiomjit.show.lowered")
         from axiomjit.show.lowered import Lowered
@@ -221,7 +316,12 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if has_axes(call.dynamic):
             return cast("Lowered", self._named_program(call).lower(call))
         signature = self._classified(call, plain_arguments(call.dynamic, call.names))
-        program = self._program(call, signature)
+        try:
+            program = self._program(call, signature)
+        except OtherLengthError as error:
+            raise length_refused(error).refusal_of(self._name) from None
+        except UnfollowedError as error:
+            raise raised(error) from None
         return Lowered(program.stages, program.lengths(signature.values), call.names)
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
@@ -257,10 +357,13 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         except (NeedsValuesError, UnsupportedError) as error:
             if not self._falls_back(error):
                 raise
+        except UnfollowedError as error:
+            raise raised(error) from None
 
     def cache_info(self) -> CacheInfo:
         """How calls were answered so far, and for each program that was made why (`CacheInfo`)."""
-        return self._reasons.info(self._hits + self.hits_natively[0], self._bound, self._traced)
+        hits = self._hits + self.hits_natively[0]
+        return self._reasons.info(hits, self._bound, self._traced, self._left)
 
     def _classified(
         self, call: CallArguments, plain: Sequence[object], same: Same | None = None
@@ -275,6 +378,9 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
         if named:
             return self._named_program(call).ready(), call.dynamic
+        swapped = swapped_dtype(call.dynamic)
+        if swapped is not None:
+            return byteswapped(swapped), call.dynamic
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
         as_is = all(new is old for new, old in zip(plain, call.dynamic, strict=True))
@@ -286,6 +392,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         def build() -> Any:
             self._traced += 1
             self._reasons.add(late.named_aspects(call))
+            self._reasons.warn_of_many(self._name)
             return late.NamedProgram(self._function, call, self._reasons.clock)
 
         return self._programs.find(late.named_key(call, self._forget), {}, build)
@@ -301,8 +408,14 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._traced += 1
             known = tuple(self._programs.get(signature.key, ()))
             self._reasons.add(aspects_of(call, signature), known, were, signature.values)
+            self._reasons.warn_of_many(self._name)
             with self._following, stage("following"):
-                followed = follow(self._function, call, signature, scope)
+                try:
+                    followed = follow(self._function, call, signature, scope)
+                except Exception as error:
+                    if not may_be_ours(error):
+                        raise
+                    raise unfollowed(self._name, error) from error.with_traceback(None)
             if self._shapes:
                 shapes = [node.shape for node in followed.trace.graph.results]
                 self._shapes.check_results(shapes, signature.declared, tuple(scope.guards))
@@ -310,9 +423,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
         return self._programs.find(signature.key, signature.values, build)
 
-    def _falls_back(self, error: TraceError) -> bool:
+    def _falls_back(self, error: AxiomError) -> bool:
         """Whether NumPy runs the function from now on; else the error is the user's."""
         if falls_back(self._name, error, self._strict):
+            self._left.reasons[WHOLE] = in_short(error)
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy
@@ -344,6 +458,7 @@ def jit(
     static_argnames: Sequence[str] = (),
     shapes: str | None = None,
     strict: bool = False,
+    **others: object,
 ) -> Jitted[P, R] | Callable[[Callable[P, R]], Jitted[P, R]]:
     """Compile a NumPy function into fused loops.
 
@@ -362,12 +477,13 @@ def jit(
             in front. One program then serves all calls whose lengths are 2 or more.
         strict: raise where the function branches on values, changes something outside itself or
             writes into overlapping arguments, instead of running it in NumPy with a warning.
+        others: options of other compilers, refused with what to do here.
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is followed.
-        UnsupportedError: it uses NumPy functions that are not compiled; see `config.fallback`.
-        GraphTypeError, GraphValueError: arguments or operands that do not fit, also `shapes`.
-        TraceError: traced arrays are kept for another call, or returned inside an object.
+        UnsupportedError: under `strict`, it uses what is not compiled; see `config.fallback`.
+        GraphTypeError, GraphValueError: operands that do not fit, as in NumPy, or `shapes`.
+        TraceError: traced arrays are kept for another call.
 
     Examples:
         >>> @aj.jit
@@ -382,7 +498,6 @@ def jit(
         0
 
         Options are given to the decorator; here `power` decides what is compiled.
-
         >>> @aj.jit(static_argnames="power")
         ... def scaled(x, power):
         ...     return x * 2 if power == 1 else x**power
@@ -390,11 +505,10 @@ def jit(
         array([0., 1., 4., 9.])
 
         >>> outer = aj.jit(lambda x, y: x[:, None] * y, shapes="i,j->ij")
-        >>> outer(np.ones(2), np.ones(3)).shape, outer(np.ones(9), np.ones(9)).shape
-        ((2, 3), (9, 9))
-        >>> outer.cache_info().reasons
-        ('first call',)
+        >>> outer(np.ones(2), np.ones(3)).shape, outer.cache_info().reasons
+        ((2, 3), ('first call',))
     """
+    check_options(static_argnames, shapes, strict, others)
     if fn is None:
         return lambda function: Jitted(function, static_argnames, strict, shapes)
     return Jitted(fn, static_argnames, strict, shapes)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from axiomjit.algebra.dims import Symbol
+from axiomjit.algebra.dims import Dim, Symbol
 from axiomjit.axis.arguments import leaf_key
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.axis.transformers import Computation
+from axiomjit.base.errors import NeedsValuesError, UnboundError
 from axiomjit.base.stage_times import Clock, stage
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
@@ -51,7 +52,13 @@ class NamedProgram:
         ]
         whole: Any = unflatten_tree(call.structure, iter(call.leaves(leaves)))
         with stage("following"):
-            results, self._structure = flatten_tree(function(*whole[0], **whole[1]))
+            try:
+                returned = function(*whole[0], **whole[1])
+            except UnboundError as error:
+                seen = "a named array of a compiled function, which is followed once for all values"
+                remedy = "use operations of axes (x.T, x + y, x[{axis: 0}]), or call it outside"
+                raise NeedsValuesError(error.asked, seen, remedy, error.where) from None
+            results, self._structure = flatten_tree(returned)
         outputs = [leaf for leaf in results if isinstance(leaf, Tensor)]
         placeholders = tuple(leaf for leaf in leaves if isinstance(leaf, Tensor))
         self._computation = Computation(outputs, placeholders, named=True)
@@ -59,6 +66,11 @@ class NamedProgram:
         self._leaves = tuple(
             (next(numbers), None) if isinstance(leaf, Tensor) else (None, leaf) for leaf in results
         )
+
+    @property
+    def pins(self) -> Mapping[Dim, int]:
+        """No length has one value alone."""
+        return {}
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """Return True: the call guard covers everything."""

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound
+from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound, pinned
 from axiomjit.algebra.evaluation import Looks
 from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
@@ -71,6 +71,7 @@ class LoweredProgram:
             self.stages: Stages = run_pipeline(graph, context, _watcher())
         known = (g for g in scope.guards if not chosen_in(g.left, g.right))
         self.guards: tuple[Guard, ...] = tuple(known)
+        self.pins = pinned(self.guards)
         self._looks = Looks(self.guards)
         self._form: PlanForm | None = None
 
@@ -226,10 +227,11 @@ def chosen_orders(
     from axiomjit.passes.pipeline import simplified
 
     placed, layouts, values, _ = placed_graph(graph, plain_arguments(arguments), lengths)
+    scope = Scope(values)
     with bound(None):
-        simple = simplified(placed, Context(layouts, Scope(values), chosen_target()))
+        simple = simplified(placed, Context(layouts, scope, chosen_target()))
     variables = {n: n.position for n in simple.inputs if n.position in places}
-    orders = choose_layouts(simple, layouts, choose_storage(simple), tuple(variables))
+    orders = choose_layouts(simple, layouts, choose_storage(simple, scope), tuple(variables))
     return {position: orders[node] for node, position in variables.items()}
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Guard, Symbol
+from axiomjit.algebra.dims import Dim, Guard, Symbol, pinned, symbols_in
+from axiomjit.base.errors import RetraceWarning
+from axiomjit.base.origins import warn
 from axiomjit.base.records import Record
 from axiomjit.base.stage_times import Clock, StageTimes
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.call_classes import Signature
+from axiomjit.driver.fallbacks import CallsInNumPy, InNumPy
 from axiomjit.driver.static_keys import static_key
 from axiomjit.graph.nodes import Input
 
@@ -21,10 +25,40 @@ MOST: Final = 64
 LONGEST: Final = 60
 """Characters of a static argument in a reason."""
 
+MANY: Final = 8
+"""Programs that one cause may need before a warning names it."""
+
+_LENGTHS: Final = (
+    "compute with lengths as they are (x.size, len(x), x.shape; their arithmetic stays symbolic): "
+    "int(), float(), range(), comparisons for equality and text of a length need its value"
+)
+_INTEGERS: Final = (
+    "pass it as a float or an array, where it takes part in arithmetic alone: int(), float(), "
+    "range(), comparisons for equality and text of an integer need its value"
+)
+_REMEDIES: Final = {
+    "=": (
+        "value of",
+        "pass what changes as an array or number that is not static; an object with other "
+        "attributes in each call is another static value",
+    ),
+    ": axes ": ("axes of", "make axes once and use them in every call"),
+}
+"""Of what differs, where it may in any number of ways: how it is called, and what to do instead."""
+_CAPTURED: Final = (
+    "as an array from outside was replaced by another one",
+    "pass the array as an argument",
+)
 _SHOWN: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
 
 Aspects = tuple[tuple[str, object, str], ...]
 """What a program depends on in one argument: a word for it, what it is, and how that is shown."""
+
+
+Cause = tuple[str, str]
+"""What a function is followed again for, and what to do instead."""
+Difference = tuple[str, str, str]
+"""An argument, what differs of it (a word as in `Aspects`), and both as text."""
 
 
 class CacheInfo(Record):
@@ -32,7 +66,8 @@ class CacheInfo(Record):
 
     `reasons` says of each trace what was new, the latest last and no more than 64: the argument
     that differs, and how, from the known call that is most like it. `times` are milliseconds by
-    stage, of all that was compiled for the function, ahead and in the background too.
+    stage, of all that was compiled for the function, ahead and in the background too. `in_numpy`
+    are the calls that NumPy ran in its place, by cause, that of the last such call last.
     """
 
     hits: int
@@ -40,6 +75,7 @@ class CacheInfo(Record):
     traced: int
     reasons: tuple[str, ...] = ()
     times: StageTimes = StageTimes()
+    in_numpy: tuple[InNumPy, ...] = ()
 
 
 class Reasons:
@@ -50,6 +86,8 @@ class Reasons:
         self.clock = Clock()
         self.texts: deque[str] = deque(maxlen=MOST)
         self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)
+        self._causes: Counter[Cause] = Counter()
+        self._said = False
 
     def add(
         self,
@@ -67,36 +105,85 @@ class Reasons:
             lengths: The lengths of the call.
         """
         known = tuple(self._known)  # other threads add to it while these are compared
+        causes: Sequence[Cause] = ()
         if programs:
-            self.texts.append(_looked_at(programs[-1].guards, lengths or {}))
+            guards = [g for g in programs[-1].guards if not g.holds(lengths or {})]
+            self.texts.append(_looked_at(guards))
+            causes = _pinned(guards, aspects)
         elif were:
             self.texts.append("captured array changed: it lies elsewhere, or otherwise")
+            causes = (_CAPTURED,)
         elif aspects in known:
             self.texts.append("known calls, whose program was dropped or could not be made")
         else:
-            self.texts.append(_difference(aspects, known))
+            differences = _least_differences(aspects, known)
+            other = "another order of arguments" if known else "first call"
+            self.texts.append("; ".join(text for _, _, text in differences) or other)
             self._known.append(aspects)
+            causes = [_cause(name, w) for name, w, _ in differences if w in _REMEDIES]
+        self._causes.update(causes)
 
-    def info(self, hits: int, bound: int, traced: int) -> CacheInfo:
-        """These counts, why programs were made, and what that took."""
-        return CacheInfo(hits, bound, traced, tuple(self.texts), self.clock.times())
+    def warn_of_many(self, function: str) -> None:
+        """Say once what the function is followed for again and again, if there is such a cause."""
+        causes = tuple(self._causes.items())  # other threads add to it
+        (cause, remedy), count = max(causes, key=itemgetter(1), default=(("", ""), 0))
+        if count < MANY or self._said:
+            return
+        self._said = True
+        warn(
+            f"{function}: followed and compiled again {cause}, {count} times so far\n"
+            f"  seen: {self.texts[-1]}\n"
+            f"  instead: {remedy}; cache_info().reasons lists every time",
+            RetraceWarning,
+        )
+
+    def info(self, hits: int, bound: int, traced: int, calls: CallsInNumPy) -> CacheInfo:
+        """These counts, why programs were made, what that took, and the calls in NumPy."""
+        texts, times = tuple(self.texts), self.clock.times()
+        return CacheInfo(hits, bound, traced, texts, times, calls.all())
 
 
-def _difference(aspects: dict[str, Aspects], known: Sequence[dict[str, Aspects]]) -> str:
-    """What differs least from a known call."""
+def _least_differences(
+    aspects: dict[str, Aspects], known: Sequence[dict[str, Aspects]]
+) -> list[Difference]:
+    """The differences from the known call that is most like it."""
     if not known:
-        return "first call"
+        return []
     least = min(reversed(known), key=lambda old: _distance(aspects, old))
-    return "; ".join(_differences(aspects, least)) or "another order of arguments"
+    return list(_differences(aspects, least))
 
 
-def _looked_at(guards: Sequence[Guard], lengths: Mapping[Symbol, int]) -> str:
-    """Which look at lengths, by the function or a pass, ends otherwise for these."""
-    for guard in guards:
-        if not guard.holds(lengths):
-            look = f"{guard.left} {guard.sign} {guard.right}"
-            return f"lengths: {look} is {not guard.outcome}, was {guard.outcome}"
-    return "lengths"
+def _looked_at(guards: Sequence[Guard]) -> str:
+    """Which look at lengths, by the function or a pass, ends otherwise."""
+    if not guards:
+        return "lengths"
+    guard = guards[0]
+    look = f"{guard.left} {guard.sign} {guard.right}"
+    return f"lengths: {look} is {not guard.outcome}, was {guard.outcome}"
+
+
+def _pinned(guards: Sequence[Guard], aspects: dict[str, Aspects]) -> list[Cause]:
+    """The lengths that were equal to a number, so that each value needs a program."""
+    symbols = symbols_in(*pinned(guards))
+    return [_cause_of(one, aspects) for one in sorted(symbols, key=lambda s: s.name)]
+
+
+def _cause(argument: str, word: str) -> Cause:
+    what, remedy = _REMEDIES[word]
+    return f"for each {what} {argument}", remedy
+
+
+def _cause_of(symbol: Symbol, aspects: dict[str, Aspects]) -> Cause:
+    """A length is named by the argument that has it, an integer argument by its name."""
+    for label, parts in aspects.items():
+        for _, value, _ in parts:
+            if isinstance(value, Dim) and symbol in symbols_in(value):
+                return f"for each value of the integer {label}", _INTEGERS
+            for d, one in enumerate(value if isinstance(value, tuple) else ()):
+                if isinstance(one, Dim) and symbol in symbols_in(one):
+                    found = f"the length {symbol.name} (dimension {d} of {label})"
+                    return f"for each value of {found}", _LENGTHS
+    return f"for each value of the length {symbol.name}", _LENGTHS
 
 
 def _distance(new: dict[str, Aspects], old: dict[str, Aspects]) -> int:
@@ -108,11 +195,12 @@ def _distance(new: dict[str, Aspects], old: dict[str, Aspects]) -> int:
     return len(ours ^ theirs)
 
 
-def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[str]:
-    """What is other in one call than in another one, one text for each argument."""
+def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[Difference]:
+    """What is other in one call than in another one, the first of it for each argument."""
     for name in (*new, *(name for name in old if name not in new)):
         if name not in old or name not in new:
-            yield f"{name}: {'given' if name in new else 'left out'}, was not before"
+            given = "given" if name in new else "left out"
+            yield name, given, f"{name}: {given}, was not before"
             continue
         before = {word: (value, shown) for word, value, shown in old[name]}
         for word, value, shown in new[name]:
@@ -120,7 +208,7 @@ def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[s
             if was is None or was[0] != value:
                 earlier = was[1] if was else old[name][0][2]
                 other = f"{shown}, was {earlier}" if shown != earlier else f"{shown}, another one"
-                yield f"{name}{word}{other}"
+                yield name, word, f"{name}{word}{other}"
                 break
 
 
@@ -137,7 +225,7 @@ def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
 
 def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool) -> Aspects:
     if isinstance(given, Dim):
-        return ((": ", int, "an int"),)
+        return ((": ", int, "an int"), (" is ", given, str(given)))
     if given.weak:
         kind = "a complex" if given.dtype.kind == "c" else "a float"
         return ((": ", kind, kind),)

@@ -9,7 +9,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from enum import Enum
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -111,12 +111,30 @@ def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
     own = attributes(value)
     if own is None or depth > DEEPEST:
         return _same(value, forget)
-    return _same(value, forget), static_key(own, forget, depth + 1)
+    shared = class_attributes(kind)
+    keys = static_key(own, forget, depth + 1), static_key(shared, forget, depth + 1)
+    return _same(value, forget), *(keys if shared else keys[:1])
+
+
+def class_attributes(kind: type) -> dict[str, object]:
+    """The values by name that a user's class has for its instances; no methods, no properties."""
+    return {
+        name: value
+        for base in reversed(kind.__mro__)
+        if base is not object and not is_foreign(base)
+        for name, value in vars(base).items()
+        if not hasattr(type(value), "__get__") and not (name[:2] == "__" == name[-2:])
+    }
 
 
 def attributes(value: object) -> dict[str, object] | None:
-    """The attributes of an instance of a user's class by name, in slots too; None for others."""
+    """The attributes of a namespace or an instance of a user's class by name, in slots too.
+
+    None of others.
+    """
     kind = type(value)
+    if kind is SimpleNamespace:
+        return dict(vars(value))
     if is_foreign(kind):
         return None
     found = getattr(value, "__dict__", None)

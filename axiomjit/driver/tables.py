@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from axiomjit.algebra.dims import Symbol
+from axiomjit.algebra.dims import Dim, Symbol, evaluate
 from axiomjit.base.locks import is_held_here, new_lock
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, Structure
@@ -26,6 +27,9 @@ LAYOUTS: Final = 512
 """Exact layouts of arguments for which a ready plan is kept, per function or graph."""
 CLASSES: Final = 256
 """Classes of arguments for which programs are kept, per function and for all graphs together."""
+
+PROGRAMS: Final = 512
+"""Programs that are kept for one class of arguments."""
 
 Entry = TypeVar("Entry")
 
@@ -41,11 +45,11 @@ class Ready(Record):
     """What runs for one exact layout of arguments, and how its results are put together.
 
     `plain` says that arguments can be used as they are; `held` are the arrays that the program
-    takes after them; `watch` is None where it reads no array from outside. A leaf is the number
-    of a result, or a value or what makes one; a result may become an int. `writes` are the
-    arguments that the program changes. One that `chooses` may find, while it runs, that it does
-    not fit; before that it may have changed the arguments `early` and the states of `generators`.
-    One that `fails` beside writes and draws may raise an error that NumPy raises after others.
+    takes after them; `watch` is None where it reads no array from outside. A leaf is the number of
+    a result, or a value or what makes one; a result may become an int or a float. `writes` are the
+    arguments that the program changes. One that `chooses` may find, while it runs, that it does not
+    fit; before that it may have changed the arguments `early` and the states of `generators`. One
+    that `fails` beside writes and draws may raise an error that NumPy raises after others.
     """
 
     runnable: Runnable
@@ -132,6 +136,10 @@ class Table(OrderedDict[object, Entry]):
 class Program(Protocol):
     """What was lowered or followed for one class of arguments."""
 
+    @property
+    def pins(self) -> Mapping[Dim, int]:
+        """The lengths that have one value alone in all calls that it answers, and that value."""
+
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """Whether it answers calls of these lengths."""
 
@@ -142,7 +150,44 @@ class Program(Protocol):
 AnyProgram = TypeVar("AnyProgram", bound=Program)
 
 
-class ProgramTable(Table[list[Any]]):
+class ClassPrograms(list[Any]):
+    """The programs of one class of calls, the oldest first.
+
+    Those that were followed for some values of lengths alone are found by these values, so that
+    hundreds of them are not asked one after the other.
+    """
+
+    def __init__(self) -> None:
+        """Start without programs."""
+        super().__init__()
+        self._by_values: dict[tuple[Dim, ...], dict[tuple[int, ...], list[Any]]] = {}
+
+    def add(self, program: Any) -> None:
+        """Keep a program; the oldest one is dropped where there are too many."""
+        self.append(program)
+        self._same_values(program).append(program)
+        if len(self) > PROGRAMS:
+            self.drop(self[0])
+
+    def drop(self, program: Any) -> None:
+        """Keep a program no more."""
+        for kept in (self, self._same_values(program)):
+            kept[:] = [other for other in kept if other is not program]
+        values = self._by_values[tuple(program.pins)]
+        if not values[tuple(program.pins.values())]:
+            values.pop(tuple(program.pins.values()), None)
+
+    def candidates(self, lengths: Mapping[Symbol, int]) -> Iterator[Any]:
+        """The programs that were followed for these lengths, as far as they are for some alone."""
+        for pinned, values in tuple(self._by_values.items()):
+            yield from tuple(values.get(tuple(map(evaluate, pinned, repeat(lengths))), ()))
+
+    def _same_values(self, program: Any) -> list[Any]:
+        values = self._by_values.setdefault(tuple(program.pins), {})
+        return values.setdefault(tuple(program.pins.values()), [])
+
+
+class ProgramTable(Table[ClassPrograms]):
     """Programs by call guard, the least recently used guards dropped beyond the limit."""
 
     def count(self) -> int:
@@ -158,16 +203,19 @@ class ProgramTable(Table[list[Any]]):
         A key stands for programs of one kind.
         """
         with self._lock:
-            known: list[AnyProgram] = self.setdefault(key, [])
+            if key not in self:
+                self[key] = ClassPrograms()
+            known = self[key]
             with suppress(KeyError):  # a signal handler may have filled the table meanwhile
                 self.move_to_end(key)
         self._tidy()
-        for program in tuple(known):
-            if program.is_stale():
+        found: AnyProgram
+        for found in known.candidates(lengths):
+            if found.is_stale():
                 with self._lock:
-                    known[:] = [other for other in known if other is not program]
-            elif program.fits(lengths):
-                return program
-        program = build()
-        known.append(program)
-        return program
+                    known.drop(found)
+            elif found.fits(lengths):
+                return found
+        found = build()
+        known.add(found)
+        return found

@@ -6,7 +6,7 @@ array are one input of it, and any other overlap is left to NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,11 +17,15 @@ from axiomjit.driver.tables import Ready
 Same = tuple[int, ...]
 
 
-def same_arrays(arguments: Sequence[object]) -> Same | None:
-    """For each argument the number of the first that is the same array; None if all differ."""
+def same_arrays(arguments: Sequence[object], are_objects: bool = False) -> Same | None:
+    """For each argument the number of the first that is the same array; None if all differ.
+
+    Arrays of one memory and layout are the same; if they `are_objects`, only one object is.
+    """
     seen: dict[object, int] = {}
+    key: Callable[[np.ndarray], object] = id if are_objects else _memory
     numbers = tuple(
-        seen.setdefault(_memory(value) if isinstance(value, np.ndarray) else k, k)
+        seen.setdefault(("array", key(value)) if isinstance(value, np.ndarray) else k, k)
         for k, value in enumerate(arguments)
     )
     return None if len(seen) == len(numbers) else numbers

@@ -18,6 +18,7 @@ from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release
 from axiomjit.passes.ir.print_loops import print_loops
 from axiomjit.passes.ir.print_plan import print_plan
 from axiomjit.passes.ir.print_views import print_views
+from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.show.live import NAMES, source_of
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from axiomjit.runtime.compiling.compile_source import CompiledKernel
 
 ROLES: Final = {
-    "result": "result",
-    "temporary": "temporary",
-    "materialized": "temporary",
-    "partial": "partial results",
-    "held": "held array",
+    ArrayRole.RESULT: "result",
+    ArrayRole.TEMPORARY: "temporary",
+    ArrayRole.MATERIALIZED: "temporary",
+    ArrayRole.PARTIAL: "partial results",
+    ArrayRole.HELD: "held array",
 }
 """The legend's names for the roles of buffers."""
 

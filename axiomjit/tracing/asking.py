@@ -19,15 +19,13 @@ from axiomjit.numpy_table.joins import INDEXED
 from axiomjit.numpy_table.options import Row
 from axiomjit.tracing.asking_arrays import TracedLines, first_traced, is_array
 from axiomjit.tracing.asking_holders import Holders
-from axiomjit.tracing.creation import generator_for, ours
-from axiomjit.tracing.generators import is_generator
-from axiomjit.tracing.impure import MODULES, refusing_builtin
+from axiomjit.tracing.creation import OUR_MODULES, is_represented, our_builtin, ours, represented
 from axiomjit.tracing.operators import result_of
 from axiomjit.tracing.outside_arrays import plain
 from axiomjit.tracing.rebinding import Rebinding
 from axiomjit.tracing.tracer import new_array
 
-_MODULES: Final = (*MODULES, "numpy.fft", "numpy.linalg", "numpy.lib", "numpy.lib.stride_tricks")
+_MODULES: Final = (*OUR_MODULES, "numpy.linalg", "numpy.lib", "numpy.lib.stride_tricks")
 _METHODS: Final = ("reduce", "accumulate", "reduceat", "outer", "at")
 
 
@@ -39,18 +37,11 @@ class AskingRebinding(Rebinding):
         self._traced_lines = traced_lines or TracedLines()
         self._holders = Holders(is_array, self.value)
         replaced = partial(_replaced, self._traced_lines)
-        super().__init__(
-            replaced, self._is_asked, self._stand_in, _MODULES, refusing_builtin, plain
-        )
+        super().__init__(replaced, self._is_asked, self._stand_in, _MODULES, our_builtin, plain)
 
     def original(self, value: object) -> object:
         """As `Rebinding.original`, for lists, dicts and instances, too."""
         return self._holders.original(super().original(value))
-
-    def settle(self) -> None:
-        """As `Rebinding.settle`, for lists, dicts and instances, too."""
-        super().settle()
-        self._holders.settle(self.original)
 
     def _is_asked(self, value: object) -> bool:
         return _is_asked(value) or self._holders.holds(value)
@@ -65,7 +56,7 @@ def _is_asked(value: object) -> bool:
     """Whether a value has a stand-in of its own."""
     if is_array(value):
         return True
-    return type(value) is np.ufunc or any(value is one for one in INDEXED) or is_generator(value)
+    return type(value) is np.ufunc or any(value is one for one in INDEXED) or is_represented(value)
 
 
 def _stand_in(value: Any, traced_lines: TracedLines) -> Any:
@@ -73,8 +64,8 @@ def _stand_in(value: Any, traced_lines: TracedLines) -> Any:
         return traced_lines.outside(value)
     if type(value) is np.ufunc:
         return AskingUfunc(value, traced_lines)
-    if is_generator(value):
-        return generator_for(value)
+    if is_represented(value):
+        return represented(value)
     return _AskingIndex(value, INDEXED[value], traced_lines)
 
 

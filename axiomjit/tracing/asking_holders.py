@@ -12,10 +12,7 @@ MOST: Final = 1000
 
 
 class Holders:
-    """Copies of holders, in which others stand for the arrays, as far as one can look inside.
-
-    Where what is followed changes a copy, the original is changed at the end.
-    """
+    """Copies of holders, in which others stand for the arrays, as far as one can look inside."""
 
     def __init__(self, is_array: Callable[[object], bool], shown: Callable[[Any], Any]) -> None:
         """Take what says which arrays have stand-ins, and makes them."""
@@ -57,13 +54,6 @@ class Holders:
     def original(self, value: object) -> object:
         """The holder of which a value is the copy; others themselves."""
         return next((old for old, new, _ in self._made.values() if new is value), value)
-
-    def settle(self, original: Callable[[Any], Any]) -> None:
-        """Change the originals of copies that were changed."""
-        for value, copy, before in self._made.values():
-            now = _entries(copy) or {}
-            if now.keys() != before.keys() or any(now[k] is not before[k] for k in now):
-                _write(value, {name: original(one) for name, one in now.items()})
 
 
 def _entries(value: object) -> dict[Any, Any] | None:

@@ -7,7 +7,8 @@ make (object arrays, Fortran order), and calls while nothing is followed, go to 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,28 +18,34 @@ from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import import_late
 from axiomjit.base.owners import current
 from axiomjit.graph.traced_values import TracedValue
-from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, MAKERS
+from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
 from axiomjit.numpy_table.options import Row
 from axiomjit.tracing.generators import METHODS, is_generator
 from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
 from axiomjit.tracing.impure import NAMES as IMPURE_NAMES
-from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.lengths import (
+    Length,
+    SymbolicNumber,
+    known_numbers,
+    square_root,
+    unwrap,
+)
 from axiomjit.tracing.operands import leaves_in, node_of
 from axiomjit.tracing.rebinding import Rebinding, mentions
-from axiomjit.tracing.tracer import Tracer, new_array
+from axiomjit.tracing.tracer import TracedArray, Tracer, new_array
 
 Maker = Callable[..., Any]
 
 
-def _always(args: tuple[object, ...]) -> bool:
+def _always(args: Sequence[object]) -> bool:
     return True
 
 
-def _has_length(args: tuple[object, ...]) -> bool:
-    return any(isinstance(value, Length) for value in args)
+def _has_length(args: Sequence[object]) -> bool:
+    return any(issubclass(type(value), SymbolicNumber) for value in leaves_in(args))
 
 
-def _has_unknown(args: tuple[Any, ...]) -> bool:
+def _has_unknown(args: Sequence[Any]) -> bool:
     """Whether a traced array, or a length that only the running program knows, is given."""
     return any(map(_is_unknown, leaves_in(args[:1])))
 
@@ -50,13 +57,15 @@ def _is_unknown(value: Any) -> bool:
     )
 
 
-def _making(function: Any, row: Row, wanted: Callable[[tuple[Any, ...]], bool]) -> Maker:
+def _making(function: Any, row: Row, wanted: Callable[[Sequence[Any]], bool]) -> Maker:
     """What makes a traced array where the row can and a call is wanted, else NumPy's function."""
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
-        if current() is None or not wanted(args):
+        if current() is None or not wanted((*args, *kwargs.values())):
             return function(*args, **kwargs)
+        if isinstance(kwargs.get("dtype"), TracedValue):
+            raise TypeError("Cannot construct a dtype from an array")
         try:
             node = row(*map(node_of, args), **{k: node_of(v) for k, v in kwargs.items()})
         except (AxiomError, TypeError):  # NumPy says what is wrong with the arguments
@@ -68,25 +77,77 @@ def _making(function: Any, row: Row, wanted: Callable[[tuple[Any, ...]], bool]) 
     return made
 
 
+@functools.wraps(len)
+def _length_of(value: Any, /) -> Any:
+    return value.shape[0] if type(value) is TracedArray and value.ndim else len(value)
+
+
+@functools.wraps(np.fromfunction)
+def _from_function(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    if current() is None or not _has_length((shape,)):
+        return np.fromfunction(function, shape, dtype=dtype, **kwargs)
+    return function(*CREATORS[np.indices](shape, dtype), **kwargs)
+
+
+@functools.wraps(np.diag_indices)
+def _diag_indices(n: Any, ndim: Any = 2) -> Any:
+    return (CREATORS[np.arange](n),) * ndim
+
+
 CREATORS: Final[dict[Any, Maker]] = {
-    function: _making(function, row, wanted)
-    for rows, wanted in ((MAKERS, _always), (COUNTERS, _has_length), (CONVERTERS, _has_unknown))
-    for function, row in rows.items()
+    **{
+        function: _making(function, row, wanted)
+        for rows, wanted in (
+            (MAKERS, _always),
+            (COUNTERS, _has_length),
+            ({np.linspace: FUNCTIONS[np.linspace]}, _has_length),
+            (CONVERTERS, _has_unknown),
+        )
+        for function, row in rows.items()
+    },
+    **{len: _length_of, np.fromfunction: _from_function, np.diag_indices: _diag_indices},
+    math.sqrt: square_root,
 }
-"""Our functions by NumPy's."""
+"""Our functions by NumPy's, and by Python's where they ask for plain numbers."""
+OUR_MODULES: Final = (*MODULES, "math", "numpy.fft")
+"""Modules beside NumPy's own in which a copy of a function sees functions of ours."""
+GRIDS: Final = (np.mgrid, np.ogrid)
+"""NumPy's objects that make arrays of what they are indexed by."""
+_CREATORS: Final = frozenset(map(id, CREATORS))
 _NAMES: Final = (
-    frozenset(function.__name__ for function in CREATORS) | METHODS | {"default_rng"} | IMPURE_NAMES
+    frozenset(function.__name__ for function in CREATORS if function is not math.sqrt)
+    | FREQUENCIES.keys()
+    | frozenset({"default_rng", "math", "mgrid", "ogrid"})
+    | METHODS
+    | IMPURE_NAMES
 )
 
 
 def concerns(function: object) -> bool:
     """Whether a function, or one that it calls, makes arrays, may draw numbers or ask the time."""
-    return mentions(function, _NAMES, lambda v: is_generator(v) or refusing(v) is not v)
+    return mentions(function, _NAMES, _is_replaced)
+
+
+def _is_replaced(value: object) -> bool:
+    """Whether a copy of a function has another object in its place, whatever it is called."""
+    return is_generator(value) or id(value) in _CREATORS or refusing(value) is not value
 
 
 def new_rebinding() -> Rebinding:
-    """What copies functions so that they have our functions and generators."""
-    return Rebinding(ours, is_generator, generator_for, MODULES, refusing_builtin)
+    """What copies functions so that they have our functions, generators and grids."""
+    return Rebinding(ours, is_represented, represented, OUR_MODULES, our_builtin)
+
+
+def is_represented(value: object) -> bool:
+    """Whether an object is a generator of random numbers, or makes arrays when it is indexed."""
+    return is_generator(value) or any(value is one for one in GRIDS)
+
+
+def represented(value: Any) -> Any:
+    """What stands for a generator of random numbers, or for what makes grids."""
+    return _TracedGrid(value) if any(value is one for one in GRIDS) else generator_for(value)
 
 
 def generator_for(generator: Any) -> Any:
@@ -94,12 +155,46 @@ def generator_for(generator: Any) -> Any:
     return import_late("axiomjit.tracing.draws").TracedGenerator(generator)
 
 
+class _TracedGrid:
+    """`np.mgrid` or `np.ogrid`, for slices with lengths of traced arrays."""
+
+    def __init__(self, known: Any) -> None:
+        self._known = known
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        slices = [part for part in parts if isinstance(part, slice)]
+        ends = [end for part in slices for end in (part.start, part.stop, part.step)]
+        if current() is None or len(slices) < len(parts) or not _has_length(ends):
+            return self._known[key]
+        bounds = [unwrap((p.start or 0, p.stop, 1 if p.step is None else p.step)) for p in slices]
+        try:
+            made = [new_array(COUNTERS[np.arange](*bound)) for bound in bounds]
+        except (AxiomError, TypeError):  # NumPy says what is wrong with the slices
+            return self._known[key]
+        if not isinstance(key, tuple):
+            return made[0]
+        sparse = self._known is np.ogrid
+        every: Any = np.meshgrid(*made, indexing="ij", sparse=sparse)
+        return tuple(every) if sparse else np.stack(every)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._known, name)
+
+
 def ours(function: Any) -> Any:
     """Our function for one of NumPy's or of Python's library; itself where there is none."""
     if function.__module__.startswith("numpy.random"):
         named = {"seed": _seed, "default_rng": _default_rng}
         return named.get(function.__name__) or refusing(function)
+    if function.__module__ == "numpy.fft" and function.__name__ in FREQUENCIES:
+        return _making(function, FREQUENCIES[function.__name__], _has_length)
     return CREATORS.get(function) or refusing(function)
+
+
+def our_builtin(name: str) -> Any:
+    """Our function for what Python finds under a name that no module defines; None for none."""
+    return _length_of if name == len.__name__ else refusing_builtin(name)
 
 
 def _seed(*args: Any, **kwargs: Any) -> Any:
@@ -109,5 +204,5 @@ def _seed(*args: Any, **kwargs: Any) -> Any:
 
 def _default_rng(seed: Any = None) -> Any:
     """A generator without a seed draws other numbers in each call."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(known_numbers(seed))
     return generator if seed is not None or current() is None else generator_for(generator)

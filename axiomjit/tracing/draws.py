@@ -29,7 +29,7 @@ from axiomjit.graph.opaque_calls import ForeseenCall
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import ALL
 from axiomjit.tracing.generators import METHODS
-from axiomjit.tracing.lengths import Length, unwrap
+from axiomjit.tracing.lengths import Length, known_numbers, unwrap
 from axiomjit.tracing.opaque import Changed, bound_call, changed_call
 from axiomjit.tracing.operands import traced_in
 from axiomjit.tracing.probes import foresee
@@ -74,7 +74,7 @@ class TracedGenerator:
         given = inspect.signature(method).bind(*args, **kwargs).arguments
         size = given.pop("size", None)
         own = () if size is None else tuple(map(_length, _several(size)))
-        given = {key: _at_hand(value) for key, value in given.items()}
+        given = {key: known_numbers(value) for key, value in given.items()}
         sized = {} if size is None else {"size": _tried(own)}
         found = getattr(_another(self._generator), name)(**given, **sized)
         if name == "seed":
@@ -134,10 +134,6 @@ def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
     count = product(size)
     known = not chosen_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)
-
-
-def _at_hand(value: Any) -> Any:
-    return int(value) if isinstance(value, Length) else value
 
 
 def _another(generator: Any) -> Any:

@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from axiomjit.algebra.dims import product
+from axiomjit.base.dtypes import BOOL
+from axiomjit.graph.array_functions import stored_number
+from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import positions_along
 from axiomjit.numpy_table.indexing import index_node
 from axiomjit.tracing.lengths import unwrap
@@ -15,6 +18,7 @@ from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.refusals import recorded, refuse_method
 from axiomjit.tracing.scattered_writes import put
+from axiomjit.tracing.writes import node_to_write
 
 
 class FlatElements:
@@ -57,9 +61,21 @@ class FlatElements:
         _check(key)
         places = positions_along((product(self.base.node.shape),), (0,))
         at = index_node(places, unwrap(node_of(key)))
-        if not at.shape and np.ndim(value):
-            raise ValueError("Error setting single item of array.")
-        put(self.base, at, value)
+        put(self.base, at, value if at.shape else self._item(value))
+
+    def _item(self, value: Any) -> Node:
+        """The node of what is written into one element.
+
+        Raises:
+            ValueError: it is no number that the dtype can hold.
+        """
+        dtype = self.base.node.dtype
+        try:
+            if not np.ndim(value) or dtype == BOOL:
+                return stored_number(node_to_write(value, dtype), dtype)
+        except (OverflowError, TypeError, ValueError):
+            pass
+        raise ValueError("Error setting single item of array.")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         self.base.__array__()

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from axiomjit.base.owners import Following, current
-from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.tracer import Tracer
 
 LIMIT: Final = 20_000
@@ -18,7 +18,7 @@ LIMIT: Final = 20_000
 PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.generic, Following)
 
 
-def traced_inside(value: object) -> Tracer | Length | None:
+def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
     """A traced array or length that a value is or refers to; None if there is none.
 
     No user code runs: objects report their references as to the garbage collector. Functions are
@@ -28,8 +28,8 @@ def traced_inside(value: object) -> Tracer | Length | None:
     stack = [value]
     while stack and len(seen) < LIMIT:
         one = stack.pop()
-        if issubclass(type(one), Tracer | Length):
-            assert isinstance(one, Tracer | Length)
+        if issubclass(type(one), Tracer | SymbolicNumber):
+            assert isinstance(one, Tracer | SymbolicNumber)
             return one
         if id(one) in seen or issubclass(type(one), PLAIN):
             continue
@@ -46,8 +46,8 @@ def traced_among(values: Sequence[object]) -> bool:
     """
     if current() is not None:
         return traced_inside(values) is not None
-    traced = (v for v in values if isinstance(v, Tracer | Length))
-    return any((v.node if isinstance(v, Tracer) else v.dim) is not None for v in traced)
+    traced = (v for v in values if isinstance(v, Tracer | SymbolicNumber))
+    return any((v.node if isinstance(v, Tracer) else v.operand()) is not None for v in traced)
 
 
 def _referred(one: object) -> Iterable[object]:

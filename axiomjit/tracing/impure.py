@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current, refused
+from axiomjit.tracing.lengths import known_numbers
 
 _CLOCKS: Final = "time perf_counter monotonic process_time thread_time"
 _FUNCTIONS: Final[dict[str, str]] = {
@@ -97,7 +98,8 @@ def _seeded(kind: Any, asked: str) -> Callable[..., Any]:
     def made(*args: Any, **kwargs: Any) -> Any:
         if current() is not None and all(v is None for v in (*args, *kwargs.values())):
             _refuse(f"{asked}()")
-        return kind(*args, **kwargs)
+        options = {name: known_numbers(value) for name, value in kwargs.items()}
+        return kind(*map(known_numbers, args), **options)
 
     return made
 

@@ -14,8 +14,14 @@ class InPlace:
 
     __slots__ = ()
 
-    def fill(self: Any, value: object) -> None:
-        """Write a number into every element."""
+    def fill(self: Any, value: Any) -> None:
+        """Write a number into every element.
+
+        Raises:
+            ValueError, TypeError: what has dimensions is no number.
+        """
+        if np.ndim(value):
+            np.zeros(1, self.dtype).fill(np.zeros(1) if isinstance(value, np.ndarray) else [0])
         self[...] = value
 
     def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:

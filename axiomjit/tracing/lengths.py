@@ -1,39 +1,130 @@
-"""Lengths and integer arguments as a traced function sees them: ints that may differ later."""
+"""Lengths and integer arguments as a traced function sees them: ints that may differ later.
+
+So are floats that are computed from them: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, Self
 
 import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.base.errors import UnaskedError
+from axiomjit.algebra.dims import Dim, current_scope, dim, product
+from axiomjit.base.dtypes import FLOAT, INT
+from axiomjit.base.errors import AxiomError, UnaskedError
+from axiomjit.base.locks import import_late
 from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.base.owners import current, is_usable, stranger
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.builder import as_node, elementwise, strong
+from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, post_order
+from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.tracing.refusals import refuse_value
 
+MOST_FACTORS: Final = 4
+"""The largest exponent of a power that stays symbolic."""
+_FACTORED: Final = frozenset({"multiply", "divide", "sqrt", "cast", "power"})
+"""Primitives that give zero only of zeros."""
 
-class Length:
-    """An integer with its value in this call and its dependence on the arguments.
 
-    Sums, differences, products and quotients of integers stay symbolic, so that the program is
-    valid for other lengths. Everything else (comparisons, division, `range`, hashing, printing)
-    takes the value of this call and records a guard: for another value the function is followed
-    again. It claims to be an int (`isinstance`), which it represents. Only the following that made
-    it may look at it; once hashed it is a number, so that a dictionary can keep it as a key.
+class SymbolicNumber:
+    """A number with its value in this call and its dependence on the arguments.
+
+    Arithmetic stays symbolic as far as a subclass can say what it gives, so that the program is
+    valid for other lengths. Everything else (comparisons, hashing, printing, functions that do not
+    know it) takes the value of this call and records a guard: for another value the function is
+    followed again. Only the following that made it may look at it.
     """
 
-    __slots__ = ("__weakref__", "_dim", "_following", "_number")
+    __slots__ = ("__weakref__", "_following")
+
+    def __init__(self) -> None:
+        """Belong to what is followed now."""
+        self._following = current()
+
+    def at_hand(self) -> Any:
+        """The value in this call, with a guard."""
+        raise NotImplementedError
+
+    def operand(self) -> Dim | Node:
+        """What computations with it are recorded of."""
+        raise NotImplementedError
+
+    def __int__(self) -> int:
+        return int(self.at_hand())
+
+    def __float__(self) -> float:
+        return float(self.at_hand())
+
+    def __complex__(self) -> complex:
+        return complex(self.at_hand())
+
+    def __str__(self) -> str:
+        return str(self.at_hand())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.at_hand(), spec)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
+        return getattr(self.at_hand(), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.at_hand(), dtype)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any
+    ) -> object:
+        known = (SymbolicNumber, np.ndarray, np.generic, int, float, complex)
+        if not all(issubclass(type(value), known) for value in inputs):
+            return NotImplemented  # beside an array that is followed, which says that it is one
+        made = _computed(ufunc, *inputs) if method == "__call__" and not options else None
+        if made is not None:
+            return SymbolicFloat(strong(made))
+        return getattr(ufunc, method)(*map(known_numbers, inputs), **options)
+
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: Iterable[type],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        if not all(issubclass(kind, SymbolicNumber | np.ndarray) for kind in types):
+            return NotImplemented  # beside an array that is followed
+        return function(
+            *map(known_numbers, args), **{k: known_numbers(v) for k, v in kwargs.items()}
+        )
+
+
+class Length(SymbolicNumber):
+    """An integer that depends on the arguments: a length, or an argument.
+
+    Sums, differences, products and floor quotients of integers are integers, other arithmetic gives
+    floats. `range` takes the value of this call. It claims to be an int (`isinstance`), which it
+    represents. Once hashed it is a number, so that a dictionary can keep it as a key.
+    """
+
+    __slots__ = ("_dim", "_number")
 
     def __init__(self, value: Dim) -> None:
         """Wrap a symbolic length."""
+        super().__init__()
         self._dim = value
-        self._following = current()
         self._number: int | None = None
 
     @property
@@ -73,13 +164,22 @@ class Length:
             )
         return int(self.dim)
 
-    __int__ = __trunc__ = __floor__ = __ceil__ = __index__
+    at_hand = __int__ = __index__
 
-    def __float__(self) -> float:
-        return float(int(self))
+    def operand(self) -> Dim:
+        """The symbolic length."""
+        return self.dim
 
-    def __complex__(self) -> complex:
-        return complex(int(self))
+    def __trunc__(self) -> Length:
+        return self
+
+    __floor__ = __ceil__ = __pos__ = __trunc__
+
+    def __neg__(self) -> int | Length:
+        return length(-self.dim)
+
+    def __divmod__(self, other: Any) -> object:
+        return self // other, self % other
 
     def __bool__(self) -> bool:
         return bool(self.dim)
@@ -97,63 +197,130 @@ class Length:
         usable = is_usable(self._following)
         return repr(int(self)) if usable else f"<length {self._dim} of another call>"
 
-    def __str__(self) -> str:
-        return str(int(self))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"'int' object has no attribute {name!r}")
-        return getattr(int(self), name)
-
-    def __copy__(self) -> Length:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Length:
-        return self
-
     def __reduce_ex__(self, protocol: object) -> tuple[type[int], tuple[int]]:
         return int, (int(self),)
 
-    def __format__(self, spec: str) -> str:
-        return format(int(self), spec)
-
-    def __round__(self, digits: int | None = None) -> int:
-        return round(int(self), digits) if digits is not None else int(self)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(int(self), dtype)
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any
-    ) -> object:
-        known = (Length, np.ndarray, np.generic, int, float, complex)
-        if not all(issubclass(type(value), known) for value in inputs):
-            return NotImplemented  # beside an array that is followed, which says that it is one
-        return getattr(ufunc, method)(*map(_at_hand, inputs), **options)
-
-    def __array_function__(
-        self,
-        function: Callable[..., object],
-        types: Iterable[type],
-        args: tuple[object, ...],
-        kwargs: dict[str, object],
-    ) -> object:
-        if not all(issubclass(kind, Length | np.ndarray) for kind in types):
-            return NotImplemented  # beside an array that is followed
-        return function(*map(_at_hand, args), **{k: _at_hand(v) for k, v in kwargs.items()})
+    def __round__(self, digits: int | None = None) -> int | Length:
+        return round(int(self), digits) if digits is not None else self
 
 
-def _at_hand(value: Any) -> Any:
-    """The value of a Length, with a guard, also in tuples and lists; other values as they are."""
+class SymbolicFloat(SymbolicNumber):
+    """A float that is computed from lengths and numbers: Python's, or where NumPy made it its own.
+
+    Sums, differences, products, quotients and roots of such floats are such floats.
+    """
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Node) -> None:
+        """Wrap a node without dimensions that depends on nothing but lengths."""
+        super().__init__()
+        self._node = node
+
+    @property
+    def node(self) -> Node:
+        """What computes it.
+
+        Raises:
+            TraceError: another function, or none, is followed here.
+        """
+        if not is_usable(self._following):
+            raise stranger(self._following, "float", "computed from lengths there")
+        return self._node
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[float]:  # type: ignore[override]
+        return float if self._node.weak else np.float64
+
+    @property
+    def real(self) -> SymbolicFloat:
+        """The float itself."""
+        return self
+
+    imag = 0.0
+
+    def conjugate(self) -> SymbolicFloat:
+        """The float itself."""
+        return self
+
+    def operand(self) -> Node:
+        """What computes it."""
+        return self.node
+
+    def at_hand(self) -> Any:
+        """The value in this call; each length in it gets a guard."""
+        for node in post_order((self.node,)):
+            if isinstance(node, LengthNode):
+                Length(node.length).at_hand()
+        evaluate = import_late("axiomjit.graph.evaluate_graph").evaluate_graph
+        (value,) = evaluate(Graph((), (self.node,)), (), current_scope().values)
+        return value.item() if self.node.weak else value[()]
+
+    def __getitem__(self, key: Any) -> Any:
+        if self._node.weak:
+            raise TypeError("'float' object is not subscriptable")
+        return self if isinstance(key, tuple) and not key else self.at_hand()[key]
+
+    def __bool__(self) -> bool:
+        return bool(self.at_hand())
+
+    def __hash__(self) -> int:
+        return hash(self.at_hand())
+
+    def __repr__(self) -> str:
+        return repr(self.at_hand()) if is_usable(self._following) else "<float of another call>"
+
+    def __reduce_ex__(self, protocol: object) -> tuple[type[float], tuple[float]]:
+        return float, (float(self),)
+
+    def __trunc__(self) -> int:
+        return math.trunc(float(self))
+
+    def __floor__(self) -> int:
+        return math.floor(float(self))
+
+    def __ceil__(self) -> int:
+        return math.ceil(float(self))
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.at_hand(), digits)
+
+    def __pos__(self) -> SymbolicFloat:
+        return self
+
+    def __neg__(self) -> Any:
+        return operator.mul(self, -1)
+
+
+def _computed(ufunc: np.ufunc, *operands: Any) -> Node | None:
+    """What computes a ufunc of numbers, where that is a float; else their values are needed."""
+    if ufunc not in UFUNCS or not all(map(_is_real, operands)):
+        return None
+    with suppress(AxiomError, ArithmeticError):
+        made = UFUNCS[ufunc](*(as_node(unwrap(value), ufunc.__name__) for value in operands))
+        if isinstance(made, Node) and made.dtype == FLOAT and not made.shape:
+            return made
+    return None
+
+
+def _is_real(value: object) -> bool:
+    """Whether a value is an integer or float of 64 bits."""
+    if issubclass(type(value), np.generic):
+        return np.asarray(value).dtype in (INT, FLOAT)
+    return issubclass(type(value), SymbolicNumber | int | float) and type(value) is not bool
+
+
+def known_numbers(value: Any) -> Any:
+    """The value of a symbolic number, also in tuples and lists; other values as they are."""
     if isinstance(value, tuple | list):
-        return type(value)(map(_at_hand, value)) if not hasattr(value, "_fields") else value
-    return int(value) if isinstance(value, Length) else value
+        return type(value)(map(known_numbers, value)) if not hasattr(value, "_fields") else value
+    return value.at_hand() if issubclass(type(value), SymbolicNumber) else value
 
 
 def unwrap(value: Any) -> Any:
-    """The symbolic length behind a Length, also within tuples, lists and slices."""
-    if isinstance(value, Length):
-        return value.dim
+    """What is behind a symbolic number, also within tuples, lists and slices."""
+    if issubclass(type(value), SymbolicNumber):
+        return value.operand()
     if isinstance(value, slice):
         return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
     if isinstance(value, tuple | list):
@@ -178,29 +345,101 @@ def _is_integer(value: object) -> bool:
     return issubclass(type(value), (Length, int)) and not isinstance(value, bool)
 
 
+_FLOATS: Final = {
+    **dict.fromkeys(("__add__", "__radd__"), np.add),
+    **dict.fromkeys(("__sub__", "__rsub__"), np.subtract),
+    **dict.fromkeys(("__mul__", "__rmul__"), np.multiply),
+    **dict.fromkeys(("__truediv__", "__rtruediv__"), np.divide),
+    "__pow__": np.power,
+}
+"""Operators whose results may be symbolic floats."""
+
+
+def _is_mirrored(name: str) -> bool:
+    return name.startswith("__r") and name != "__rshift__"
+
+
 def _symbolic(name: str) -> Callable[[Length, Any], object]:
-    """Integer arithmetic that stays symbolic; with other operands it uses the length's value."""
-    by_value = _by_value(name)
+    """Integer arithmetic that stays symbolic; with other operands it may give a float."""
+    of_floats = _of_floats(name)
 
     def method(self: Length, other: Any) -> object:
         if not _is_integer(other) or (name in ("__floordiv__", "__mod__") and other == 0):
-            return by_value(self, other)
+            return of_floats(self, other)
         result = getattr(self.dim, name)(dim(unwrap(other)))
         return length(result) if isinstance(result, Dim) else result
 
     return method
 
 
+def _of_floats(name: str) -> Callable[[Any, Any], object]:
+    """Arithmetic that gives a float, symbolic where no value decides what it is or raises."""
+    by_value = _by_value(name)
+    ufunc = _FLOATS.get(name)
+
+    def method(self: SymbolicNumber, other: Any) -> object:
+        if issubclass(type(other), TracedValue):
+            return NotImplemented  # a traced array takes it as a number that it does not know
+        if ufunc is None or not _is_real(other):
+            return by_value(self, other)
+        pair = (other, self) if _is_mirrored(name) else (self, other)
+        if ufunc is np.power and type(other) is int and 0 < other <= MOST_FACTORS:
+            return functools.reduce(operator.mul, [self] * other)
+        if ufunc is np.power:
+            is_whole = issubclass(type(other), np.integer) or (type(other) is int and other >= 0)
+            if is_whole or not _is_exponent(other) or not _is_positive(unwrap(self)):
+                return by_value(self, other)
+            pair = self, float(other)
+        if ufunc is np.divide and not _is_nonzero(unwrap(pair[1])):
+            return by_value(self, other)
+        made = _computed(ufunc, *pair)
+        return by_value(self, other) if made is None else SymbolicFloat(made)
+
+    return method
+
+
+def _is_exponent(value: Any) -> bool:
+    return not isinstance(value, SymbolicNumber) and -MOST_FACTORS <= value <= MOST_FACTORS
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_made_of(value, lambda factor: bool(factor > 0))
+
+
+def _is_nonzero(value: Any) -> bool:
+    return _is_made_of(value, bool)
+
+
+def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    """Whether something holds for all factors of a number; lengths among them get a guard."""
+    if isinstance(value, LengthNode):
+        return holds(value.length)
+    if isinstance(value, Scalar):
+        return holds(value.value)
+    if isinstance(value, Op):
+        factors = value.primitive.name in _FACTORED
+        return factors and all(_is_made_of(part, holds) for part in value.operands)
+    return holds(value)
+
+
+@functools.wraps(math.sqrt)
+def square_root(value: Any, /) -> Any:
+    """Return `math.sqrt(value)`; that of a positive symbolic number is symbolic."""
+    if not issubclass(type(value), SymbolicNumber) or not _is_positive(unwrap(value)):
+        return math.sqrt(value)
+    return SymbolicFloat(elementwise(PRIMITIVES["sqrt"], as_node(unwrap(value), "sqrt")))
+
+
 def _by_value(name: str) -> Callable[..., object]:
     """The operator on the value of this call; a mirrored one has the other operand first."""
-    mirrored = name.startswith("__r") and name != "__rshift__"
+    mirrored = _is_mirrored(name)
     base = f"__{name[3:]}" if mirrored else name
     function: Callable[..., object] = divmod if base == "__divmod__" else getattr(operator, base)
 
-    def method(self: Length, *others: Any) -> object:
-        if any(issubclass(type(other), TracedValue) for other in others) and chosen_in(self.dim):
+    def method(self: SymbolicNumber, *others: Any) -> object:
+        if any(issubclass(type(other), TracedValue) for other in others):
             return NotImplemented  # a traced array takes it as a number that it does not know
-        operands = [int(self), *map(_at_hand, others)]
+        operands = [self.at_hand(), *map(known_numbers, others)]
         return function(*(reversed(operands) if mirrored else operands))
 
     return method
@@ -233,9 +472,15 @@ def _equality(name: str) -> Callable[[Length, Any], object]:
 _Form = Callable[[str], Callable[..., object]]
 _FORMS: Final[dict[_Form, str]] = {
     _symbolic: "add radd sub rsub mul rmul floordiv mod",
+    _of_floats: "truediv rtruediv pow",
     _compared: "lt le gt ge",
     _equality: "eq ne",
 }
 _FORM_OF: Final = {name: form for form, names in _FORMS.items() for name in names.split()}
 for _name in (*OPERATORS, *(f"r{name}" for name in INFIX), "divmod", "rdivmod"):
-    setattr(Length, f"__{_name}__", _FORM_OF.get(_name, _by_value)(f"__{_name}__"))
+    _method = f"__{_name}__"
+    if _method not in vars(Length):
+        setattr(Length, _method, _FORM_OF.get(_name, _by_value)(_method))
+    if _method not in vars(SymbolicFloat):
+        _made = _of_floats if _method in _FLOATS else _by_value
+        setattr(SymbolicFloat, _method, _made(_method))

@@ -12,7 +12,7 @@ from axiomjit.base.tree import LEAF, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.opaque_calls import ForeseenCall, OpaqueCall, Operand, Result
-from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.outside_arrays import plain
@@ -100,8 +100,8 @@ def _leaf(value: Any, name: str) -> object:
     """What stands for an argument: a node for an array, or what it is at every call."""
     if isinstance(value, TracedOperators):
         return value.node
-    if isinstance(value, Length):
-        return int(value)
+    if isinstance(value, SymbolicNumber):
+        return value.at_hand()
     if type(value) is np.ndarray:
         if value.dtype not in CODES or not walkable(value):
             raise refusal(name, f"an array from outside of {value.dtype}")

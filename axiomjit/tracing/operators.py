@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from axiomjit.base.dtypes import BOOL, INT
+from axiomjit.base.dtypes import BOOL, INT, WEAK_TYPES
 from axiomjit.base.errors import AxiomError, UnsupportedError
-from axiomjit.base.operator_names import INFIX, OPERATORS
+from axiomjit.base.operator_names import COMPARISONS, INFIX, OPERATORS
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.options import Row
-from axiomjit.tracing.lengths import Length
+from axiomjit.tracing.lengths import Length, SymbolicNumber
 from axiomjit.tracing.operands import node_of, traced_in
 from axiomjit.tracing.refusals import recorded, refuse_value
 from axiomjit.tracing.traced_storages import TracedStorage
@@ -30,6 +30,8 @@ def result_of(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> Ma
     """The nodes that a row of the table makes of traced arrays."""
     options = {name: node_of(value) for name, value in kwargs.items()}
     try:
+        if isinstance(options.get("dtype"), Node):
+            raise TypeError("Cannot construct a dtype from an array")
         made: Made = row(*map(node_of, args), **options)
     except TypeError as error:
         traced: list[Any] = traced_in([*args[1:], *kwargs.values()])
@@ -92,7 +94,7 @@ def _operator(ufunc: np.ufunc, mirrored: bool) -> Callable[[TracedOperators, obj
 
     @recorded
     def method(self: TracedOperators, other: object) -> object:
-        if not isinstance(other, TracedValue | Length | int | float | complex):
+        if not isinstance(other, TracedValue | SymbolicNumber | int | float | complex):
             return ufunc(other, self) if mirrored else ufunc(self, other)
         pair = (other, self) if mirrored else (self, other)
         try:
@@ -119,6 +121,29 @@ def _prefix(ufunc: np.ufunc) -> Callable[[Any], object]:
     return method
 
 
+def _python_kind(value: Any) -> type | None:
+    """The class of a Python number, also of one that is represented; None for anything else."""
+    if issubclass(type(value), TracedValue):
+        return WEAK_TYPES[value.node.dtype.kind] if value.node.weak else None
+    if issubclass(type(value), SymbolicNumber):
+        return int if issubclass(type(value), Length) else float
+    return type(value) if type(value) in (bool, int, float, complex) else None
+
+
+def _ordering(ufunc: np.ufunc, sign: str) -> Callable[[Any, Any], object]:
+    """A comparison such as `<`: NumPy's, but Python's complex numbers have no order."""
+
+    @recorded
+    def method(self: Any, other: Any) -> object:
+        pair = [_python_kind(one) for one in (self, other)]
+        if None not in pair and complex in pair:
+            kinds = " and ".join(repr(kind.__name__) for kind in pair if kind)
+            raise TypeError(f"{sign!r} not supported between instances of {kinds}")
+        return ufunc(self, other)
+
+    return method
+
+
 def _in_place(ufunc: np.ufunc) -> Callable[[TracedOperators, object], object]:
     """An operator such as `+=`: arrays are written, numbers leave it to the infix operator."""
 
@@ -134,6 +159,9 @@ for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
     _ufunc = getattr(np, OPERATORS[_name])
     setattr(TracedOperators, f"__{_name}__", _operator(_ufunc, mirrored=False))
     setattr(TracedOperators, f"__r{_name}__", _operator(_ufunc, mirrored=True))
+for _name in ("lt", "le", "gt", "ge"):
+    _called, _sign = COMPARISONS[_name]
+    setattr(TracedOperators, f"__{_name}__", _ordering(getattr(np, _called), _sign))
 for _name in INFIX:
     if isinstance(getattr(np, OPERATORS[_name], None), np.ufunc):
         setattr(TracedOperators, f"__i{_name}__", _in_place(getattr(np, OPERATORS[_name])))

@@ -145,8 +145,7 @@ def refusal(name: str, seen: str) -> UnsupportedError:
     return UnsupportedError(
         f"{name} as a step of a compiled program",
         seen,
-        "call it outside the compiled function, or set axiomjit.config.fallback = 'warn' "
-        "to run the whole function in NumPy",
+        "call it outside the compiled function",
         user_location(),
     )
 

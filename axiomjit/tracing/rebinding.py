@@ -2,14 +2,15 @@
 
 Python says nothing when `np.zeros(n)` is called, so what is followed is a copy of the function: its
 global names and closures, and the functions of the user's that it calls, have our functions in the
-place of NumPy's. The code, and so the user's lines, stay the same. What the copy assigns to global
-names or to variables of enclosing functions is assigned to those of the original at the end.
+place of NumPy's. The code, and so the user's lines, stay the same. What is followed assigns to no
+global name and to no variable of an enclosing function (`axiomjit.tracing.effects`).
 
 Methods of objects and functions in containers are called as they are.
 """
 
 from __future__ import annotations
 
+import dis
 import functools
 from collections.abc import Callable, Collection, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -52,8 +53,7 @@ class Rebinding:
         self._standing: dict[int, tuple[Any, Any]] = {}
         self._copies: dict[int, tuple[FunctionType, FunctionType]] = {}
         self._modules: dict[int, _Names] = {}
-        self._spaces: dict[int, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {}
-        self._cells: list[tuple[CellType, CellType, object]] = []
+        self._spaces: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def value(self, value: Any) -> Any:
         """What stands for a value: a copy of a function or module, ours for NumPy's, or itself."""
@@ -80,21 +80,6 @@ class Rebinding:
         pairs = (*self._copies.values(), *self._standing.values())
         return next((old for old, new in pairs if new is value), self._plain(value))
 
-    def settle(self) -> None:
-        """Assign to the original names what was assigned to those of the copies."""
-        for original, copy, before in self._spaces.values():
-            for name in copy.keys() | before.keys():
-                now = copy.get(name, _EMPTY)
-                if now is before.get(name, _EMPTY):
-                    continue
-                if now is _EMPTY:
-                    original.pop(name, None)
-                else:
-                    original[name] = self.original(now)
-        for cell, copied, content in self._cells:
-            if _contents(copied) is not content:
-                cell.cell_contents = self.original(_contents(copied))
-
     def _is_copied(self, function: FunctionType) -> bool:
         return not is_foreign(function) and (
             id(function) in self._copies or len(self._copies) < MOST
@@ -103,7 +88,7 @@ class Rebinding:
     def _copied(self, function: FunctionType) -> FunctionType:
         if id(function) in self._copies:
             return self._copies[id(function)][1]
-        original, space, before = self._space(function.__globals__)
+        original, space = self._space(function.__globals__)
         closure = tuple(map(self._cell, function.__closure__ or ()))
         copy = FunctionType(function.__code__, space, function.__name__, None, closure or None)
         self._copies[id(function)] = function, copy  # before its names: it may call itself
@@ -114,22 +99,20 @@ class Rebinding:
         copy.__kwdefaults__ = {name: self.value(value) for name, value in given.items()}
         for name in set(names_of(function.__code__)) & original.keys():
             if space[name] is original[name]:
-                space[name] = before[name] = self.value(original[name])
+                space[name] = self.value(original[name])
         for name in set(names_of(function.__code__)) - original.keys() - space.keys():
             ours = self._replaced_builtin(name)
             if ours is not None:
-                space[name] = before[name] = ours
+                space[name] = ours
         for cell, new in zip(function.__closure__ or (), closure, strict=True):
             if new is not cell:
                 new.cell_contents = self.value(cell.cell_contents)
-                self._cells.append((cell, new, new.cell_contents))
         return copy
 
     def _space(self, names: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """The global names of a module, their copy, and the values that it had at first."""
+        """The global names of a module, and their copy."""
         if id(names) not in self._spaces:
-            copy = dict(names)
-            self._spaces[id(names)] = names, copy, copy.copy()
+            self._spaces[id(names)] = names, dict(names)
         return self._spaces[id(names)]
 
     def _cell(self, cell: CellType) -> CellType:
@@ -217,6 +200,26 @@ def handles_errors(function: object) -> bool:
         return own and bool(value.__code__.co_exceptiontable)  # type: ignore[attr-defined]
 
     return mentions(function, frozenset(), handles)
+
+
+def compares_identity(function: object) -> bool:
+    """Whether a function of the user's, or one that it calls by name, uses `is`, `in` or `id`."""
+
+    def compares(value: object) -> bool:
+        own = isinstance(value, FunctionType) and not is_foreign(value)
+        return own and _has_identity(value.__code__)  # type: ignore[attr-defined]
+
+    return mentions(function, frozenset({"id", "is_", "is_not"}), compares)
+
+
+def _has_identity(code: CodeType) -> bool:
+    """Whether code compares objects, and not only with a constant such as None."""
+    before = None
+    for step in dis.get_instructions(code):
+        if step.opname == "CONTAINS_OP" or (step.opname == "IS_OP" and before != "LOAD_CONST"):
+            return True
+        before = step.opname
+    return any(_has_identity(one) for one in code.co_consts if isinstance(one, CodeType))
 
 
 def _called(function: FunctionType, names: set[str]) -> Iterator[object]:

@@ -47,6 +47,11 @@ def recorded(method: Callable[P, R]) -> Callable[P, R]:
     return watched
 
 
+def traced(described: str) -> str:
+    """A traced value in a message: `a traced float64[3]`, `a traced Python float`."""
+    return f"a traced {described.removeprefix('a ')}"
+
+
 def refuse_value(
     asked: str, described: str, remedy: str, error: type[NeedsValuesError] = NeedsValuesError
 ) -> NoReturn:
@@ -55,7 +60,7 @@ def refuse_value(
     Raises:
         NeedsValuesError: always, of the class that is given.
     """
-    seen = f"a traced {described}: its values are not known"
+    seen = f"{traced(described)}: its values are not known"
     raise refused(error(asked, seen, remedy, user_location()))
 
 
@@ -65,7 +70,7 @@ def refuse_write(asked: str, described: str) -> NoReturn:
     Raises:
         NeedsValuesError: always.
     """
-    seen = f"a write into a traced {described}"
+    seen = f"a write into {traced(described)}"
     remedy = "make a new array instead, for example x = x + y"
     raise refused(NeedsValuesError(asked, seen, remedy, user_location()))
 
@@ -185,7 +190,6 @@ def unsupported(name: str, operands: Iterable[object]) -> UnsupportedError:
     return UnsupportedError(
         seen_call(name, *operands),
         f"{name}, which is not compiled yet",
-        "call it outside the compiled function, or set axiomjit.config.fallback = 'warn' "
-        "to run the whole function in NumPy",
+        "call it outside the compiled function",
         user_location(),
     )

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping
 from typing import NoReturn
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.base.errors import TraceError
+from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
-from axiomjit.base.tree import Structure, flatten_tree
+from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
-from axiomjit.graph.nodes import Node, base_of, is_view, size
+from axiomjit.graph.nodes import Input, Node, base_of, is_view, size
 from axiomjit.graph.primitives import COPY
 from axiomjit.tracing.holders import traced_inside
-from axiomjit.tracing.lengths import Length, unwrap
+from axiomjit.tracing.lengths import Length, SymbolicFloat, SymbolicNumber, unwrap
+from axiomjit.tracing.refusals import traced
 from axiomjit.tracing.tracer import Tracer
 
 Leaves = tuple[tuple[int | None, object], ...]
 
 
-def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]:
+def take_results(
+    returned: object, arguments: Mapping[int, Input]
+) -> tuple[tuple[Node, ...], Structure, Leaves]:
     """The nodes to compute, the containers around them, and for each leaf its node or value.
 
     A leaf is the number of a node, or a value (a Dim where it depends on lengths); a length that
-    only the running program knows is a node whose value becomes an `int`.
+    only the running program knows is a node whose value becomes an `int`, and a Python float that
+    is computed from lengths one whose value becomes a `float`.
+
+    Args:
+        returned: The function's return value.
+        arguments: The inputs by the ids of the tracers that stand for them.
 
     Raises:
-        TraceError: a traced array is of another call, or inside an object that is not opened.
+        TraceError: a traced array is of another call.
+        UnsupportedError: one is inside an object that is not opened.
     """
     values, structure = flatten_tree(returned, opens=lambda value: traced_inside(value) is not None)
     outputs: dict[Node, int] = {}
@@ -35,14 +44,26 @@ def take_results(returned: object) -> tuple[tuple[Node, ...], Structure, Leaves]
     for value in values:
         if isinstance(value, Tracer):
             node = _array_of_its_own(value, owners)
-            leaves.append((outputs.setdefault(node, len(outputs)), None))
+            place = _place(value, node, arguments)
+            leaves.append((outputs.setdefault(node, len(outputs)), place))
         elif isinstance(value, Length) and chosen_in(value.dim):
             node = builder.elementwise(COPY, size(value.dim))
             leaves.append((outputs.setdefault(node, len(outputs)), int))
+        elif isinstance(value, SymbolicFloat):
+            node, made = value.node, float if value.node.weak else None
+            leaves.append((outputs.setdefault(node, len(outputs)), made))
         else:
             _check_holds_none(value)
             leaves.append((None, unwrap(value)))
     return tuple(outputs), structure, tuple(leaves)
+
+
+def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgument | None:
+    """The argument in whose memory a result lies; None where it lies in none."""
+    if id(value) in arguments:
+        return OfArgument(arguments[id(value)].position, True)
+    root = None if value.storage is None else value.storage.root
+    return OfArgument(root.position, False) if isinstance(root, Input) and node.shape else None
 
 
 def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
@@ -59,7 +80,7 @@ def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
 
 def _check_holds_none(value: object) -> None:
     """Refuse to return a traced value inside an object that is not taken apart."""
-    if isinstance(value, Length):
+    if isinstance(value, SymbolicNumber):
         return
     if isinstance(value, Coroutine):
         value.close()  # else Python warns that nobody awaited it
@@ -67,14 +88,14 @@ def _check_holds_none(value: object) -> None:
         _refuse(value, "it would compute its values after the call, and only once")
     found = traced_inside(value)
     if isinstance(found, Tracer):
-        _refuse(value, f"inside it a traced {found.description()}, known only after the call")
+        _refuse(value, f"inside it {traced(found.description())}, known only after the call")
     if found is not None:
         _refuse(value, "inside it a length of a traced array, which may differ in another call")
 
 
 def _refuse(value: object, seen: str) -> NoReturn:
     kind = type(value).__name__
-    raise TraceError(
+    raise UnsupportedError(
         f"return a {kind}",
         seen,
         "return arrays in tuples, lists, dicts, their subclasses, or dataclasses, and make the "

@@ -9,6 +9,7 @@ import numpy as np
 
 from axiomjit.base.dtypes import INT, code
 from axiomjit.graph import builder
+from axiomjit.graph.array_functions import stored_number
 from axiomjit.graph.gathers import taken
 from axiomjit.graph.merging import flat
 from axiomjit.graph.nodes import Node, Scalar, size
@@ -25,10 +26,10 @@ from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.refusals import refuse_outside, unsupported
 from axiomjit.tracing.traced_storages import TracedStorage
 from axiomjit.tracing.writes import (
-    check_number,
     check_stretches,
     node_to_write,
     scatter_item,
+    write_nothing,
     write_part,
 )
 
@@ -85,12 +86,13 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     positions = flat(cast(builder.as_node(node_of(ind), "put"), INT))
     given = node_to_write(v, seen.dtype)
     if given.weak:
-        check_number(given, seen)
+        given = stored_number(given, seen.dtype)
     values = flat(given)
     (count,), (length,) = positions.shape, values.shape
     if any(n == 0 for n in seen.shape) and count != 0:
         raise IndexError("cannot replace elements of an empty array")
     if length == 0 or count == 0:
+        write_nothing(storage, seen, "put")
         return
     if length > count:
         values = index_view(values, slice(0, count))

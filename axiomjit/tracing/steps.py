@@ -8,15 +8,26 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
-from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.errors import (
+    AxiomError,
+    NeedsValuesError,
+    TraceError,
+    UnfollowedError,
+    UnsupportedError,
+)
 from axiomjit.base.locks import import_late
-from axiomjit.base.owners import current
+from axiomjit.base.origins import user_location
+from axiomjit.base.owners import current, refused
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.seen import seen_call
+from axiomjit.tracing.operands import node_of
 
 Function = Callable[..., Any]
 Represented = Callable[[Node, bool], Any]
 """Makes what represents a node: an array, or a number."""
 
+MISFITS: Final = (TypeError, AttributeError, KeyError, AssertionError)
+"""Errors of rows that are given what they do not take."""
 OUTSIDE: Final = frozenset(
     {
         *(np.save, np.savez, np.savez_compressed, np.savetxt),
@@ -35,6 +46,18 @@ def is_step(function: Function) -> bool:
     return known and config.fallback != "error" and function not in OUTSIDE
 
 
+def misfit(name: str, args: Sequence[Any], error: Exception) -> UnfollowedError:
+    """The error for arguments of a function that its row does not take; NumPy may take them."""
+    made = UnfollowedError(
+        seen_call(name, *map(node_of, args)),
+        "arguments of kinds that are not compiled",
+        "pass arrays and numbers as NumPy documents them, or call it outside the compiled function",
+        user_location(),
+    )
+    made.__context__ = error
+    return made
+
+
 def or_opaquely(
     row: Callable[[Sequence[Any], dict[str, Any]], object],
     function: Function,
@@ -46,18 +69,29 @@ def or_opaquely(
     """What a row gives; where it refuses, what the function gives as a step of the program."""
     following = current()
     if following is None or not is_step(function):
-        return row(args, kwargs)
+        try:
+            return row(args, kwargs)
+        except MISFITS as error:
+            if following is None or isinstance(error, AxiomError):
+                raise
+            raise refused(misfit(name, args, error)) from None
     before = following.refusal
     try:
         return row(args, dict(kwargs))
     except UnsupportedError as error:
-        refused = error.with_traceback(None)
+        refusal: TraceError = error.with_traceback(None)
+        not_a_step: tuple[type[TraceError], ...] = (UnsupportedError,)
+    except MISFITS as error:
+        if isinstance(error, AxiomError):
+            raise
+        refusal = misfit(name, args, error)
+        not_a_step = (UnsupportedError, NeedsValuesError)
     following.refusal = before
     try:
         return called_opaquely(function, name, args, dict(kwargs), represented)
-    except UnsupportedError:
-        following.refusal = before or refused
-        raise refused from None
+    except not_a_step:
+        following.refusal = before or refusal
+        raise refusal from None
 
 
 def called_opaquely(

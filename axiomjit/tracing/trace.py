@@ -79,7 +79,9 @@ def trace(
             raise now.take_refusal() from None
         if now.refusal is not None:
             raise now.take_refusal()
-        outputs, structure, leaves = take_results(returned)
+        outputs, structure, leaves = take_results(
+            returned, {id(t): node for node, t in arrays.items()}
+        )
         written = _written(arrays)
         used = set(post_order((*outputs, *written.values())))
         needed = [n for n in (*now.may_fail, now.last) if isinstance(n, Node) and n not in used]

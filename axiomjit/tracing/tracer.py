@@ -11,6 +11,7 @@ import numpy as np
 from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.error_states import refuse_traps
+from axiomjit.base.errors import amount
 from axiomjit.base.late_rows import LateRows
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
@@ -40,6 +41,13 @@ from axiomjit.tracing.writes import COPIERS, node_to_write, set_item, store_exac
 
 COPIES: Final = frozenset({"copy", "flatten"})
 """Functions whose results are never views, however their operands lie in memory."""
+KEEPERS: Final = frozenset(
+    {
+        *("squeeze", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "astype"),
+        *("real", "real_if_close", "conj", "conjugate", "diff", "trim_zeros"),
+    }
+)
+"""Functions that give their operand itself, and no view of it, where they change nothing."""
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Row]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
 """Methods of ufuncs that fold, by the ufunc."""
 WRITERS: Final = LateRows(COPIERS, "WRITERS", "axiomjit.tracing.scattered_writes")
@@ -99,7 +107,7 @@ class Tracer(WithoutValues, TracedOperators):
         """
         if not is_usable(self._following):
             dtype, rank = self._held.dtype, len(self._held.shape)
-            what = f"{dtype} array with {rank} dimensions" if rank else f"{dtype} number"
+            what = f"{dtype} array with {amount(rank, 'dimension')}" if rank else f"{dtype} number"
             made = f"made at {self._where}" if self._where else "one of its arguments"
             raise stranger(self._following, what, made)
         if self._storage is not None:
@@ -132,7 +140,7 @@ class Tracer(WithoutValues, TracedOperators):
     @property
     def real(self) -> Tracer:
         """The real parts, a view; real numbers themselves."""
-        return _seen_in((self,), part_of(self.node, "real"))
+        return _seen_in((self,), part_of(self.node, "real"), True)
 
     @real.setter
     def real(self, value: object) -> NoReturn:
@@ -294,7 +302,7 @@ class TracedScalar(Tracer):
         copy: bool = True,
     ) -> Tracer:
         """A copy with elements of another type; itself with `copy=False` where it has it."""
-        return _seen_in((self,), cast_to(self.node, dtype, order, casting, copy))
+        return _seen_in((self,), cast_to(self.node, dtype, order, casting, copy), True)
 
     @recorded
     def __getitem__(self, key: object) -> Tracer:
@@ -355,11 +363,16 @@ def new_array(node: Node) -> Tracer:
     return Tracer(node, TracedStorage(base_of(node)))
 
 
-def _seen_in(operands: Sequence[object], made: Node) -> Tracer:
-    """Represent a result: a view of an operand shares its storage, anything else is a new array."""
+def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tracer:
+    """Represent a result: a view of an operand shares its storage, anything else is a new array.
+
+    A function that `keeps` an operand that it does not change gives the operand itself.
+    """
     base = base_of(made)
     for one in operands:
         if isinstance(one, Tracer) and one.storage is not None and base_of(one.node) is base:
+            if keeps and one.node is made:
+                return one
             return Tracer(made, one.storage)
     result = Tracer(made)
     if isinstance(base, Op) and base.primitive is PACK and isinstance(operands[0], Tracer):
@@ -381,10 +394,11 @@ def called(asked: str, row: Row, args: Sequence[object], kwargs: dict[str, objec
     made = result_of(row, args, kwargs)
     if out is not None:
         return store_exactly(out, made, asked)
+    keeps = asked in KEEPERS
     if isinstance(made, Node):
-        return Tracer(made) if asked in COPIES else _seen_in(args, made)
+        return Tracer(made) if asked in COPIES else _seen_in(args, made, keeps)
     same = len(made) == len(args)
     first = args if same else [()] * len(made)
-    every = [_seen_in((one, *args), n) for one, n in zip(first, made, strict=True)]
+    every = [_seen_in((one, *args), n, keeps) for one, n in zip(first, made, strict=True)]
     kind: Any = type(made)  # some functions give named tuples, or lists
     return getattr(kind, "_make", kind)(every)

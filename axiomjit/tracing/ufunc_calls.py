@@ -18,7 +18,7 @@ from axiomjit.graph.primitives import COPY
 from axiomjit.graph.slicing import insert_dimensions
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.options import refuse
-from axiomjit.tracing.operands import node_of
+from axiomjit.tracing.operands import node_of, traced_in
 from axiomjit.tracing.refusals import unsupported
 from axiomjit.tracing.steps import Represented, called_opaquely, is_step, or_opaquely
 from axiomjit.tracing.writes import store_result
@@ -63,6 +63,8 @@ def called_ufunc(
     mask = options.pop("where", True)
     given = {key: options.pop(key, None) for key in LOOPS}
     loop = {NAMES.get(key, key): value for key, value in given.items() if value is not None}
+    if traced_in(list(loop.values())):
+        raise TypeError("Cannot construct a dtype from an array")
     if options.get("order") in (None, "K"):
         options.pop("order", None)
     options.pop("subok", None)

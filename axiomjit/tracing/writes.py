@@ -18,7 +18,8 @@ from axiomjit.base.dtypes import BOOL, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.nodes import Input, Node, Op, Scalar, views_on
+from axiomjit.graph.array_functions import stored_elements, stored_number
+from axiomjit.graph.nodes import Input, Node, Op, views_on
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
 from axiomjit.graph.promotion import cast, check_fits
@@ -39,16 +40,21 @@ _KINDS: Final = "biufc"
 def node_to_write(value: Any, dtype: DType) -> Node:
     """The node of what is written into elements of a dtype.
 
-    What is no array and no number NumPy makes an array of: each element of a list must fit.
+    What is no array and no number NumPy makes an array of: each element of a list must fit. An
+    array without dimensions is cast as every array; a number that is left is stored as one.
 
     Raises:
         TypeError, ValueError, OverflowError: NumPy's.
     """
     given = unwrap(node_of(value))
     known = Node | Dim | np.ndarray | np.generic | int | float | complex
-    if not isinstance(given, known) and not builder.holds_nodes(given):
+    if builder.holds_nodes(given) and not isinstance(given, known):
+        given = stored_elements(given, dtype)
+    elif not isinstance(given, known):
         given = np.asarray(given, dtype)
-    return builder.as_node(given, ITEM)
+    made = builder.as_node(given, ITEM)
+    is_array = isinstance(value, TracedOperators) and value.is_array and not made.shape
+    return cast(made, dtype) if is_array else made
 
 
 def set_item(
@@ -70,6 +76,9 @@ def set_item(
         key = builder.as_node(key, "an index")
     if value.shape and _is_element(node, key):
         index_node(node, key)  # its errors come first, as in NumPy
+        if node.dtype == BOOL and all(length == 1 for length in value.shape):
+            value = cast(drop_dimensions(value, range(len(value.shape))), BOOL)
+    if value.shape and _is_element(node, key):
         if node.dtype.kind == "c":
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         raise ValueError("setting an array element with a sequence.")
@@ -137,7 +146,7 @@ def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | No
     """
     value = without_leading(value, part.shape)
     if value.weak or where is None:
-        check_number(value, part)
+        value = stored_number(value, part.dtype)
     if where is not None:
         value = builder.elementwise(WHERE, where, cast(value, part.dtype), part)
     write_part(storage, part, value, ITEM)
@@ -160,10 +169,12 @@ def scatter_item(
     base = _place(storage, seen, ITEM)
     if combine is None:
         if _by_arrays(gathered) and _is_nothing(value.shape, gathered.shape):
+            write_nothing(storage, seen, ITEM)
             return
         value = without_leading(value, gathered.shape)
-        if value.weak:  # by arrays and masks NumPy's own numbers are cast, as arrays are
-            check_number(value, seen)
+        if value.weak or not _by_arrays(gathered):
+            # by arrays and masks NumPy's own numbers are cast, as arrays are
+            value = stored_number(value, seen.dtype)
         value = cast(value, seen.dtype)
     check_stretches(value, gathered.shape, ITEM)
     target = compose(base, gathered.place)
@@ -245,24 +256,26 @@ def _is_cast(value: Node, part: Node, casting: Any) -> bool:
     return np.can_cast(value.dtype, part.dtype, casting)
 
 
-def check_number(value: Node, part: Node) -> None:
-    """Store a number as NumPy would, in an array made for that: NumPy raises its errors."""
-    check_fits(value, part.dtype)
-    if value.weak and value.dtype.kind == "c" and part.dtype.kind not in "cb":
-        np.zeros(1)[:] = 1j
-    if isinstance(value, Scalar):
-        np.zeros(1, part.dtype)[0] = value.value.item() if value.weak else value.value
-
-
 def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> None:
     """Make the storage's next version: the part has the value, everything else is as before."""
     target = _place(storage, part, asked)
     check_stretches(value, part.shape, asked)
-    if value is part:  # the end of `x[1:] += y`, which has written already
+    if value is part:  # as at the end of `x[1:] += y`, which has written already
+        write_nothing(storage, part, asked)
         return
     source = builder.stretch_map(value.shape, part.shape)
     stored = cast(value, part.dtype)
     storage.write(lambda old: note(update(old, target, stored, source, part.shape)))
+
+
+def write_nothing(storage: TracedStorage, part: Node, asked: str) -> None:
+    """Note that an argument is written, without an element: NumPy refuses it if it is read-only."""
+    _place(storage, part, asked)
+    if storage.is_written or not isinstance(storage.root, Input):
+        return
+    none = index_view(part, slice(0, 0)) if part.shape else part
+    target, source = _place(storage, none, asked), builder.stretch_map(none.shape, none.shape)
+    storage.write(lambda old: note(update(old, target, none, source, none.shape)))
 
 
 def without_leading(value: Node, shape: tuple[Dim, ...]) -> Node:
