@@ -8,8 +8,10 @@ compiled; with `--reads N`, N index expressions; with `--scatters N`, N writes a
 with `--counts N`, N sums and the like at many positions;
 with `--writes N`, N functions that write into arrays, use what they write and draw random numbers,
 with `--aliasing N`, N whose arguments are one array or overlap, with `--index-writes N`, N writes
-into arguments by an index of any kind; what NumPy runs of these is counted by reason. Whoever
-starts this looks at the exit status: 1 if a program failed, negative if one killed the process.
+into arguments by an index of any kind; with `--outside N`, N functions with state outside them,
+called in turn with changes of it, with `--rebinding` also of names and containers that are looked
+up once today. What NumPy runs of these is counted by reason. Whoever starts this looks at the exit
+status: 1 if a program failed, negative if one killed the process.
 """
 
 import argparse
@@ -25,7 +27,7 @@ from unittest.mock import patch
 
 from axiomjit.base.counters import stats
 from axiomjit.runtime.launching import bound_steps
-from tests.generator import check, indices, scatters, sequences, writes
+from tests.generator import check, indices, outside, scatters, sequences, writes
 from tests.generator.draw import draw
 from tests.generator.report import written
 from tests.structure.sources import ROOT
@@ -45,6 +47,7 @@ FUNCTIONS = {
     "writes": writes.campaign,
     "aliasing": partial(writes.campaign, drawing=writes.draw_aliasing),
     "index_writes": partial(writes.campaign, drawing=writes.draw_index_write),
+    "outside": outside.campaign,
 }
 """What draws and runs functions, by the option that asks for them."""
 
@@ -104,19 +107,21 @@ def in_all_ways(options, kind, count, run):
     Half of them run in plain Python in small forms, the others in those of compiled code.
     """
     half, first = count // 2, options.first
-    shares = (
-        *(("evaluated", first, count), ("small", first, half)),
-        *(("interpreted", first + half, count - half), ("compiled", first, options.compiled)),
-    )
+    shares = [("evaluated", first, count), ("compiled", first, options.compiled)]
+    if kind != "outside":  # these are not about kernels
+        shares[1:1] = [("small", first, half), ("interpreted", first + half, count - half)]
     failures = []
     for way, begin, many in shares:
         start = time.perf_counter()
         writes.FALLBACKS.clear()
+        outside.SHARES.clear()
         found = run(options.seed, begin, many, way)
         took = time.perf_counter() - start
         print(f"{many} {kind} {way}, {len(found)} failures, {took:.0f} s", flush=True)
         for reason, number in writes.FALLBACKS.most_common(REASONS):
             print(f"    {number} in NumPy: {reason}", flush=True)
+        for (sort, left), number in sorted(outside.SHARES.items()):
+            print(f"    {number} {sort}, {'in NumPy' if left else 'followed'}", flush=True)
         failures += found
     return failures
 
@@ -161,12 +166,13 @@ def parsed():
     parser = argparse.ArgumentParser(prog="tests.campaign", description=__doc__)
     for name, default in (
         *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
-        *(("writes", 0), ("aliasing", 0), ("index_writes", 0)),
+        *(("writes", 0), ("aliasing", 0), ("index_writes", 0), ("outside", 0)),
         *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--guard", action="store_true")
+    parser.add_argument("--rebinding", action="store_true")
     return parser.parse_args()
 
 
@@ -179,6 +185,8 @@ def main():
             return int(bool(failures))
     for kind, run in FUNCTIONS.items():
         if count := getattr(options, kind):
+            if kind == "outside":
+                run = partial(run, rebinding=options.rebinding)
             failures = in_all_ways(options, kind, count, run)
             print("\n".join(failures))
             return int(bool(failures))

@@ -6,6 +6,7 @@ from axiomjit.algebra.dims import dim
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Launch, Plan, Window
+from axiomjit.passes.ir.view_ir import ArrayRole
 
 COPY = """
 def kernel(w, lo, hi):
@@ -23,7 +24,10 @@ def planted(source, length, dtype="f8", grid=None):
     kernel = Kernel(source, parameters, f"planted: {dtype} {source}", False, chosen_target())
     units = dim(length if grid is None else grid)
     return Plan(
-        (Buffer("a", "argument", code, shape, ones, 0), Buffer("o", "result", code, shape, ones)),
+        (
+            Buffer("a", ArrayRole.ARGUMENT, code, shape, ones, 0),
+            Buffer("o", ArrayRole.RESULT, code, shape, ones),
+        ),
         (Allocate("o"), Launch(kernel, ("a", "o"), (), (), units, units)),
         (Window("o", dim(0), shape, ones, code),),
     )

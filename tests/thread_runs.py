@@ -4,15 +4,24 @@
     python -m tests.thread_runs forks --budget 500      # children
     python -m tests.thread_runs interrupts --budget 100 # interrupts
     python -m tests.thread_runs units --budget 100      # interrupts within single units
+    python -m tests.thread_runs following --budget 600  # seconds, beside other threads
+    python -m tests.thread_runs first --budget 20       # processes whose threads compile first
 
 Each prints what it has counted and fails where something hangs, is wrong or comes late.
 """
 
 import argparse
+import collections
+import contextlib
+import functools
+import importlib
+import io
+import json
 import os
 import random
 import signal
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -241,20 +250,266 @@ class _Sender:
         threading.Thread(target=send, daemon=True).start()
 
 
+class Shared:
+    """Arrays and containers that functions read while other threads change them."""
+
+    def __init__(self):
+        self.array, self.parts = np.zeros(64), [np.zeros(64), np.ones(64)]
+        self.list, self.dict, self.set, self.count = [], {}, set(), 0
+        self.deep = {"arrays": [np.zeros(64)], "lists": [[]]}
+
+    @functools.cached_property
+    def rng(self):
+        """A generator; `numpy.random` is imported by the runs that use it."""
+        return np.random.default_rng(1)
+
+    def read(self, x):
+        """A method that only reads."""
+        return x * self.count + self.array + len(self.list)
+
+
+def _readers(shared):
+    """New functions, never followed before, that read all that is shared and change nothing."""
+    array, rng, parts, deep = shared.array, shared.rng, shared.parts, shared.deep
+
+    def of_cells(x):
+        known = len(shared.list) + len(shared.dict) + len(shared.set)
+        return x + array * x + parts[0] + known * (rng is not None)
+
+    def of_globals(x):
+        total = x * SHARED.count
+        for part in SHARED.parts:
+            total = total + part
+        return total + SHARED.deep["arrays"][0] + len(SHARED.deep["lists"][0])
+
+    def of_defaults(x, held=shared.list, random=np.random):
+        return of_cells(x) + len(held) + deep["arrays"][0] * (random is not None)
+
+    def of_method(x):
+        return shared.read(x)
+
+    return of_cells, of_globals, of_defaults, of_method
+
+
+SHARED = Shared()
+MODULES = ("colorsys", "sndhdr", "this", "quopri", "wave", "chunk", "xdrlib", "nturl2path")
+"""Modules that nothing here uses; their imports print or warn at most."""
+
+
+class _Others:
+    """What other threads do to `SHARED`: each adds or draws one thing after the other, and counts.
+
+    Each kind of change has one thread, so that none is lost in Python alone.
+    """
+
+    def __init__(self, out):
+        self.out, self.done = out, collections.Counter()
+        self.drawn = collections.defaultdict(list)
+
+    def write(self):
+        """Add one to each array and to a number."""
+        SHARED.array += 1
+        SHARED.parts[0] += 1
+        SHARED.deep["arrays"][0][:] += 1
+        SHARED.count += 1
+        self.done["additions"] += 4
+
+    def append(self):
+        """Add an entry to each container."""
+        number = self.done["appends"]
+        SHARED.list.append(number)
+        SHARED.dict[number] = number
+        SHARED.set.add(number)
+        SHARED.deep["lists"][0].append(number)
+        self.done["appends"] += 4
+
+    def draw(self):
+        """Draw a number from each generator."""
+        self.drawn["np.random"].append(np.random.random())
+        self.drawn["rng"].append(SHARED.rng.random())
+        self.drawn["random"].append(random.random())
+        self.done["draws"] += 3
+
+    def print(self):
+        """Print a line."""
+        print("line", self.done["prints"], flush=True)
+        self.done["prints"] += 1
+
+    def load(self):
+        """Import a module anew."""
+        name = MODULES[self.done["imports"] % len(MODULES)]
+        sys.modules.pop(name, None)
+        with contextlib.suppress(ModuleNotFoundError):  # of another version of Python
+            importlib.import_module(name)
+        self.done["imports"] += 1
+
+    def lost(self):
+        """How many of each are lost, or drawn twice."""
+        arrays = (SHARED.array, SHARED.parts[0], SHARED.deep["arrays"][0])
+        added = sum(int(array[0]) for array in arrays) + SHARED.count
+        held = (SHARED.list, SHARED.dict, SHARED.set, SHARED.deep["lists"][0])
+        lines = [line for line in self.out.getvalue().splitlines() if line.startswith("line ")]
+        return {
+            "lost additions": self.done["additions"] - added,
+            "lost appends": self.done["appends"] - sum(map(len, held)),
+            "lost prints": self.done["prints"] - len(set(lines)),
+            "duplicate draws": sum(len(d) - len(set(d)) for d in self.drawn.values()),
+        }
+
+
+def follow_beside(seconds, followers=2):
+    """Follow new functions while other threads change what they read; counts of what is lost."""
+    axiomjit.config.disable = True  # nothing is about kernels
+    warnings.simplefilter("ignore")
+    sys.setswitchinterval(1e-5)
+    out, before = io.StringIO(), sys.stdout
+    sys.stdout = out
+    others, ends, failed = _Others(out), time.monotonic() + seconds, []
+    followed = [0] * followers
+
+    def repeat(change):
+        while time.monotonic() < ends:
+            change()
+            time.sleep(2e-4)  # containers stay small enough to be walked
+
+    def follow(number):
+        x = np.arange(64.0)
+        while time.monotonic() < ends:
+            for reader in _readers(SHARED):
+                try:
+                    axiomjit.jit(reader, strict=True)(x)
+                    followed[number] += 1
+                except Exception as error:
+                    failed.append(str(error).partition(" seen: ")[2] or repr(error))
+
+    def noted(work, *arguments):
+        try:
+            work(*arguments)
+        except BaseException as error:
+            failed.append(repr(error))
+
+    changes = (others.write, others.append, others.draw, others.print, others.load)
+    threads = [threading.Thread(target=noted, args=(repeat, change)) for change in changes]
+    threads += [threading.Thread(target=noted, args=(follow, k)) for k in range(followers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(seconds + CHILD_S)
+    hung = sum(thread.is_alive() for thread in threads)
+    sys.stdout = before
+    print("\n".join(failed), file=sys.stderr)
+    return {
+        **{"followed": sum(followed), **others.done, **others.lost()},
+        **{"errors": len(failed), "hung": hung},
+    }
+
+
+FIRST = ("call", "warm", "lower", "explain")
+
+
+def compile_first(seed, users=8):
+    """Compile first in several threads at once, while others import and fork; errors and faults."""
+    axiomjit.config.cache_mb = 0
+    warnings.simplefilter("ignore")
+    sys.setswitchinterval(1e-5)
+    gate, failed, raised = threading.Barrier(users + 2), [], []
+    sys.unraisablehook = raised.append
+    x, y = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
+
+    def work(number):
+        function = parts(number % 3 if seed % 2 else number)
+        jitted, verb = axiomjit.jit(function), FIRST[(number + seed) % len(FIRST)]
+        if verb != "call":
+            str(getattr(jitted, verb)(x, y))
+        if not close(jitted(x, y), function(x, y)):
+            raise ValueError("wrong")
+
+    def load():
+        importlib.import_module(("numpy.random", "numba")[seed // 2 % 2])
+
+    def fork():
+        for _ in range(3 * hasattr(os, "fork") * (seed % 2)):
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+
+    def noted(run, *arguments):
+        gate.wait()
+        time.sleep((arguments[0] * seed % 16) * 0.02 if arguments else 0)
+        try:
+            run(*arguments)
+        except BaseException as error:
+            failed.append(repr(error))
+
+    threads = [threading.Thread(target=noted, args=(work, k)) for k in range(users)]
+    threads += [threading.Thread(target=noted, args=(run,)) for run in (load, fork)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(CHILD_S)
+    for text in (*failed, *(f"{one.exc_value!r} in {one.object}" for one in raised)):
+        print(text, file=sys.stderr)
+    return {
+        "threads": users,
+        "errors": len(failed) + len(raised),
+        "hung": sum(thread.is_alive() for thread in threads),
+    }
+
+
+IN_CHILD = {"following": follow_beside, "first": compile_first}
+PIECE_S = 20
+"""How many seconds one process follows for: what crashes takes its counts with it."""
+
+
+def _in_processes(name, given):
+    """The sums of the counts of several processes, with those that crashed."""
+    totals, said = collections.Counter(processes=0, crashes=0), collections.Counter()
+    code = "import json, sys; from tests import thread_runs as runs; "
+    code += "print(json.dumps(runs.IN_CHILD[sys.argv[1]](int(sys.argv[2]))), flush=True); "
+    code += "import os; os._exit(0)"  # threads that hang are counted
+    for number in given:
+        command = [sys.executable, "-X", "faulthandler", "-c", code, name, str(number)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        totals["processes"] += 1
+        if done.returncode:
+            totals["crashes"] += 1
+            said[done.stderr[-2000:]] += 1
+        else:
+            totals.update(json.loads(done.stdout.splitlines()[-1]))
+            said.update(done.stderr.splitlines())
+    for text, count in said.most_common(5):
+        print(f"{count} times: {text}", file=sys.stderr)
+    return dict(totals)
+
+
+def run_following(seconds):
+    """What is lost of what other threads do while functions are followed, and crashes."""
+    whole, rest = divmod(seconds, PIECE_S)
+    return _in_processes("following", [PIECE_S] * whole + [rest] * (rest > 0))
+
+
+def run_first(processes):
+    """Errors and crashes of processes whose threads compile first, all at once."""
+    return _in_processes("first", range(processes))
+
+
 RUNS = {
+    "following": run_following,
+    "first": run_first,
     "threads": run_threads,
     "forks": run_forks,
     "interrupts": run_interrupts,
     "units": run_units,
 }
-DEFAULTS = {"threads": 5, "forks": 20, "interrupts": 12, "units": 6}
+DEFAULTS = {"following": 5, "first": 3, "threads": 5, "forks": 20, "interrupts": 12, "units": 6}
 
 
 def main():
     """Run one campaign and print its counts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", choices=RUNS)
-    parser.add_argument("--budget", type=int, help="seconds, children or interrupts")
+    parser.add_argument("--budget", type=int, help="seconds, processes, children or interrupts")
     asked = parser.parse_args()
     counts = RUNS[asked.run](asked.budget or DEFAULTS[asked.run])
     for name, count in counts.items():

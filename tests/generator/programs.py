@@ -4,8 +4,10 @@ What is printed is what is run: a step has no other meaning than its text.
 """
 
 import functools
+import linecache
 import math
 import re
+import zlib
 from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -149,8 +151,10 @@ class Program(NamedTuple):
 
 @functools.lru_cache(4096)
 def compiled(text, mode):
-    """Code of a text."""
-    return compile(text, "<program>", mode)
+    """Code of a text, which is found as that of a file is."""
+    name = f"<program {zlib.crc32(text.encode()):x}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    return compile(text, name, mode)
 
 
 def perform(step, values):

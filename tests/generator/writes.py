@@ -20,6 +20,7 @@ from axiomjit.base.counters import stats
 from axiomjit.base.errors import FallbackWarning
 from tests.generator import index_writes
 from tests.generator.draws import Draws
+from tests.generator.programs import compiled
 from tests.generator.sequences import way
 from tests.generator.statements import fits, part_of, statement
 from tests.graphs import quiet
@@ -51,7 +52,7 @@ class Written(NamedTuple):
         space = {"np": np, "rng": np.random.default_rng(5)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            exec(compile(self.source(), "<written>", "exec"), space)
+            exec(compiled(self.source(), "exec"), space)
         return space["f"]
 
     def call(self):

@@ -156,11 +156,8 @@ def test_positions_are_checked_at_each_call():
 
 
 def test_arrays_that_are_returned_are_plain():
-    kept = {}
-
     def function(y):
         steps = np.arange(4)
-        kept["last"] = None
         return TABLE, TABLE[0], steps, steps * 2, TABLE[y], np.minimum
 
     compiled = axiomjit.jit(function)

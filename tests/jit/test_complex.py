@@ -255,3 +255,22 @@ def test_several_wide_scalars_lie_side_by_side():
         return functools.reduce(lambda total, number: total * number + x, numbers, x)
 
     check(function, x, *numbers, tolerance=1e-15)
+
+
+@pytest.mark.parametrize("z", [1j, 2.0, np.complex128(1j), np.array([1j, 2])], ids=repr)
+@pytest.mark.parametrize(
+    "compare",
+    [
+        *(lambda z: z < 3, lambda z: z < 3, lambda z: z <= 2.5, lambda z: z >= z * 2),
+        *(lambda z: -z > 1, lambda z: z > True, lambda z: z < abs(z), lambda z: z == 3),
+        *(lambda z: np.less(z, 3), lambda z: z < np.float64(3), lambda z: np.float64(3) < z),
+    ],
+)
+def test_complex_numbers_of_python_have_no_order(compare, z, in_numpy):
+    try:
+        wanted = compare(z)
+    except TypeError:
+        with pytest.raises(TypeError, match="not supported between instances of"):
+            axiomjit.jit(compare)(z)
+    else:
+        np.testing.assert_array_equal(axiomjit.jit(compare)(z), wanted)

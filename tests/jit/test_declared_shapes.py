@@ -137,7 +137,7 @@ def test_lengths_that_the_declaration_tells_apart_may_not_have_to_be_equal(shape
 
 
 DECLARATIONS = [
-    ("ij", "1 shapes for the parameters (x, y)"),
+    ("ij", "1 shape for the parameters (x, y)"),
     ("i,j,k", "3 shapes for the parameters (x, y)"),
     ("i,j..", "'j..'"),
     ("i,j...", "'j...'"),

@@ -5,6 +5,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning
+from axiomjit.runtime.launching.execute import BoundPlan
 from tests.jit.library_cases import assert_equal, outcome
 
 RNG = np.random.default_rng(11)
@@ -113,3 +114,23 @@ def test_lengths_that_do_not_fit_are_found_in_guarded_calls():
     assert aj.stats()["fallbacks"] == before + 2
     assert_equal(compiled(many, y), np.unique(many) * y)
     assert aj.stats()["fallbacks"] == before + 2
+
+
+@pytest.mark.parametrize("length", [8, 64, 65, 200])
+@pytest.mark.parametrize(
+    "product", [lambda a, v: a @ v, lambda a, v: v @ a, lambda a, v: a @ a], ids=["av", "va", "aa"]
+)
+def test_a_product_alone_costs_little_more(length, product, monkeypatch, unchecked):
+    """No plan is run in Python for it, however large the operands are."""
+    rng = np.random.default_rng(3)
+    a, v = rng.random((length, length)), rng.random(length)
+    compiled, run, seen = aj.jit(product), BoundPlan.run, []
+    monkeypatch.setattr(BoundPlan, "run", lambda *args: seen.append(None) or run(*args))
+    for _ in range(3):
+        compiled(a, v)
+    seen.clear()
+    np.testing.assert_allclose(compiled(a, v), product(a, v))
+    with aj.threads(1):
+        np.testing.assert_allclose(compiled(a, v), product(a, v))
+    assert not seen
+    assert compiled.hits_natively[0]

@@ -9,6 +9,7 @@ import pytest
 
 import axiomjit
 from axiomjit.base.errors import (
+    AxiomError,
     CompileError,
     FallbackWarning,
     GraphTypeError,
@@ -96,7 +97,7 @@ def test_refused(name, golden, monkeypatch):
 def test_arguments_of_other_elements_are_refused(dtype):
     for argument in (np.empty(3, dtype), np.empty((2, 0), dtype)):
         with pytest.raises(GraphTypeError, match="argument x\n  seen: elements of dtype"):
-            axiomjit.jit(lambda x: x)(argument)
+            axiomjit.jit(lambda x: x, strict=True)(argument)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.bool])
@@ -124,7 +125,7 @@ def test_without_strict_numpy_runs_with_one_warning(function):
     np.testing.assert_array_equal(result, function(X.copy()))
     assert len(caught) == 1
     np.testing.assert_array_equal(f(-X), function(-X))
-    assert axiomjit.stats()["fallbacks"] == before + 1
+    assert axiomjit.stats()["fallbacks"] == before + 2
 
 
 def test_in_place_in_numpy_changes_the_argument_as_numpy_does():
@@ -194,3 +195,20 @@ def test_errstate_keeps_its_meaning():
         f(np.zeros(3))
     np.seterr(**before)
     assert np.isinf(f(np.zeros(3))).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "said"),
+    [
+        (
+            lambda n: [] if n else 1,
+            (2.5,),
+            "seen: a traced Python float",
+        ),
+        (lambda x: np.einsum("i,i", x), (X,), "seen: 1 operand for 2 before"),
+        (lambda x: np.einsum("i", x), (np.ones((2, 3)),), r"\[2, 3\] for 1 axis\n"),
+    ],
+)
+def test_messages_count_as_english_does(function, args, said):
+    with pytest.raises(AxiomError, match=said):
+        axiomjit.jit(function, strict=True)(*args)

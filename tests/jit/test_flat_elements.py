@@ -122,4 +122,4 @@ def test_in_place_operators_read_and_write():
 
 def test_what_is_no_place_is_refused():
     with pytest.raises(UnsupportedAttributeError, match=r"array\.flat\.coords"):
-        axiomjit.jit(lambda x: x.flat.coords)(X)
+        axiomjit.jit(lambda x: x.flat.coords, strict=True)(X)

@@ -86,6 +86,7 @@ def assert_same_arrays(got, want):
             assert np.asarray(one).strides == np.asarray(other).strides
 
 
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")  # swapped ones
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_results_and_their_layout_are_numpys(name):
     x = LAYOUTS[name]
@@ -114,9 +115,9 @@ def test_overlapping_arguments(function):
 
 
 def test_converted_copies_hold_repeated_elements_once():
-    x = np.broadcast_to(np.arange(5.0).astype(">f8"), (2**40, 5))
+    x = np.broadcast_to(np.zeros(41, np.uint8)[1:].view(np.float64), (2**40, 5))
     plain = plain_array(x)
-    assert plain.dtype.isnative
+    assert plain.flags.aligned
     assert plain.strides == x.strides
     np.testing.assert_array_equal(axiomjit.jit(lambda x: x[-2:] + x[:2])(x), x[-2:] + x[:2])
 

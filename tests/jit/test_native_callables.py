@@ -78,17 +78,15 @@ def test_methods():
 
 
 def test_a_function_that_falls_back_runs_in_numpy_from_then_on():
-    seen = []
-
     @aj.jit
     def function(x):
-        if x.ndim == 2:
-            seen.append(1)
+        if x.ndim == 2 and x[0, 0] > 100:
+            return x
         return x * 2
 
     for _ in range(WARM):
         same(function(X[0]), X[0] * 2)
-    with pytest.warns(aj.errors.FallbackWarning, match="seen"):
+    with pytest.warns(aj.errors.FallbackWarning, match="truth"):
         function(X)
     hits = function.hits_natively[0]
     for _ in range(WARM):
@@ -124,7 +122,7 @@ def test_computations(way):
         assert (run.hits_natively[0] > 0) == (way == "auto")
         with pytest.raises(aj.errors.AxiomError, match="shape"):
             run(X[:2], Y)
-        with pytest.raises(aj.errors.AxiomError, match="arguments"):
+        with pytest.raises(aj.errors.AxiomError, match="a call with 1 argument"):
             run(X)
 
 

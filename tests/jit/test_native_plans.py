@@ -1,6 +1,7 @@
 """Programs of several launches and library calls on small operands: one native call each."""
 
 import gc
+import signal
 import threading
 import time
 import weakref
@@ -12,6 +13,7 @@ import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.runtime.compiling.loaded_kernel import LoadedKernel
 from axiomjit.runtime.entry.native_calls import refusal
+from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
 from axiomjit.runtime.launching.native_plan import native_plan
 from tests.lifetimes import CALLS, blocks_left
@@ -212,11 +214,155 @@ def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypat
     assert all(isinstance(owner, LoadedKernel) for _, owner in plan.kernels)
 
 
-@pytest.mark.parametrize("units", [10, 5_000_000])
-def test_long_work_is_left_to_threads(units, unchecked):
-    jitted = warmed(lambda x: np.sort(x[:5] * 2) + (x * 2).max(), np.zeros(units, "f4"))
+def stencil(steps, first=1, last=-1):
+    """A function of that many steps, each of which is a kernel."""
+
+    def stepped(u):
+        u = u.copy()
+        for _ in range(steps):
+            u[first:last] += 0.1 * (u[first + 1 :][: u[first:last].size] - u[first:last])
+        return u
+
+    return stepped
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    """The work of the kernels that Python has run."""
+    run, seen = Launching.run, []
+
+    def noted(launch, *args):
+        seen.append(launch.work)
+        run(launch, *args)
+
+    monkeypatch.setattr(Launching, "run", noted)
+    return seen
+
+
+def runs_natively(function, in_python, *arguments):
+    """Whether Python runs no kernel in a later call; its result is that of the first calls."""
+    jitted = warmed(function, *arguments)
+    first = function(*arguments)
+    in_python.clear()
+    assert same_bits(jitted(*arguments), first)
+    assert jitted.hits_natively[0]
+    return not in_python
+
+
+@pytest.mark.parametrize("steps", [20, 62, 63, 64, 130])
+def test_a_native_call_has_any_number_of_steps(steps, in_python, unchecked):
+    assert runs_natively(stencil(steps), in_python, np.arange(30.0) ** 2)
+
+
+@pytest.mark.parametrize("count", [60, 70, 500])
+def test_a_native_call_has_any_number_of_objects(count, in_python, unchecked):
+    """Arguments, arrays from outside, results, and operands of a step."""
+    arrays = list(np.random.default_rng(2).random((count, 2)))
+
+    def held(x):
+        return sum((a[:, None] * a for a in arrays), start=x[:1] * x[:, None])
+
+    assert runs_natively(held, in_python, X[:2])
+
+    def joined(*xs):
+        return np.sort(np.concatenate(xs)) + 1
+
+    assert runs_natively(joined, in_python, *arrays)
+
+    def several(*xs):
+        return tuple(np.sort(x * 2) + 1 for x in xs[:80])
+
+    jitted = warmed(several, *arrays)
+    in_python.clear()
+    pairs = zip(jitted(*arrays), several(*arrays), strict=True)
+    assert all(same_bits(one, other) for one, other in pairs)
+    assert not in_python
+
+
+@pytest.mark.parametrize("size", [16_000, 17_000, 40_000])
+def test_large_arrays_are_made_between_native_steps(size, in_python, unchecked):
+    """From 2**17 bytes on their memory is recycled."""
+    assert runs_natively(stencil(10, 5, 20), in_python, np.arange(float(size)))
+
+    def views(x):
+        y = x * 2
+        return np.sort(y[::-1]).reshape(2, -1).T + 1
+
+    assert runs_natively(views, in_python, np.arange(float(size)))
+
+
+def test_the_work_of_all_steps_has_no_limit(in_python, unchecked, monkeypatch):
+    jitted = warmed(stencil(6), X)
     (ready,) = jitted._exact.values()
-    assert (native_plan(ready.runnable, 1, 0) is None) == (units > 10)
+    most = max(launch.work for launch in ready.runnable.launches)
+    monkeypatch.setattr(bound_steps, "SERIAL_WORK", most + 1)
+    assert runs_natively(stencil(60), in_python, X)
+
+
+@pytest.mark.parametrize("by", [2.5, 1 + 2j, np.float32(2.5)])
+def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unchecked, monkeypatch):
+    """Those of little work are native."""
+
+    def mixed(x, by, small):
+        return np.cumsum(np.sort(x) * by) + np.sort(small * by)[0]
+
+    x = np.random.default_rng(5).random(3000)
+    jitted = warmed(mixed, x, by, X)
+    first = jitted(x, by, X)
+    (ready,) = jitted._exact.values()
+    works = sorted(launch.work for launch in ready.runnable.launches)
+    assert works[0] < works[1]
+    monkeypatch.setattr(bound_steps, "SERIAL_WORK", works[0] + 1)
+    jitted = warmed(mixed, x, by, X)
+    in_python.clear()
+    assert same_bits(jitted(x, by, X), first)
+    assert sorted(in_python) == works[1:]
+
+
+def test_a_plan_of_kernels_that_threads_share_is_left_to_python(unchecked, monkeypatch):
+    jitted = warmed(PROGRAMS["sort"][0], X)
+    (ready,) = jitted._exact.values()
+    assert native_plan(ready.runnable, 1, 0) is not None
+    monkeypatch.setattr(bound_steps, "SERIAL_WORK", 0)
+    assert native_plan(ready.runnable, 1, 0) is None
+
+
+class StoppedError(Exception):
+    """What a handler of a signal raises."""
+
+
+def test_a_native_call_hears_signals(in_python, unchecked, monkeypatch):
+    """A timer that counts the time of this process ends a call of a second."""
+    monkeypatch.setattr(bound_steps, "SERIAL_WORK", 10**12)
+
+    def stepped(u):
+        for _ in range(40):
+            u[1:-1] += u[2:] + u[:-2] + 1
+
+    u = np.zeros(3_000_000, "f4")
+    jitted = warmed(stepped, u)
+    in_python.clear()
+    jitted(u)
+    assert not in_python
+
+    def stop(*_):
+        raise StoppedError
+
+    u[...], before = 0, signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.02)
+    try:
+        with pytest.raises(StoppedError):
+            jitted(u)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    right, done = np.zeros(100, "f4"), []
+    for _ in range(40):
+        stepped_once = right.copy()
+        stepped_once[1:-1] += right[2:] + right[:-2] + 1
+        right = stepped_once
+        done.append(right[50])
+    assert u[1_500_000] in (0, *done[:-1])
 
 
 @pytest.mark.parametrize("name", ["sort", "solve", "moments"])

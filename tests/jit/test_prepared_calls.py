@@ -126,8 +126,10 @@ def test_arguments_that_are_not_plain_are_prepared_once_per_call(monkeypatch):
         arguments, "plain_array", lambda array: prepared.append(1) or plain_array(array)
     )
     call = runs("arrays")
+    misaligned = np.zeros(VALUES.nbytes + 1, np.uint8)[1:].view(VALUES.dtype).reshape(VALUES.shape)
+    misaligned[...] = VALUES
     for times in (1, 2, 3):
-        np.testing.assert_array_equal(call(VALUES.astype(">f8")), VALUES * 3)
+        np.testing.assert_array_equal(call(misaligned), VALUES * 3)
         assert len(prepared) == times
 
 

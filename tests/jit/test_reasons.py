@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.errors import NeedsValuesError
 from axiomjit.driver.reasons import MOST, Reasons
 
 X = np.arange(8.0)
@@ -116,6 +117,7 @@ def test_named_arrays():
     assert third.startswith("argument x: axes ")
 
 
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.RetraceWarning")
 def test_reasons_are_bounded(monkeypatch):
     monkeypatch.setattr(aj.config, "disable", True)
     jitted = aj.jit(lambda x, n: x + len(n))
@@ -155,3 +157,82 @@ def test_threads_may_add_reasons_while_others_compare_them():
         sys.setswitchinterval(interval)
     assert not failed
     assert len(reasons.texts) == MOST
+
+
+def by_cause(function):
+    """The calls of a function that NumPy ran, and why, by cause."""
+    return {one.cause: (one.calls, one.reason) for one in function.cache_info().in_numpy}
+
+
+def in_part(x, y):
+    x[1:] += y[:-1]
+
+
+def branching(x):
+    return x if x.sum() > 0 else -x
+
+
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_calls_in_numpy_are_counted_by_cause():
+    before, x = aj.stats()["fallbacks"], np.ones(5)
+    whole = aj.jit(branching)
+    for _ in range(3):
+        whole(x)
+    ((calls, reason),) = by_cause(whole).values()
+    assert calls == 3
+    assert "decides what the function does next" in reason
+    assert repr(whole).startswith("<jit branching, 0 programs, 3 calls in NumPy: the truth of")
+    assert aj.stats()["fallbacks"] == before + 3
+
+    written = aj.jit(in_part)
+    for _ in range(4):
+        written(x.copy(), x)
+    written(x, x[::-1])
+    with np.errstate(over="raise"):
+        written(x.copy(), x)
+    found = by_cause(written)
+    assert {cause: calls for cause, (calls, _) in found.items()} == {
+        "written arguments": 1,
+        "error states": 1,
+    }
+    assert "overlaps another one" in found["written arguments"][1]
+    assert repr(written) == (
+        f"<jit in_part, {written.cache_info().traced} programs, 2 calls in NumPy: "
+        "np.errstate or np.seterr traps errors around the call>"
+    )
+    assert aj.stats()["fallbacks"] == before + 5
+
+
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_calls_of_other_lengths_are_counted():
+    chosen, before = aj.jit(lambda x, y: x[x > 0] * y), aj.stats()["fallbacks"]
+    for given in (np.ones(3), np.array([1.0, 0.0, 0.0]), np.ones(3), np.array([0.0, 1.0, 0.0])):
+        chosen(given, np.ones(3))
+    (found,) = chosen.cache_info().in_numpy
+    assert (found.cause, found.calls) == ("lengths", 2)
+    assert "m0 = 1" in found.reason
+    assert aj.stats()["fallbacks"] == before + 2
+    with pytest.raises(ValueError, match="broadcast"):
+        chosen(np.ones(4), np.ones(3))
+    assert by_cause(chosen).keys() == {"lengths", "errors"} or by_cause(chosen)["lengths"][0] == 3
+
+
+def test_functions_in_numpy_have_no_program_to_show():
+    for function, said in (
+        (branching, "decides what the function does next"),
+        (lambda x: x[x > 0].reshape(2, 2, -1)[:, 5], "every number of elements that a mask"),
+    ):
+        jitted = aj.jit(function)
+        for verb in (jitted.lower, jitted.explain):
+            with pytest.raises(NeedsValuesError, match=rf"test_reasons.py:\d+: .*{said}"):
+                verb(np.ones(4))
+        assert jitted.cache_info().in_numpy == ()
+
+
+def test_disabled_calls_are_counted_apart(monkeypatch):
+    monkeypatch.setattr(aj.config, "disable", True)
+    before, doubled = aj.stats()["fallbacks"], aj.jit(lambda x: x * 2)
+    doubled(np.ones(3))
+    doubled(np.ones(3))
+    assert by_cause(doubled) == {"disabled": (2, "config.disable is set")}
+    assert aj.stats()["fallbacks"] == before

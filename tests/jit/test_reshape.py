@@ -129,9 +129,9 @@ def test_other_orders_are_refused_by_name(function):
     with pytest.raises(axiomjit.base.errors.UnsupportedError, match=f"order of {name}"):
         axiomjit.jit(
             lambda x: (
-                getattr(x, name)(order="F")
+                getattr(x, name)(order="A")
                 if name == "flatten"
-                else function(x, order="F", **shape)
+                else function(x, order="A", **shape)
             )
         )(x)
 

@@ -67,6 +67,7 @@ def test_equal_values_are_told_apart(values, wrap):
     assert keys == [static_key(value) for value in wrapped]
 
 
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.RetraceWarning")
 @pytest.mark.parametrize("wrap", WRAPPERS)
 @pytest.mark.parametrize("values", EQUAL, ids=lambda values: repr(values[0]))
 def test_calls_see_the_value_they_were_given(values, wrap):
@@ -205,6 +206,7 @@ def test_instances_die_with_their_data(kind):
     assert not [key for key in jitted._programs if "dead" in repr(key)]
 
 
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.RetraceWarning")
 def test_many_instances_leave_nothing_behind():
     for k in range(600):
         Plain(float(k)).run(X)

@@ -12,6 +12,7 @@ from axiomjit.base.errors import (
     AxiomError,
     FallbackWarning,
     GraphTypeError,
+    NeedsValuesError,
     TraceError,
     UnsupportedError,
 )
@@ -114,12 +115,12 @@ def test_comparison_with_an_integer_beyond_64_bits():
 
 def test_length_inside_a_set():
     with pytest.raises(TraceError, match="return a frozenset"):
-        axiomjit.jit(lambda x: frozenset([x.shape[0]]))(X)
+        axiomjit.jit(lambda x: frozenset([x.shape[0]]), strict=True)(X)
 
 
 def test_copy_in_another_order_is_refused():
     with pytest.raises(UnsupportedError, match="the option order of copy"):
-        axiomjit.jit(lambda x: x.copy("A"))(X)
+        axiomjit.jit(lambda x: x.copy("A"), strict=True)(X)
 
 
 def test_integers_alone_do_not_warn():
@@ -139,15 +140,21 @@ def test_type_of_an_integer_argument_is_not_int():
 
 
 @pytest.mark.parametrize("kind", ["masked", "subclass"])
-def test_subclass_after_a_plain_array_is_refused(kind):
-    f = axiomjit.jit(lambda x, s: x * x * s)
+def test_subclass_after_a_plain_array_is_numpys(kind):
+    def function(x, s):
+        return x * x * s
+
+    f, strict = axiomjit.jit(function), axiomjit.jit(function, strict=True)
     x = np.ones((5, 5))
-    f(x, 2.0)
+    f(x, 2.0), strict(x, 2.0)
     other = (
         np.ma.array(x, mask=x > 0) if kind == "masked" else x.view(type("Sub", (np.ndarray,), {}))
     )
     with pytest.raises(GraphTypeError, match="argument x"):
-        f(other, 2.0)
+        strict(other, 2.0)
+    with pytest.warns(FallbackWarning, match="such calls of .* argument x"):
+        found = f(other, 2.0)
+    assert type(found) is type(other)
 
 
 def test_static_zeros_of_both_signs():
@@ -159,7 +166,7 @@ def test_static_zeros_of_both_signs():
 @pytest.mark.parametrize("function", [lambda x: lambda: x + 1, lambda x: (v + 1 for v in [x])])
 def test_traced_arrays_do_not_leak(function):
     with pytest.raises(AxiomError, match="instead:"):
-        axiomjit.jit(function)(np.ones(5))
+        axiomjit.jit(function, strict=True)(np.ones(5))
 
 
 def test_a_set_of_arrays_is_refused_as_in_numpy():
@@ -183,8 +190,8 @@ def misaligned():
     return np.zeros(41, "u1")[1:].view("f8")
 
 
-@pytest.mark.parametrize("x", [misaligned(), np.zeros(5, ">f8")], ids=["misaligned", "swapped"])
-def test_views_of_arguments_in_odd_layouts_are_of_a_copy(x):
+def test_views_of_misaligned_arguments_are_of_a_copy():
+    x = misaligned()
     f = axiomjit.jit(lambda x: x[1:])
     result = f(x)
     assert result.dtype == np.float64
@@ -201,7 +208,7 @@ def test_kernels_get_aligned_arrays():
 @pytest.mark.parametrize(
     "function",
     [
-        *(lambda x: x, lambda x: x.T, np.copy, lambda x: x.astype("f4")),
+        *(lambda x: x.reshape(()), lambda x: x.T, np.copy, lambda x: x.astype("f4")),
         *(lambda x: np.where(x > 0, x, 0.0), lambda x: x[...]),
     ],
 )
@@ -262,8 +269,8 @@ def test_what_is_computed_of_held_arrays_alone_is_computed_once(use):
 def test_held_array_in_an_odd_layout_is_refused():
     records = np.ones(5, [("a", "c16"), ("b", "f8")])  # aligned, 24 bytes apart
     for held in (np.ones(5, ">f8"), misaligned(), records["a"]):
-        f = axiomjit.jit(functools.partial(lambda held, x: x + held, held))
-        with pytest.raises(GraphTypeError, match="byteswapped or misaligned"):
+        f = axiomjit.jit(functools.partial(lambda held, x: x + held, held), strict=True)
+        with pytest.raises(NeedsValuesError, match="byteswapped or misaligned"):
             f(np.arange(5.0))
 
 

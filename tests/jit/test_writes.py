@@ -134,7 +134,6 @@ OVERLAPS = {
         np.frombuffer(bytearray(248), np.uint8)[3:243].view("f8"),
         (X + 1).ravel(),
     ),
-    "byteswapped": lambda x: (x.astype(x.dtype.newbyteorder()), X + 1),
 }
 
 
@@ -180,27 +179,25 @@ def test_a_global_array_that_is_the_argument():
     np.testing.assert_array_equal(outside[1:], X[:-1])
 
 
-def fails_halfway(x, log):
+def fails_halfway(x):
     x[0] = 1
-    log.append(1)
     x[1] = x[:4, 0]
     x[2] = 3
 
 
 def test_what_was_written_before_an_error_stays():
-    x, log = X.copy(), []
+    x = X.copy()
     f = axiomjit.jit(fails_halfway)
     before = axiomjit.stats()["fallbacks"]
     for _ in range(2):
         with pytest.raises(ValueError, match="could not broadcast"):
-            f(x, log)
+            f(x)
     want = X.copy()
     want[0] = 1
     np.testing.assert_array_equal(x, want)
-    assert log == [1, 1]
     assert axiomjit.stats()["fallbacks"] == before + 2
     with pytest.raises(InterruptedWritesError, match="written into its arguments"):
-        f.lower(x, [])
+        f.lower(x)
 
 
 WRONG = {

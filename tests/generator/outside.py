@@ -1,0 +1,461 @@
+"""Random functions that read and change state outside themselves, called in turn with changes.
+
+A case is the text of a module and of steps: calls of its function, and changes from outside before
+them or, by another thread, while one runs. The steps are taken in two fresh worlds, where the
+function is Python's and where it is compiled; after each, results, errors, what was printed and
+all the state of the modules must be alike.
+
+Changes between calls are those that compiled functions see: writes into arrays from outside,
+attributes of the instance of a method and of its class. With `rebinding` other names, numbers and
+containers change, too.
+"""
+
+import ast
+import contextlib
+import io
+import linecache
+import os
+import random
+import re
+import sys
+import threading
+import types
+import warnings
+from collections import Counter
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+import axiomjit
+from axiomjit.base.config import config
+from axiomjit.base.counters import stats
+from axiomjit.base.errors import AxiomError, FallbackWarning
+from tests.generator import between, pieces, places, writes
+from tests.generator.alike import Comparison
+from tests.generator.draws import Draws
+from tests.generator.sequences import way
+
+MODULE = "generated_module"
+GLOBALS = ("k", "once", "W", "V", "I", "LOG", "NUMBERS", "SEEN", "STATE", "OBJ")
+CELLS = ("c", "flag", "cell", "notes")
+ARRAYS = ("np.arange(5.0)",) * 4 + (
+    *("np.arange(5)", "np.arange(5.0) + 4", "np.ones((2, 5))", "np.arange(5, dtype='f4')"),
+    *("np.arange(5.0)[::-1]", "np.zeros(5)", "np.arange(3.0)"),
+)
+FORMS = ("function", "function", "method", "closure")
+SHARES = Counter()
+"""How many cases only read, how many change something, and how many of each were followed."""
+_QUIET = np.get_printoptions(), dict.fromkeys(np.geterr(), "ignore")
+
+
+class Case(NamedTuple):
+    """A function by its form, statements and results, and steps; `strict` is the option of jit."""
+
+    form: str
+    statements: tuple
+    returned: str
+    steps: tuple
+    strict: bool = False
+    changes: bool = True
+
+    def source(self):
+        """The module as text."""
+        text = "\n".join((*self.statements, self.returned))
+        function = ["@wrap", f"def f({self._parameters()}):", *_indented(_declared(self, text))]
+        function += _indented("\n".join((*self.statements, f"return {self.returned}")))
+        whole = "\n".join(function)
+        if self.form == "method":
+            whole = pieces.METHODS.format(function="\n".join(_indented(whole)))
+        elif self.form == "closure":
+            whole = pieces.CLOSURE.format(function="\n".join(_indented(whole)))
+        return "\n\n".join((pieces.IMPORTS.strip(), *_pieces(whole + "\n".join(self.steps)), whole))
+
+    def _parameters(self):
+        used = "state" in _names("\n".join((*self.statements, self.returned)), ast.Load)
+        names = ["self"] * (self.form == "method") + ["x"] + ["state"] * used
+        return ", ".join(names)
+
+    def __str__(self):
+        model = pieces.PIECES["Model"] + "\n\n"
+        text = self.source().replace(pieces.IMPORTS.strip(), "").replace(model, "").strip()
+        steps = "\n".join(self.steps)
+        parts = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+        return f"{text}\n\n{steps}\n\nassert failure(Case({parts})) is None\n"
+
+
+def _indented(text):
+    return [f"    {line}" if line else "" for line in text.splitlines()]
+
+
+def _declared(case, text):
+    """The declarations of names that a function assigns."""
+    stored = _names(text, ast.Store, ast.Del)
+    lines = [f"global {name}" for name in GLOBALS if name in stored]
+    if case.form == "closure":
+        lines += [f"nonlocal {name}" for name in CELLS if name in stored]
+    return "\n".join(lines)
+
+
+def _names(text, *contexts):
+    """The names that a text uses in these ways."""
+    nodes = list(ast.walk(ast.parse(text)))
+    aliases = {node.asname for node in nodes if isinstance(node, ast.alias)}
+    names = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, contexts)
+    }
+    return names | aliases
+
+
+def _pieces(text):
+    """The statements of a module that a text needs, in order."""
+    wanted, seen = set(re.findall(r"\w+", text)), set()
+    while wanted - seen:
+        found = (wanted - seen) & pieces.PIECES.keys()
+        seen |= wanted
+        wanted |= {word for name in found for word in re.findall(r"\w+", pieces.PIECES[name])}
+    own = {"S"} if "\nS = Own()" in text else set()
+    return [source for name, source in pieces.PIECES.items() if name in seen - own]
+
+
+def _process():
+    """The state of the process that functions may change."""
+    environment = os.environ.get("GENERATED", "")
+    options = np.get_printoptions(), np.geterr()
+    return np.random.get_state(), random.getstate(), environment, options
+
+
+def _put(states):
+    generator, other, os.environ["GENERATED"], options = states
+    np.random.set_state(generator)
+    random.setstate(other)
+    np.set_printoptions(**options[0])
+    np.seterr(**options[1])
+
+
+class World:
+    """A module and the state of the process that belongs to it."""
+
+    def __init__(self, case, wrap):
+        """Run the text of the module with a wrapper of its function."""
+        self.text = case.source()
+        self.file = f"<{MODULE}>"
+        self.module = types.ModuleType(MODULE)
+        self.space = vars(self.module)
+        self.space |= {"wrap": wrap, "meanwhile": self.meanwhile}
+        self.states = np.random.RandomState(5).get_state(), random.Random(5).getstate(), "", _QUIET
+        self.printed, self.refused = "", False
+        with self._entered():
+            exec(compile(self.text, self.file, "exec"), self.space)
+        function = self.space["Own" if case.form == "method" else "f"]
+        function = vars(function)["f"] if case.form == "method" else function
+        plain = getattr(function, "__wrapped__", function)
+        names = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+        self.space["CELLS"] = names
+
+    @contextlib.contextmanager
+    def _entered(self):
+        """The process as this world knows it."""
+        before = _process()
+        _put(self.states)
+        lines = self.text.splitlines(keepends=True)
+        linecache.cache[self.file] = (len(self.text), None, lines, self.file)
+        sys.modules[MODULE] = self.module
+        out = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(out):
+                yield
+        finally:
+            self.printed = out.getvalue()
+            self.states = _process()
+            _put(before)
+            del sys.modules[MODULE]
+
+    def step(self, text):
+        """Take a step; the error that it raises, or None."""
+        with self._entered():
+            try:
+                exec(text, self.space)
+            except Exception as error:
+                return error.with_traceback(None)
+        return None
+
+    def meanwhile(self, line, change, call):
+        """Call, while another thread makes a change after so many lines of the function.
+
+        Results depend on when the change comes, and are dropped.
+        """
+        count = 0
+
+        def changing():
+            nonlocal count
+            count = sys.maxsize
+            thread = threading.Thread(target=self._change, args=(change,))
+            thread.start()
+            thread.join()
+
+        def trace(frame, event, argument):
+            nonlocal count
+            if frame.f_code.co_filename != self.file or frame.f_code.co_name != "f":
+                return None
+            count += event == "line"
+            if line <= count < sys.maxsize:
+                changing()
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            call()
+        finally:
+            sys.settrace(before)
+            if count < sys.maxsize:
+                changing()
+
+    def _change(self, text):
+        with contextlib.suppress(Exception):  # the function may have taken away what it changes
+            exec(text, self.space)
+
+    def state(self):
+        """The names of the module and the generators of the process."""
+        left = ("wrap", "meanwhile", "__builtins__", "CELLS")
+        kept = {name: value for name, value in self.space.items() if name not in left}
+        return kept, self.space["CELLS"], self.states
+
+
+def failure(case, count=False):
+    """How a compiled function differs from Python's, as text; None where it does not.
+
+    With `count`, the case is one of `SHARES`.
+    """
+    plain = World(case, lambda function: function)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compiled = World(case, lambda function: axiomjit.jit(function, strict=case.strict))
+        before = stats()["fallbacks"]
+        found = _first_difference(case, plain, compiled)
+    said = [str(one.message) for one in caught if issubclass(one.category, FallbackWarning)]
+    if said and count:
+        writes.FALLBACKS[writes._reason(said[0])] += 1
+    left = bool(said) or compiled.refused or stats()["fallbacks"] > before
+    if count:
+        SHARES["changing" if case.changes else "reading", left] += 1
+    if not found and len(said) > 1 and len({text.partition(":")[0] for text in said}) == 1:
+        return f"{len(said)} warnings"
+    return found
+
+
+def _first_difference(case, plain, compiled):
+    for number, text in enumerate(case.steps):
+        want = plain.step(text)
+        if case.strict:
+            untouched = World(case, lambda function: function)
+            for before in case.steps[:number]:
+                untouched.step(before)
+        got = compiled.step(text)
+        if case.strict and isinstance(got, AxiomError):
+            compiled.refused = True
+            untouched.step(text.rpartition("r = ")[0])  # the argument, where it has a name
+            found = _difference(untouched, compiled)
+            return found and f"step {number}, refused: {found}"
+        found = _outcome(text, want, got, plain, compiled) or _difference(plain, compiled)
+        if found:
+            return f"step {number}: {found}"
+    return None
+
+
+def _outcome(text, want, got, plain, compiled):
+    """How errors and printed text differ."""
+    # Which of two faults is found first is not compared, nor the words of errors of arrays.
+    either = all(isinstance(e, ValueError | TypeError | IndexError) for e in (want, got))
+    if not (either or isinstance(got, type(want))):
+        return f"raised {got!r}, not {want!r}"
+    lines = [world.printed.splitlines() for world in (compiled, plain)]
+    if "meanwhile" in text:
+        lines = list(map(sorted, lines))
+    return None if lines[0] == lines[1] else f"printed {lines[0]}, not {lines[1]}"
+
+
+def _difference(plain, compiled):
+    """How the state of two worlds differs."""
+    try:
+        return Comparison(MODULE).differs(compiled.state(), plain.state(), "state")
+    except AxiomError as error:  # a traced value that was kept
+        return f"state holds what raises {error}"
+
+
+def draw(seed, index, rebinding=False):
+    """The case of a number; with `rebinding` names and containers change between calls, too."""
+    draws = Draws(seed, index)
+    form = draws.pick(FORMS)
+    changes = draws.chance(0.5)
+    used = draws.order(places.CHANGES.keys() if changes else READ)[: draws.between(1, 3)]
+    if form == "method":
+        used = [place for place in used if place != "f"] or ["{S}.k"]
+    elif draws.chance(0.5):
+        used = [place for place in used if "{S}" not in place] or ["W"]
+    statements, frozen, v, changing = [], set(), "x", False
+    for number in range(draws.between(1, 5)):
+        text, alone = _statement(draws, form, used, changes)
+        frozen |= alone
+        changing |= text in ALL_CHANGES
+        text = _filled(text, form, v, f"v{number}")
+        if draws.chance(0.1):
+            condition = draws.pick(("k > 2", "x.ndim == 1", "len(x) > 4", "np.all(W >= 0)"))
+            frozen |= {"W"}
+            text = "\n".join((f"if {condition}:", *_indented(text)))
+            if re.search(rf"\bv{number} =", text):
+                text = f"v{number} = {v}\n{text}"
+        if re.search(rf"\bv{number}\b *=|for v{number} ", text):
+            v = f"v{number}"
+        statements.append(text)
+    returned = _returned(draws, form, v, used)
+    steps = _steps(draws, form, used, frozen, (*statements, returned), rebinding)
+    strict = draws.chance(0.2) and "meanwhile" not in steps[0]
+    return Case(form, tuple(statements), returned, steps, strict, changing)
+
+
+ALL_CHANGES = {*places.CELL_CHANGES, *(c for found in places.CHANGES.values() for c in found)}
+READ = tuple(dict.fromkeys((*places.READS, *places.ALONE)))
+
+
+def _statement(draws, form, used, changes):
+    """A statement, and the places of which it takes something once for all calls."""
+    place = draws.pick(used)
+    cells = form == "closure" and draws.chance(0.4)
+    luck = draws.uniform()
+    if luck < 0.12:
+        return draws.pick(places.OWN), set()
+    if luck < 0.15:
+        return draws.pick(places.ARGUMENT), set()
+    if luck < 0.18:
+        return draws.pick(places.VALUES), set()
+    if luck < 0.21:
+        return draws.pick(places.FAULTS), {"k", "STATE", "{S}.k"}
+    if luck < 0.24:
+        text = draws.pick(places.GIVEN)
+        return text, set()
+    if changes and luck < 0.6:
+        return draws.pick(places.CELL_CHANGES if cells else places.CHANGES[place]), set()
+    direct = places.CELL_READS if cells else places.READS.get(place, ())
+    alone = places.CELLS_ALONE if cells else places.ALONE.get(place, ())
+    if not direct + alone:
+        return draws.pick(places.OWN), set()
+    text = draws.pick(direct + alone)
+    frozen = {"cell" if cells else place}
+    if form == "method":  # of its instance a method sees attributes of the class, too
+        frozen -= {"{S}.scale", "{S}.shared"}
+    if place == "Model.scale":
+        frozen = {"{S}.scale"}
+    return f"{{n}} = {text}", set() if text in direct else frozen
+
+
+def _filled(text, form, v, n):
+    names = {"S": "self" if form == "method" else "S", "v": v, "n": n}
+    return re.sub(r"\{([Svn])\}", lambda found: names[found[1]], text)
+
+
+def _returned(draws, form, v, used):
+    """The expression that is returned."""
+    kept = [place for place in used if place in places.READS]
+    other = _filled(draws.pick(kept), form, v, "") if kept else "k"
+    forms = (v, v, v, v, f"({v}, {v} + 1)", f"{v}.sum()", f"({v}, {other})", f"{{'a': {v}}}")
+    return draws.pick(forms) if not draws.chance(0.02) else other
+
+
+def _steps(draws, form, used, frozen, statements, rebinding):
+    f = "S.f" if form == "method" else "f"
+    text = "\n".join(statements)
+    given = ", given" * ("state" in _names(text, ast.Load))
+    tables = [between.FROM_OUTSIDE, *[between.ON_SELF] * (2 * (form == "method"))]
+    tables += [between.REBINDING] * 2 if rebinding else []
+    places_used = [*used, *["cell"] * (form == "closure" and "cell" in text)]
+    steps = []
+    for number in range(draws.between(2, 6)):
+        place = draws.pick(places_used)
+        table = draws.pick(tables)
+        change = draws.pick(table.get(place, ("",)))
+        seen = (
+            not _within(place, frozen)
+            or (table is between.ON_SELF and change[:1] == "S")
+            or rebinding
+        )
+        if number and change and seen and draws.chance(0.6):
+            steps.append(change)
+        if number and re.fullmatch(r"\w+", statements[-1]) and draws.chance(0.1):
+            steps.append("if isinstance(r, np.ndarray):\n    r[...] = 9")
+        argument = draws.pick(ARRAYS[:1] if number == 0 else ARRAYS)
+        if number == 0 and draws.chance(0.2):
+            known = [name for name in places_used if name in between.MEANWHILE]
+            always = not known or draws.chance(0.3)
+            name = None if always else draws.pick(known)
+            change = draws.pick(between.ALWAYS_MEANWHILE if always else between.MEANWHILE[name])
+            call = f"meanwhile({draws.between(1, 3)}, {change!r}, lambda: {f}({argument}{given}))"
+            steps.append(f"r = {call}")
+            in_key = (
+                form == "method" and name in between.ON_SELF.keys() - between.FROM_OUTSIDE.keys()
+            )
+            if name in frozen and not in_key:
+                break  # it was looked up before or after the change
+        elif draws.chance(0.3):
+            steps.append(f"x = {argument}\nr = {f}(x{given})")
+        else:
+            steps.append(f"r = {f}({argument}{given})")
+    return tuple(steps)
+
+
+def _within(place, others):
+    """Whether a place is one of others, or a part of one."""
+    return any(place == other or place.startswith((f"{other}.", f"{other}[")) for other in others)
+
+
+def shortest(case, found=None):
+    """The case with as few steps and statements as still fail in the same way."""
+    kind = _kind(found or failure(case))
+    for name in ("steps", "statements"):
+        parts = getattr(case, name)
+        for k in reversed(range(len(parts))):
+            for less in (*_simpler(parts[k]), None):
+                new = (*parts[:k], *[less] * (less is not None), *parts[k + 1 :])
+                short = case._replace(**{name: new})
+                if _same_failure(short, kind):
+                    return shortest(short, failure(short))
+    for simple in ("x", "x + 1"):
+        short = case._replace(returned=simple)
+        if case.returned not in ("x", "x + 1") and _same_failure(short, kind):
+            return shortest(short, failure(short))
+    return case
+
+
+def _simpler(text):
+    """The body of a block, without its condition."""
+    head, _, rest = text.partition("\n")
+    if head.endswith(":") and rest and all(line.startswith("    ") for line in rest.split("\n")):
+        yield "\n".join(line[4:] for line in rest.split("\n"))
+
+
+def _kind(found):
+    return re.sub(r"[\d\W]+", " ", found.partition("\n")[0])[:30]
+
+
+def _same_failure(case, kind):
+    """Whether a case fails in this way and means something in Python."""
+    plain = World(case, lambda function: function)
+    errors = map(plain.step, case.steps)
+    if any(isinstance(error, NameError | SyntaxError) for error in errors):
+        return False
+    found = failure(case)
+    return found is not None and _kind(found) == kind
+
+
+def campaign(seed, first, count, name, rebinding=False):
+    """The failures, as text, of so many cases run in one way."""
+    failures = []
+    with way(name), patch.object(config, "_fallback", "warn"):
+        for index in range(first, first + count):
+            case = draw(seed, index, rebinding)
+            found = failure(case, count=True)
+            if found:
+                short = shortest(case, found)
+                failures.append(f"{name}, seed {seed}, case {index}: {failure(short)}\n{short}")
+    return failures
