@@ -162,6 +162,22 @@ def verify_after_every_pass():
     config.check = True
 
 
+def _settings() -> dict[str, object]:
+    names = (*(name for name in config.__slots__ if name != "_generator"), "target")
+    variables = {name: text for name, text in os.environ.items() if name.startswith("AXIOMJIT_")}
+    return {name: getattr(config, name) for name in names} | variables
+
+
+@pytest.fixture(autouse=True)
+def settings_stay(verify_after_every_pass: None):
+    """A test that leaves other settings behind fails: later tests of the process run under them."""
+    before = _settings()
+    yield
+    after = _settings()
+    changed = sorted({name for name, _ in before.items() ^ after.items()})
+    assert not changed, f"left changed: {', '.join(changed)}"
+
+
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels as users run them: for what looks at machine code, at time or at memory."""

@@ -7,7 +7,7 @@
 | bounds | AXIOMJIT_CHECK | 0 | compile kernels that check each access to memory |
 | disable | AXIOMJIT_DISABLE | 0 | compile nothing, run in the NumPy evaluator |
 | entry | AXIOMJIT_ENTRY | auto | how calls begin: auto (natively where that works), portable |
-| fallback | AXIOMJIT_FALLBACK | step | NumPy functions outside the table: step (a step of the \
+| fallback | AXIOMJIT_FALLBACK | warn | NumPy functions outside the table: step (a step of the \
 program, where that is right), error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
 | pool_bytes | AXIOMJIT_POOL_BYTES | 2**28 | memory kept for further results; 0: none |

@@ -24,7 +24,7 @@ class Following:
     """
 
     __slots__ = (
-        *("arguments", "count", "ended", "handles", "last", "may_fail", "name"),
+        *("arguments", "count", "ended", "handles", "last", "lives_outside", "may_fail", "name"),
         *("refusal", "scalars", "thread", "within"),
     )
 
@@ -47,6 +47,8 @@ class Following:
         """Whether errors of such nodes may be caught where they are recorded."""
         self.arguments: Callable[[], Sequence[object]] | None = None
         """Gives the arguments of the call for which it is followed, where they are known."""
+        self.lives_outside: Callable[[object], bool] = lambda value: False
+        """Whether a container exists outside the function, which returns it itself."""
         self.within: CodeType | None = None
         """What runs the function: the frames within it are of this following."""
         self.count = 0

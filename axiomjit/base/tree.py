@@ -44,19 +44,21 @@ def cannot_be_hashed(value: object) -> bool:
 
 
 def flatten_tree(
-    value: object, opens: Callable[[object], bool] = cannot_be_hashed
+    value: object,
+    opens: Callable[[object], bool] = cannot_be_hashed,
+    is_leaf: Callable[[object], bool] = lambda value: False,
 ) -> tuple[list[object], Structure]:
     """The leaves of nested containers, and the structure without them.
 
     Containers are tuples, lists, dicts, deques, their subclasses, namedtuples, namespaces, and
-    those dataclass instances that `opens` says yes to.
+    those dataclass instances that `opens` says yes to. One of which `is_leaf` says so stays whole.
 
     Raises:
         GraphValueError: a container holds itself.
     """
     leaves: list[object] = []
     try:
-        return leaves, _structure(value, leaves, opens)
+        return leaves, _structure(value, leaves, opens, is_leaf)
     except RecursionError:
         pass
     raise GraphValueError(
@@ -67,14 +69,19 @@ def flatten_tree(
     )
 
 
-def _structure(value: object, leaves: list[object], opens: Callable[[object], bool]) -> Structure:
+def _structure(
+    value: object,
+    leaves: list[object],
+    opens: Callable[[object], bool],
+    is_leaf: Callable[[object], bool],
+) -> Structure:
     kind: Any = type(value)
     form: ContainerForm | None = form_of(kind)
-    if form is None or (form.is_object and not opens(value)):
+    if form is None or (form.is_object and not opens(value)) or is_leaf(value):
         leaves.append(value)
         return LEAF
     keys, parts = form.apart(value)
-    return Branch(kind, keys, tuple(_structure(part, leaves, opens) for part in parts))
+    return Branch(kind, keys, tuple(_structure(part, leaves, opens, is_leaf) for part in parts))
 
 
 def unflatten_tree(structure: Structure, leaves: Iterator[object]) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -222,6 +222,7 @@ def _follow_once(
 
     name = name_of(function)
     following = Following(name, signature.scalars)
+    following.lives_outside = partial(_lives_outside, known, rebinding)
     following.arguments = partial(plain_arguments, call.dynamic, call.names)
     with capturing(captured):
         made = trace(run, signature.given, scope, signature.layouts, following)
@@ -235,3 +236,8 @@ def _follow_once(
     watch = Watch(captured.used, captured.shown)
     handles = following.handles or handles_errors(function)
     return Followed(Trace(graph, structure, settled), watch, handles)
+
+
+def _lives_outside(known: Mapping[int, Any], rebinding: Rebinding | None, value: object) -> bool:
+    """Whether a container, or the one for which it stands, exists outside the function."""
+    return id(value if rebinding is None else rebinding.original(value)) in known

@@ -83,6 +83,10 @@ _SIMPLE: Final = (
 )
 
 
+class _Box(list[object]):
+    """An object that may be alone in it; a container that is returned is no box."""
+
+
 def _references(box: list[object]) -> int:
     return sys.getrefcount(box[0])
 
@@ -119,7 +123,7 @@ class Returned:
             return value
         if type(value) is np.ndarray:
             return self._loosen_array(value)
-        return [value]
+        return _Box([value])
 
     def _loosen_array(self, array: Array) -> object:
         owner = owner_of(array)
@@ -148,11 +152,11 @@ class Returned:
                 return CopiedArray(loose.copy, loose.place)
             self._captured.used += [owner] if array is None else [array]
             return _view(owner, loose.place) if array is None else array
-        if type(loose) is list:
+        if isinstance(loose, _Box):
             return self._object(loose)
         return loose
 
-    def _object(self, box: list[object]) -> object:
+    def _object(self, box: _Box) -> object:
         if _references(box) > _ALONE:
             return box[0]
         recipe = Copied(box[0], self._known)

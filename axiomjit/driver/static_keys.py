@@ -117,13 +117,13 @@ def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
 
 
 def class_attributes(kind: type) -> dict[str, object]:
-    """The values by name that a user's class has for its instances; no methods, no properties."""
+    """What a user's class has for its instances, by name: values, methods, properties."""
     return {
         name: value
         for base in reversed(kind.__mro__)
         if base is not object and not is_foreign(base)
         for name, value in vars(base).items()
-        if not hasattr(type(value), "__get__") and not (name[:2] == "__" == name[-2:])
+        if not (name[:2] == "__" == name[-2:])
     }
 
 

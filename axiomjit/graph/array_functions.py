@@ -251,7 +251,7 @@ def _may_not_fit(value: Node, dtype: DType) -> bool:
     """Whether NumPy may refuse to store a number: unsigned elements it casts its own numbers to."""
     if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
         return False
-    return value.dtype.kind in "iuf" and (dtype.kind == "i" or (value.weak and dtype.kind == "u"))
+    return value.dtype.kind in "iufc" and (dtype.kind == "i" or (value.weak and dtype.kind == "u"))
 
 
 def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:

@@ -30,7 +30,10 @@ Bounds = Sequence[BoundCondition]
 
 
 SPLIT: Final = 16
-"""Multiplications per matrix from which a stack is better than dimensions that are merged."""
+"""Multiplications per matrix from which a stack is better than dimensions that are merged.
+
+A stack of single rows or columns never is.
+"""
 
 
 class LibraryOperation(Primitive):
@@ -178,7 +181,11 @@ def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _A
         for one, (side, layout) in zip(own, sides, strict=True)
     ]
     points = math.prod(extents[k] for k in (*alike[0], *alike[1], *met))
-    if points < SPLIT:
+    single = any(
+        len(inner) < len(one) and math.prod(extents[k] for k in inner) == 1
+        for one, inner in zip(own, alike, strict=True)
+    )
+    if single or points < SPLIT:
         alike = own
     stack += [k for one, inner in zip(own, alike, strict=True) for k in one if k not in inner]
     rows, columns, folded = (math.prod(extents[k] for k in one) for one in (*alike, met))
@@ -237,9 +244,19 @@ def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.nda
     left, right = labels
     if len(left) <= 2 and len(right) <= 2:
         return np.dot if {*left} & {*right} == {left[-1]} == {right[0]} else None
+    if min(len(left), len(right)) <= 2 and _are_small(operands, labels):
+        return None  # dimensions are merged
     if _is_matmul(left, right):
         return np.matmul
     return _turned_matmul if _is_matmul(right, left) else None
+
+
+def _are_small(operands: OperandArrays, labels: Labels) -> bool:
+    """Whether the matrices of a stack are small or single columns."""
+    sides = zip(labels, operands, strict=True)
+    extents = {k: n for own, one in sides for k, n in zip(own[-2:], one.shape[-2:], strict=True)}
+    columns = max(operands, key=np.ndim).shape[-1]
+    return columns == 1 or math.prod(extents.values()) < SPLIT
 
 
 def _is_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> bool:

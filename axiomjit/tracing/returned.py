@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from typing import NoReturn
 
 from axiomjit.algebra.chosen import chosen_in
@@ -21,7 +21,7 @@ Leaves = tuple[tuple[int | None, object], ...]
 
 
 def take_results(
-    returned: object, arguments: Mapping[int, Input]
+    returned: object, arguments: Mapping[int, Input], is_outside: Callable[[object], bool]
 ) -> tuple[tuple[Node, ...], Structure, Leaves]:
     """The nodes to compute, the containers around them, and for each leaf its node or value.
 
@@ -32,12 +32,15 @@ def take_results(
     Args:
         returned: The function's return value.
         arguments: The inputs by the ids of the tracers that stand for them.
+        is_outside: Whether a container exists outside the function: it is a value, not opened.
 
     Raises:
         TraceError: a traced array is of another call.
         UnsupportedError: one is inside an object that is not opened.
     """
-    values, structure = flatten_tree(returned, opens=lambda value: traced_inside(value) is not None)
+    values, structure = flatten_tree(
+        returned, opens=lambda value: traced_inside(value) is not None, is_leaf=is_outside
+    )
     outputs: dict[Node, int] = {}
     owners: dict[Node, object] = {}
     leaves: list[tuple[int | None, object]] = []
@@ -52,6 +55,8 @@ def take_results(
         elif isinstance(value, SymbolicFloat):
             node, made = value.node, float if value.node.weak else None
             leaves.append((outputs.setdefault(node, len(outputs)), made))
+        elif is_outside(value):
+            leaves.append((None, value))
         else:
             _check_holds_none(value)
             leaves.append((None, unwrap(value)))

@@ -80,7 +80,7 @@ def trace(
         if now.refusal is not None:
             raise now.take_refusal()
         outputs, structure, leaves = take_results(
-            returned, {id(t): node for node, t in arrays.items()}
+            returned, {id(t): node for node, t in arrays.items()}, now.lives_outside
         )
         written = _written(arrays)
         used = set(post_order((*outputs, *written.values())))

@@ -5,6 +5,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from axiomjit.driver import following, static_keys
@@ -44,12 +45,51 @@ def test_a_change_that_the_analysis_overlooks_is_found(monkeypatch):
         assert any(failure(draw(1, k)) for k in range(40))
 
 
+FOLLOW = following._follow
+
+
+def putting_back(function, call, *given):
+    """Follow a function, then put back what it can reach, and what generators would draw."""
+    known = following.reachable(function, [value for _, value in call.static]).values()
+    before = [(one, one.copy()) for one in known if type(one) in (np.ndarray, list, dict, set)]
+    state = np.random.get_state()
+    try:
+        return FOLLOW(function, call, *given)
+    finally:
+        np.random.set_state(state)
+        for one, old in before:
+            if isinstance(one, np.ndarray | list):
+                one[:] = old
+            else:
+                one.clear()
+                one.update(old)
+
+
+def test_what_is_put_back_is_found(monkeypatch):
+    monkeypatch.setattr(following, "_follow", putting_back)
+    with way("evaluated"):
+        assert any(failure(draw(1, k)) for k in range(200))
+
+
 CALL = "r = f(np.arange(5.0))"
 METHOD = "r = S.f(np.arange(5.0))"
+MEANWHILE = "r = meanwhile(1, {!r}, lambda: f(np.arange(5.0)))"
 PLANTED = {
     "attributes are no part of the key": (
         Case("method", ("v0 = x + self.k",), "v0", (METHOD, "S.k += 1", METHOD)),
         (static_keys, "attributes", lambda value: None),
+    ),
+    "writes of another thread are undone": (
+        Case("function", ("v0 = x + W",), "v0", (MEANWHILE.format("W += 1"), CALL)),
+        (following, "_follow", putting_back),
+    ),
+    "entries of another thread are lost": (
+        Case("function", ("v0 = x + len(LOG)",), "v0", (MEANWHILE.format("LOG.append(9)"),)),
+        (following, "_follow", putting_back),
+    ),
+    "draws of another thread are repeated": (
+        Case("function", ("v0 = x + W",), "v0", (MEANWHILE.format("np.random.random()"),)),
+        (following, "_follow", putting_back),
     ),
     "changes are overlooked": (
         Case("function", ("k += 1", "v0 = x * k", "W[0] += k"), "v0", (CALL, CALL)),

@@ -1,5 +1,8 @@
 """Identity is Python's: which results are the argument, a view of it, or an array of their own."""
 
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -195,3 +198,53 @@ def test_one_array_given_twice_is_one_object(function):
     pairs = [(x, x), (x, x.copy()), (x, x[:]), (x[:], x), (np.zeros(0), np.zeros(0))]
     for a, b in (*pairs, *pairs, *reversed(pairs), *[pairs[1]] * 4, *pairs):
         assert repr(compiled(a, b)) == repr(function(a, b))
+
+
+class Held:
+    def __init__(self):
+        self.listed, self.named = [np.zeros(3), 1], {"a": 1}
+
+
+OUTSIDE = {
+    "list": [1, np.arange(3.0)],
+    "dict": {"a": np.arange(3.0), "b": [2]},
+    "tuple": (np.arange(3.0), 1),
+    "set": {1, 2},
+    "ordered": OrderedDict(a=1),
+    "deque": deque([1]),
+    "defaultdict": defaultdict(list, a=[1]),
+    "namespace": SimpleNamespace(a=1, w=np.zeros(3)),
+    "record": namedtuple("Pair", "a b")(np.zeros(3), 1),
+    "instance": Held(),
+    "text": "abc",
+}
+TABLE = OUTSIDE["list"]
+
+
+@pytest.mark.parametrize("held", OUTSIDE.values(), ids=OUTSIDE)
+@pytest.mark.parametrize("strict", [False, True])
+def test_containers_from_outside_are_returned_themselves(held, strict):
+    compiled = axiomjit.jit(lambda x: (held, [held, x], {"a": held}), strict=strict)
+    alone = axiomjit.jit(lambda x: held, strict=strict)
+    for _ in range(4):
+        own, (inside, x), named = compiled(GRID)
+        assert own is held
+        assert inside is held
+        assert named["a"] is held
+        assert x is GRID
+        assert alone(GRID) is held
+
+
+def test_parts_copies_and_attributes_of_containers_from_outside():
+    held = Held()
+    compiled = axiomjit.jit(
+        lambda x, i: (held.listed, held.named, TABLE[:], list(TABLE), TABLE[1][i], TABLE)
+    )
+    for k in range(4):
+        listed, named, part, new, values, whole = compiled(GRID, np.array([1, 2]))
+        assert listed is held.listed
+        assert named is held.named
+        assert whole is TABLE
+        assert all(one is not TABLE and one[1] is TABLE[1] for one in (part, new))
+        assert values.tolist() == [1.0, 2.0]
+        held.listed.append(k)

@@ -544,6 +544,40 @@ def test_class_attributes_and_namespaces_are_looked_at_before_each_call():
     np.testing.assert_array_equal(model.apply(X), Model.apply.__wrapped__(model, X))
 
 
+def test_methods_that_are_replaced_on_a_class_are_seen():
+    class Model:
+        act = staticmethod(np.sin)
+
+        def part(self, x):
+            return x + 1
+
+        @property
+        def scale(self):
+            return 2.0
+
+        @classmethod
+        def shift(cls):
+            return 1.0
+
+        @axiomjit.jit(strict=True)
+        def apply(self, x):
+            return self.act(self.part(x)) * self.scale + self.shift()
+
+    model = Model()
+    changes = {
+        "act": staticmethod(np.cos),
+        "part": lambda self, x: x * 3,
+        "scale": property(lambda self: 5.0),
+        "shift": classmethod(lambda cls: 7.0),
+    }
+    for name, new in changes.items():
+        for _ in range(2):
+            np.testing.assert_allclose(model.apply(X), Model.apply.__wrapped__(model, X))
+        setattr(Model, name, new)
+    np.testing.assert_allclose(model.apply(X), Model.apply.__wrapped__(model, X))
+    assert Model.apply.cache_info().traced == 5
+
+
 def test_another_thread_loses_nothing_while_functions_are_followed(capsys):
     shared, listed, drawn = np.zeros(3), [], []
     generator = np.random.RandomState(4)

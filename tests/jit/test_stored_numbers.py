@@ -182,11 +182,16 @@ def computed(x, y):
     return x * 2
 
 
-@pytest.mark.parametrize("store", [computed, item])
+def computed_complex(x, y):
+    x[1] = (y * 1j).sum() / 1j
+    return x * 2
+
+
+@pytest.mark.parametrize("store", [computed, computed_complex, item])
 @pytest.mark.parametrize("number", [3.5, float("nan"), 1e30])
 def test_compiled_stores_ask_for_the_range_of_each_value(store, number):
     def value(one):
-        return np.array([one, 0.0]) if store is computed else one
+        return one if store is item else np.array([one, 0.0])
 
     compiled = axiomjit.jit(store, strict=True)
     for one in (1.5, number, number, 2.5, number):

@@ -243,6 +243,7 @@ class EffectAnalysis(Statements):
         self.file, self.line, self.place = file, line, place
         assert frame.scope is not None
         if frame.scope.is_generator:
+            self.loosen(frame.returns)
             made = self.made((node, "yields"), None)
             self.add(made, None, frame.yields)
             return frozenset((made,))
@@ -319,6 +320,8 @@ class EffectAnalysis(Statements):
             inside = isinstance(one, LocalClass)
             if not inside and not (isinstance(one, Known) and is_a(one.value, type)):
                 self.effect(f"defines the class {node.name} of bases that are not known")
+            elif not inside and not self.is_library(type(one.value)):
+                self.effect(f"defines the class {node.name} of a metaclass, which is not known")
         inner = Frame(no_parameters(node), frame, frame.space, frame.file, frame.named)
         inner.kind = found
         shared = frame.kind
@@ -330,6 +333,14 @@ class EffectAnalysis(Statements):
             if env.get(name) != held or name not in env:
                 found.space[name] = found.space.get(name, NOTHING) | held
         value: Value = frozenset((found,))
+        for held in frozenset().union(*found.space.values()):
+            named = self.special(held, "__set_name__")
+            self.call(named or NOTHING, [value, NEW], {}, "__set_name__")
+        above = LocalClass(node)
+        above.bases = found.bases
+        for one in self.of_class(above, "__init_subclass__"):
+            told = self.known(one.value.__func__) if isinstance(one, Known) else frozenset((one,))
+            self.call(told, [value], {}, "__init_subclass__")
         for mark in reversed(node.decorator_list):
             made = self.value(mark, env, frame)
             self.place = mark

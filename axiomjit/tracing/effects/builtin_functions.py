@@ -17,6 +17,7 @@ from axiomjit.tracing.effects.values import (
     NEW,
     NOTHING,
     Known,
+    LocalClass,
     Made,
     Partial,
     Value,
@@ -44,7 +45,7 @@ def _zip(calls: Objects, args: Sequence[Value], kwargs: Kwargs, text: str, star:
     pair = calls.made((calls.place, "pair"), tuple)
     for place, value in enumerate(args):
         calls.add(pair, place, calls.elements(value, text))
-    calls.add(pair, None, calls.elements(calls.elements(star, text), text))
+    calls.add(pair, None, calls.elements(star, text))
     return calls.of(frozenset((pair,)))
 
 
@@ -121,6 +122,8 @@ def text_of(value: Value) -> str:
 def _isinstance(
     calls: Objects, args: Sequence[Value], kwargs: Kwargs, text: str, star: Value
 ) -> Value:
+    for one in args[1] if len(args) > 1 else star:
+        calls.call(calls.special(one, "__instancecheck__") or NOTHING, [args[0]], {}, text)
     kinds = _kinds(args[1]) if len(args) > 1 else None
     if kinds is None or not args[0]:
         return NEW
@@ -201,7 +204,30 @@ def _sum(calls: Objects, args: Sequence[Value], kwargs: Kwargs, text: str, star:
 
 
 def _iter(calls: Objects, args: Sequence[Value], kwargs: Kwargs, text: str, star: Value) -> Value:
+    if len(args) > 1:  # a function, called until it gives the second argument
+        return calls.of(calls.call(args[0], [], {}, text))
     return calls.of(calls.elements(args[0] if args else star, text))
+
+
+def _type(calls: Objects, args: Sequence[Value], kwargs: Kwargs, text: str, star: Value) -> Value:
+    if len(args) != 1:
+        calls.effect(f"makes a class by {text}(), which is not understood")
+    found = NOTHING
+    for one in args[0]:
+        kind: Any = type(one.value) if isinstance(one, Known) else getattr(one, "kind", None)
+        if isinstance(kind, LocalClass):
+            found |= {kind}
+        else:
+            found |= calls.known(kind) if isinstance(kind, type) else NEW
+    return found
+
+
+def _closing(
+    calls: Objects, args: Sequence[Value], kwargs: Kwargs, text: str, star: Value
+) -> Value:
+    owner = args[0] if args else star
+    calls.call(calls.attribute(owner, "close"), [], {}, "close")
+    return calls.of(owner)
 
 
 def _suppress(
@@ -221,6 +247,7 @@ BUILTINS: Final[dict[Any, _Special]] = {
     setattr: _setattr,
     delattr: _setattr,
     isinstance: _isinstance,
+    type: _type,
     vars: _vars,
     globals: _vars,
     locals: _vars,
@@ -231,6 +258,7 @@ BUILTINS: Final[dict[Any, _Special]] = {
     sum: _sum,
     iter: _iter,
     reversed: _iter,
+    contextlib.closing: _closing,
     contextlib.suppress: _suppress,
     contextlib.nullcontext: _chosen,
 }

@@ -52,6 +52,9 @@ _READS_WORDS: Final = """
 _READS: Final = tuple(f"__{name}__" for name in _READS_WORDS.split())
 """Special methods that a function of a library may call."""
 _ASKED: Final[dict[str, tuple[str, ...]]] = {
+    "compare": ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
+    "format": ("__format__", "__str__", "__repr__"),
+    "key": ("__hash__", "__eq__", "__index__"),
     "len": ("__len__",),
     "bool": ("__bool__", "__len__"),
     "float": ("__float__", "__index__"),
@@ -68,6 +71,8 @@ _ASKED: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("setattr", "delattr", "partial", "wraps", "property", "jit", "vars"), ()),
     **dict.fromkeys(("zip", "enumerate", "map", "filter", "list", "tuple", "dict"), ()),
 }
+_SHALLOW: Final = frozenset({"len", "bool", "float", "int", "abs", "iter", "next"})
+"""Functions that ask nothing of what is in a container."""
 _DECORATORS: Final = frozenset(
     {"jit", "wraps", "lru_cache", "cache", "contextmanager", "no_type_check", "overload", "njit"}
 )
@@ -131,7 +136,7 @@ class Calls(Methods):
                     return self.call(called, args, kwargs, text, star)
                 inner_functions = one.contents()
                 self.run_functions([inner_functions], [*args, *kwargs.values(), star], text)
-                return self.new((*args, *kwargs.values(), star), text)
+                return self.new((inner_functions, *args, *kwargs.values(), star), text)
             case Super():
                 return NEW
         if one is SAME:
@@ -139,7 +144,8 @@ class Calls(Methods):
         if one is OUTSIDE or one is VIEW:
             self.effect(f"calls {text}, which is not known")
         self.run_functions((*args, *kwargs.values(), star), (), text)
-        self.check_out(None, args, kwargs, text)
+        method = known_calls.array_method(one, text.rpartition(".")[2])
+        self.check_out(method, args, kwargs, text)
         return self.new((*args, *kwargs.values(), star), text)
 
     # Objects from outside
@@ -172,13 +178,13 @@ class Calls(Methods):
             named = {name: self.known(v) for name, v in value.keywords.items()}
             inner = self.known(value.func, one.named)
             return self.call(inner, inner_args, {**named, **kwargs}, text, star)
+        called = self.special(one, "__call__")
+        if called is not None:
+            return self.call(called, args, kwargs, text, star)
         if is_a(value, type):
             return self.instance(one, args, kwargs, text, star)
         if is_a(value, functools._lru_cache_wrapper):
             return self._cached(self.call(self.known(value.__wrapped__), args, kwargs, text, star))
-        called = self.special(one, "__call__")
-        if called is not None:
-            return self.call(called, args, kwargs, text, star)
         if is_a(value, BuiltinFunctionType | types.MethodWrapperType):
             owner = value.__self__
             if owner is not None and not isinstance(owner, types.ModuleType):
@@ -216,6 +222,8 @@ class Calls(Methods):
         if value is print:
             self.effect("prints")
         self._refuse_impure(one, args, kwargs, text)
+        if known_calls.is_python_ufunc(value):
+            self.effect(f"calls {text}, which is not known")
         if name == "default_rng" and any(
             is_generator(o.value) for v in args for o in v if isinstance(o, Known)
         ):
@@ -264,16 +272,20 @@ class Calls(Methods):
         given_known = [o for v in args for o in v if isinstance(o, Known)]
         if kinds and not all(is_constant(one.value) for one in given_known):
             self.effect(f"calls {text} with a source of bits from outside", draws=True)
-        if value is np.datetime64 and args and constant(args[0]) in (("now",), ("today",)):
-            self.effect(f"calls {text}", f"{text}({constant(args[0])[0]!r})")  # type: ignore[index]
+        if known_calls.module_of(value).partition(".")[0] == "numpy":
+            for part in self._with_entries(frozenset().union(*args, *kwargs.values())):
+                held = part.value if isinstance(part, Known) else None
+                if is_a(held, str) and held in ("now", "today"):
+                    self.effect(f"calls {text}", f"{text}({held!r})")
 
     def _check_writes(
         self, value: Any, name: str, args: Sequence[Value], kwargs: Kwargs, text: str
     ) -> None:
         written = name in known_calls.WRITERS
+        options = {**dict(zip(known_calls.parameters(value), args, strict=False)), **kwargs}
         if name == "nan_to_num":
-            written = constant(kwargs.get("copy", NEW)) == (False,)
-        for option, given in kwargs.items():
+            written = constant(options.get("copy", NEW)) == (False,)
+        for option, given in options.items():
             written = written or (option.startswith("overwrite_") and constant(given) != (False,))
         if written and args:
             self.mutate(args[0], f"calls {text}, which changes its argument")
@@ -287,9 +299,12 @@ class Calls(Methods):
         out = kwargs.get("out", NOTHING)
         top = known_calls.module_of(value).partition(".")[0]
         if value is not None and top in ("numpy", "scipy") and len(args) > 1:
-            place = known_calls.out_place(value) if _is_hashable(value) else None
-            if place is not None:
-                out = out.union(*args[place : None if is_a(value, np.ufunc) else place + 1])
+            names = known_calls.parameters(value)
+            if is_a(value, np.ufunc):
+                out = out.union(*args[value.nin :])
+            elif "out" in names:
+                place = names.index("out")
+                out = out.union(*args[place : place + 1])
         for one in out:
             inside = one.contents() if isinstance(one, Made) else frozenset((one,))
             self.mutate(inside, f"gives {text} an array for its result")
@@ -332,7 +347,7 @@ class Calls(Methods):
             text: The call.
         """
         names = _ASKED.get(name, _READS)
-        for value in every:
+        for value in [self._with_entries(v) for v in every] if name not in _SHALLOW else every:
             for one in value:
                 taken = names or name in ("zip", "enumerate", "map", "filter", "list", "tuple")
                 if taken and isinstance(one, Known) and hasattr(type(one.value), "__next__"):
@@ -341,6 +356,18 @@ class Calls(Methods):
                     found = self.special(one, method)
                     if found is not None:
                         self.call(found, [], {}, text, ANY | NEW)
+
+    def _with_entries(self, value: Value) -> Value:
+        """A value with what is in it, in containers from outside and in those that are made."""
+        found, waiting = set(value), list(value)
+        while waiting:
+            one = waiting.pop()
+            inside = one.contents() if isinstance(one, Made) else NOTHING
+            if isinstance(one, Known) and not is_constant(one.value):
+                inside = self._several(entries_of(one.value) or ())
+            waiting += inside - found
+            found |= inside
+        return frozenset(found)
 
     def run_functions(self, functions: Sequence[Value], given: Sequence[Value], text: str) -> Value:
         """Call the user's functions among the arguments of a library's with any of the others.

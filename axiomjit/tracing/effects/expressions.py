@@ -134,6 +134,7 @@ class Expressions(Calls):
         owner = self.value(node.value, env, frame)
         key = self.value(node.slice, env, frame)
         self.place = node
+        self.ask("key", [key], "an index")
         return self.item(owner, key, _is_slice(node.slice), node)
 
     def _slice(self, node: ast.Slice, env: Env, frame: Frame) -> Value:
@@ -193,6 +194,7 @@ class Expressions(Calls):
                     kwargs[str(name)] = kwargs.get(str(name), NOTHING) | value
                 star |= one.rest
             else:
+                self.ask_mapping(one)
                 star |= self.elements(frozenset((one,)), "**") | ANY
         return star
 
@@ -307,8 +309,9 @@ class Expressions(Calls):
         if isinstance(operator, ast.Is | ast.IsNot):
             return self._identical(operator, left, right)
         one, other = constant(left), constant(right)
+        self.ask("compare", [left, right], "a comparison")
         if one is None and isinstance(operator, ast.In | ast.NotIn):
-            self.ask("", [left], "in")
+            self.ask("key", [left], "in")
         if one is not None and other is not None:
             try:
                 return self.known(bool(_COMPARE[type(operator)](one[0], other[0])))
@@ -371,6 +374,8 @@ class Expressions(Calls):
             return self.known(self._pieces[key])
         made = self.made((node, tuple(values) if kind is tuple else None), kind)
         ordered = kind is not set
+        if not ordered:
+            self.ask("key", values, "a set")
         for place, (part, value) in enumerate(zip(node.elts, values, strict=True)):
             if isinstance(part, ast.Starred):
                 self.place = part
@@ -388,7 +393,9 @@ class Expressions(Calls):
                 self.place = node
                 self._fill(made, [value], {}, "**")
                 continue
-            self.store_item(frozenset((made,)), self.value(key, env, frame), value, "a dict")
+            place = self.value(key, env, frame)
+            self.ask("key", [place], "a dict")
+            self.store_item(frozenset((made,)), place, value, "a dict")
         return frozenset((made,))
 
     def _lambda(self, node: ast.Lambda, env: Env, frame: Frame) -> Value:
@@ -438,7 +445,9 @@ class Expressions(Calls):
             if isinstance(part, ast.FormattedValue):
                 value = self.value(part.value, env, frame)
                 self.place = part
-                self.ask("str", [value], "str()")
+                self.ask("format" if part.conversion < 0 else "repr", [value], "a format")
+                if part.conversion == ord("s"):
+                    self.ask("str", [value], "str()")
                 if part.format_spec is not None:
                     self.value(part.format_spec, env, frame)
         return NEW
@@ -451,12 +460,12 @@ class Expressions(Calls):
     def _yield(self, node: ast.Yield, env: Env, frame: Frame) -> Value:
         given = self.known(None) if node.value is None else self.value(node.value, env, frame)
         frame.yields |= given
-        return NEW
+        return NEW | self.loose
 
     def _yield_from(self, node: ast.YieldFrom, env: Env, frame: Frame) -> Value:
         self.place = node
         frame.yields |= self.elements(self.value(node.value, env, frame), shown(node.value))
-        return NEW
+        return NEW | self.loose
 
     def _starred(self, node: ast.Starred, env: Env, frame: Frame) -> Value:
         return self.elements(self.value(node.value, env, frame), shown(node.value))

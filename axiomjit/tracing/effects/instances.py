@@ -9,10 +9,12 @@ from typing import Any
 
 from axiomjit.tracing.effects.objects import Kwargs, Objects
 from axiomjit.tracing.effects.values import (
+    NEW,
     NOTHING,
     Known,
     LocalClass,
     Made,
+    Origin,
     Value,
     entries_of,
     is_a,
@@ -27,6 +29,7 @@ class Instances(Objects):
     ) -> Value:
         made = self.made((self.place, kind), kind)
         one: Value = frozenset((made,))
+        self.call(self.special(made, "__del__") or NOTHING, [], {}, "__del__")
         new = self.member(kind, "__new__")
         new = new.__func__ if is_a(new, staticmethod) else new
         if is_a(new, FunctionType) and not self.is_library(new):
@@ -130,11 +133,18 @@ class Instances(Objects):
                 self.add(made, None, self._several(entries_of(one.value)))
                 self.add_field(made, "keys", self._several(list(one.value)))
             else:
+                self.ask_mapping(one)
                 pairs = self.elements(frozenset((one,)), text)
                 self.add(made, None, self.item(pairs, self.known(1), False, self.place))
                 self.add_field(
                     made, "keys", self.item(pairs, self.known(0), False, (self.place, 0))
                 )
+
+    def ask_mapping(self, one: Origin) -> None:
+        """Look into what a user's object is asked that stands for a dict."""
+        for name in ("keys", "__getitem__"):
+            asked = self.special(one, name)
+            self.call(asked or NOTHING, [NEW] if name != "keys" else [], {}, name)
 
     def of(self, value: Value, kind: object = list, key: object = None) -> Value:
         """A new container with entries that may be a value."""

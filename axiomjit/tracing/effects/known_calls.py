@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.foreign import is_foreign, is_installed
-from axiomjit.tracing.effects.values import is_a
+from axiomjit.tracing.effects.values import Known, is_a
 from axiomjit.tracing.impure import IMPURE
 
 _PURE_MODULES_WORDS: Final = """
@@ -161,19 +162,38 @@ def gives_views(value: Any) -> bool:
     return top not in ("math", "cmath", "scipy", "statistics", "_statistics", "re", "zlib")
 
 
+def parameters(value: Any) -> Sequence[str]:
+    """The names of the parameters that a library's function takes by position, in order."""
+    try:
+        return _parameters(value)
+    except TypeError:  # an object without a hash
+        return ()
+
+
 @functools.lru_cache(maxsize=512)
-def out_place(value: Any) -> int | None:
-    """The position of the parameter `out` of a NumPy function; None where it has none."""
-    if is_a(value, np.ufunc):
-        return int(value.nin)
+def _parameters(value: Any) -> Sequence[str]:
     name = getattr(value, "__name__", "")
     if name in _OUT_PLACES:
-        return _OUT_PLACES[name]
+        return ("",) * _OUT_PLACES[name] + ("out",)
     try:
-        names = list(inspect.signature(value).parameters)
+        given = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):
-        return None
-    return names.index("out") if "out" in names else None
+        return ()
+    return [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+_EMPTY: Final = np.zeros(0)
+
+
+def array_method(owner: Any, name: str) -> Any:
+    """A method of an array or ufunc, as a function; None of other objects."""
+    held = owner.value if isinstance(owner, Known) else _EMPTY
+    return getattr(held, name, None) if is_a(held, np.ndarray | np.ufunc) else None
+
+
+def is_python_ufunc(value: Any) -> bool:
+    """Whether a ufunc calls a function of Python's, as those of `frompyfunc` do."""
+    return is_a(value, np.ufunc) and value.__name__.endswith("(vectorized)")
 
 
 def is_module(value: Any, *names: str) -> bool:

@@ -101,7 +101,10 @@ class Methods(Instances):
                 return held
         if name in known_calls.MUTATORS:
             return self._changing(one, name, args, kwargs, text, star)
-        self.check_out(None, args, kwargs, text)
+        method = None if isinstance(one, Made) else known_calls.array_method(one, name)
+        self.check_out(method, args, kwargs, text)
+        searches = name in ("index", "count", "remove", "__contains__", "get")
+        self.ask("compare" if searches else "", [frozenset((one,))] if searches else [], text)
         self.ask("", every, text)
         self.run_functions(every, (frozenset((one,)), *every), text)
         if isinstance(one, Made):
@@ -129,6 +132,10 @@ class Methods(Instances):
         self.run_functions(every, (owner, *every), text)
         if isinstance(one, Made):
             one.read = True
+            if name == "send":
+                self.loosen(frozenset().union(*every))
+            if name == "popitem":
+                return self.of(one.contents() | NEW, tuple, one)
             if name == "update" or name == "__init__":
                 self._fill(one, args, kwargs, text) if is_dict(one) else self.add(
                     one, None, frozenset().union(*(self.elements(v, text) for v in every))
@@ -161,6 +168,8 @@ class Methods(Instances):
             return self._blank(made)
         if name == "__call__":
             return self.call(frozenset((one,)), args, kwargs, text, star)
+        if known_calls.is_python_ufunc(value):
+            self.effect(f"calls {text}, which is not known")
         if is_a(value, np.ufunc) and name == "at":
             self.mutate(args[0] if args else star, f"calls {text}, which changes its argument")
             return NEW

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import partialmethod, singledispatchmethod
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -43,11 +44,14 @@ from axiomjit.tracing.effects.values import (
     Value,
     constant,
     entries_of,
+    held_class,
     is_a,
     is_cached_property,
     is_constant,
     is_dict,
     is_function,
+    is_key,
+    is_plain,
     limited,
 )
 
@@ -192,6 +196,8 @@ class Objects:
         for one in value:
             if isinstance(one, Made) and one.argument is not None:
                 self.effect(f"changes a list or dict in its argument {one.argument} ({text})")
+            if isinstance(one, Made) and one.kind is None:  # a library's, which may hand it on
+                self.mutate(frozenset(p for p in one.contents() if not isinstance(p, Made)), text)
             outside = isinstance(one, Known) and not is_constant(one.value)
             if outside or one in (VIEW, OUTSIDE):
                 self.effect(f"{text}, which lives on outside it")
@@ -273,6 +279,8 @@ class Objects:
             return self.call(self.known(held.fget), [owner], {}, held.fget.__name__)
         if is_cached_property(held):
             return self.call(self.known(held.func), [owner], {}, str(held.attrname))
+        if is_a(held, partialmethod | singledispatchmethod):
+            self.effect(f"reads a {type(held).__name__}, which is not known")
         getter = self.member(type(held), "__get__")
         if isinstance(getter, FunctionType) and not self.is_library(getter):
             given = [self.known(held), owner, self.known(kind)]
@@ -289,6 +297,8 @@ class Objects:
         return limited(found)
 
     def _attribute(self, one: Origin, name: str) -> Value:
+        if self.special(one, "__getattribute__") is not None:
+            self.effect(f"reads .{name} by a __getattribute__, which is not known")
         if isinstance(one, Known):
             return self._known_attribute(one, name)
         if isinstance(one, Made):
@@ -333,12 +343,7 @@ class Objects:
 
     def _made_attribute(self, one: Made, name: str) -> Value:
         one.read = True
-        if name in one.fields:
-            found = one.fields[name]
-        elif isinstance(one.kind, LocalClass):
-            found = NOTHING
-        else:
-            found = NOTHING
+        found = one.fields.get(name, NOTHING)
         if isinstance(one.kind, LocalClass):
             held = self.of_class(one.kind, name)
             return found | (self.rebound(held, one) if held else NOTHING) or self.bound(one, name)
@@ -383,9 +388,6 @@ class Objects:
         value, kind = one.value, type(one.value)
         if not kind.__flags__ & _MADE_BY_PYTHON or self.is_library(kind):
             return self._of_library(one, name)
-        asked = self.member(kind, "__getattribute__")
-        if isinstance(asked, FunctionType):
-            self.effect(f"asks {kind.__name__}.__getattribute__, which is not known")
         held = self.member(kind, name)
         if is_a(held, property):
             return self.bind(held, one, kind)
@@ -431,7 +433,9 @@ class Objects:
                 return NEW
         held = self.member(kind, name)
         if held is ABSENT:
-            return ANY if self.member(type(kind), name) is ABSENT else NEW
+            held = self.member(type(kind), name)
+            own = is_a(held, FunctionType | property) and not self.is_library(held_class(held))
+            return self.bind(held, self.origin(kind), type(kind)) if own else ANY
         if is_a(held, staticmethod):
             return self.known(held.__func__)
         if is_a(held, classmethod):
@@ -565,7 +569,7 @@ class Objects:
 
     def _several(self, entries: Any) -> Value:
         if len(entries) <= LONGEST:
-            return frozenset(self.origin(entry) for entry in entries)
+            return frozenset().union(*map(self.known, entries))
         kinds = set(map(type, entries))
         if all(issubclass(kind, CONSTANTS) for kind in kinds):
             return NEW
@@ -610,6 +614,9 @@ class Objects:
         found = one.rest.union(*one.items.values())
         if one.kind is defaultdict:
             found |= self.call(one.fields.get("factory", NOTHING), [], {}, "a default")
+        missing = self.special(one, "__missing__")
+        if missing is not None:
+            found |= self.call(missing, [key], {}, "an item")
         return found or NEW
 
     def _known_item(self, one: Known, key: Value, is_slice: bool) -> Value:
@@ -618,9 +625,12 @@ class Objects:
             return self._array_item(one, key, is_slice)
         if is_constant(value) and not is_a(value, tuple):
             return NEW
-        adds = is_a(value, defaultdict) and value.default_factory is not None
-        if adds and (number is None or number[0] not in value):
-            self.effect("looks up a key in a defaultdict, which lives on outside it")
+        if is_a(value, dict) and (number is None or number[0] not in value):
+            if is_a(value, defaultdict) and value.default_factory is not None:
+                self.effect("looks up a key in a defaultdict, which lives on outside it")
+            missing = self.special(one, "__missing__")
+            if missing is not None:
+                return self.call(missing, [key], {}, "an item") | self._several(entries_of(value))
         if is_a(value, dict | list | tuple):
             if number is not None and is_a(number[0], slice):
                 part = self.made((self.place, one, "part"), type(value))
@@ -628,13 +638,22 @@ class Objects:
                 return frozenset((part,))
             if number is not None:
                 try:
-                    return self.known(value[number[0]])
+                    found = value[number[0]]
                 except Exception:  # the function raises it
                     return NEW
+                return self.known(found)
             return self._several(entries_of(value))
         if is_function(value):
-            return NEW
+            return self._of_generic(value, key)
         return ANY
+
+    def _of_generic(self, kind: Any, key: Value) -> Value:
+        """What the index of a class or function gives: another class, as `list[int]` is."""
+        held: Any = self.member(kind, "__class_getitem__") if is_a(kind, type) else ABSENT
+        own = is_a(held, classmethod) and is_a(held.__func__, FunctionType)
+        if own and not self.is_library(held.__func__):
+            return self.call(self.known(held.__func__), [self.known(kind), key], {}, "an item")
+        return NEW
 
     def _array_item(self, one: Known, key: Value, is_slice: bool) -> Value:
         array, number = one.value, constant(key)
@@ -673,25 +692,6 @@ def _is_object(one: Origin) -> bool:
 def _is_plain_subclass(value: Any) -> bool:
     """Whether an object is an instance of a class that a program defines, of a built-in one."""
     return bool(type(value).__flags__ & _MADE_BY_PYTHON)
-
-
-def held_class(held: Any) -> Any:
-    """The function that stands for a member of a class in questions about its module."""
-    for name in ("fget", "func", "__func__"):
-        inner = getattr(held, name, None)
-        if is_a(inner, FunctionType):
-            return inner
-    return held if hasattr(held, "__module__") or hasattr(held, "__name__") else type(held)
-
-
-def is_plain(held: Any) -> bool:
-    """Whether a member of a class is a value, as an instance has it, too."""
-    return is_constant(held) or is_a(held, np.ndarray | list | dict | set | tuple)
-
-
-def is_key(key: object) -> bool:
-    """Whether entries are told apart by a key."""
-    return isinstance(key, int | str | bytes | float | type(None))
 
 
 def _is_negative(key: object) -> bool:

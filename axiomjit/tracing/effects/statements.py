@@ -1,6 +1,7 @@
 """Statements in the effect analysis."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import importlib.util
@@ -90,6 +91,9 @@ class Statements(Expressions):
         return env
 
     def _raise(self, raised: Value) -> None:
+        for held in raised:
+            if isinstance(held, Made):
+                self.loosen(held.contents() | {held})
         kinds = {one for one in raised if isinstance(one, Known | LocalClass)}
         kinds = {k for k in kinds if isinstance(k, LocalClass) or isinstance(k.value, type)}
         self.call(frozenset(kinds), [], {}, "an exception")
@@ -98,6 +102,8 @@ class Statements(Expressions):
         match one:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 value = self.function(one, env, frame)
+                for mark in _annotations(one) if not _are_postponed(frame) else ():
+                    self.value(mark, env, frame)
                 for mark in reversed(one.decorator_list):
                     self.place = mark
                     made = self.value(mark, env, frame)
@@ -179,7 +185,7 @@ class Statements(Expressions):
             if handler.type is not None:
                 self.value(handler.type, inside, frame)
             if handler.name:
-                self._bind(handler.name, NEW, inside, frame)
+                self._bind(handler.name, NEW | self.loose, inside, frame)
             after = joined(after, self.block(handler.body, inside, frame))
         if one.finalbody:
             last = self.block(one.finalbody, dict(joined(after, failed) or env), frame)
@@ -372,6 +378,16 @@ def _loaded(target: ast.expr) -> ast.expr:
         case ast.Subscript():
             return ast.Subscript(target.value, target.slice, ast.Load())
     return target
+
+
+def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    """The annotations of a function, which are evaluated where it is defined."""
+    given = [part.annotation for part in ast.walk(node.args) if isinstance(part, ast.arg)]
+    return [mark for mark in (*given, node.returns) if mark is not None]
+
+
+def _are_postponed(frame: Frame) -> bool:
+    return frame.space.get("annotations") is __future__.annotations
 
 
 def _has_places(one: Origin) -> bool:

@@ -259,3 +259,22 @@ def contents(cell: CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return None
+
+
+def held_class(held: Any) -> Any:
+    """The function that stands for a member of a class in questions about its module."""
+    for name in ("fget", "func", "__func__"):
+        inner = getattr(held, name, None)
+        if is_a(inner, FunctionType):
+            return inner
+    return held if hasattr(held, "__module__") or hasattr(held, "__name__") else type(held)
+
+
+def is_plain(held: Any) -> bool:
+    """Whether a member of a class is a value, as an instance has it, too."""
+    return is_constant(held) or is_a(held, np.ndarray | list | dict | set | tuple)
+
+
+def is_key(key: object) -> bool:
+    """Whether entries are told apart by a key."""
+    return isinstance(key, int | str | bytes | float | type(None))
