@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Symbol
+from axiomjit.algebra.dims import Dim, Symbol, symbol_of
 from axiomjit.algebra.index_maps import (
     Affine,
     IndexMap,
@@ -104,10 +104,8 @@ def _over_masks(op: Op) -> Op:
 
 def _symbol(length: Dim) -> Symbol | None:
     """The symbol of chosen elements that a length is; None if it is anything else."""
-    found = chosen_in(length)
-    if len(found) != 1 or length.terms != (((next(iter(found)),), 1),):
-        return None
-    return next(iter(found))
+    symbol = symbol_of(length)
+    return symbol if symbol in chosen_in(length) else None
 
 
 def _places_of(op: Op, symbol: Symbol) -> Op | None:

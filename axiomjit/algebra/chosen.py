@@ -17,7 +17,7 @@ from axiomjit.algebra.dims import (
     Scope,
     Symbol,
     current_scope,
-    polynomial,
+    dim,
     symbols_in,
 )
 from axiomjit.algebra.number_kinds import Kind
@@ -71,7 +71,7 @@ def choose(scope: Scope, key: object) -> Dim:
         number = len(scope.chosen)
         symbol = scope.chosen[key] = Symbol(f"m{number}", CHOSEN)
         scope.values[symbol] = FIRST + STEP * number
-    return polynomial({(scope.chosen[key],): 1})
+    return dim(scope.chosen[key])
 
 
 def assumed_equal(left: Dim, right: Dim) -> bool:
@@ -88,7 +88,7 @@ def assumed_equal(left: Dim, right: Dim) -> bool:
     for one, other in ((left, right), (right, left)):
         free = chosen_in(one) - chosen_in(other)
         for symbol in sorted(free, key=lambda s: scope.values[s], reverse=True):
-            if one is polynomial({(symbol,): 1}):
+            if one is dim(symbol):
                 scope.values[symbol] = scope.value(other)
                 scope.record(Guard(left, right, "==", True))
                 return True

@@ -34,22 +34,18 @@ class Symbol(Record):
         return hash(self.name)
 
 
-class Quotient(Record):
-    """floor(top / bottom), as one atom, because it is no polynomial."""
+class Binary(Record):
+    """The `//`, `min` or `max` (`sign`) of two lengths, as one atom: it is no polynomial."""
 
-    top: Dim
-    bottom: Dim
-
-
-class Extreme(Record):
-    """The smaller (`which` "min") or larger ("max") of two lengths."""
-
-    which: str
+    sign: str
     left: Dim
     right: Dim
 
 
-Atom = Symbol | Quotient | Extreme
+Atom = Symbol | Binary
+Value = TypeVar("Value")
+Operators = Mapping[str, Callable[[Value, Value], Value]]
+"""A function of two values for each sign of a Dim: `+`, `*`, `//`, `min`, `max`."""
 
 
 def _order(atom: Atom) -> tuple[int, str]:
@@ -59,13 +55,11 @@ def _order(atom: Atom) -> tuple[int, str]:
 
 def str_atom(atom: Atom) -> str:
     """The atom as text."""
-    match atom:
-        case Symbol(name=name):
-            return name
-        case Quotient(top=top, bottom=bottom):
-            return _str_quotient(top, bottom)
-        case Extreme(which=which, left=left, right=right):
-            return f"{which}({left}, {right})"
+    if isinstance(atom, Symbol):
+        return atom.name
+    if atom.sign == "//":
+        return _str_quotient(atom.left, atom.right)
+    return f"{atom.sign}({atom.left}, {atom.right})"
 
 
 def _str_quotient(top: Dim, bottom: Dim) -> str:
@@ -77,20 +71,38 @@ def _str_quotient(top: Dim, bottom: Dim) -> str:
 
 
 class Dim:
-    """An interned integer polynomial over symbols, quotients and extremes.
+    """An interned integer polynomial over symbols, quotients, minima and maxima.
 
     Arithmetic with ints and other Dims gives Dims. Comparisons, `int()`, `range` and indexing look
     at the value in the ambient scope and leave a guard there.
     """
 
-    __slots__ = ("__weakref__", "constant", "terms")
+    __slots__ = ("__weakref__", "constant", "symbols", "terms")
     terms: tuple[tuple[Monomial, int], ...]
     constant: int | None
     """The integer this Dim always is, or None."""
+    symbols: frozenset[Symbol]
+    """All symbols in it, also those inside quotients, minima and maxima."""
 
     def __init__(self) -> None:
         """Refuse: a Dim is made by `dim`, `symbol` or arithmetic, so that it is interned."""
         raise TypeError("make a Dim with dims.symbol(name) or dims.dim(int)")
+
+    def fold(self, leaf: Callable[[int | Symbol], Value], operators: Operators[Value]) -> Value:
+        """The Dim computed in other values: `leaf` gives those of its integers and symbols."""
+        total: Value | None = None
+        for monomial, factor in self.terms:
+            part = None if factor == 1 and monomial else leaf(factor)
+            for atom in monomial:
+                if isinstance(atom, Symbol):
+                    value = leaf(atom)
+                else:
+                    left = atom.left.fold(leaf, operators)
+                    value = operators[atom.sign](left, atom.right.fold(leaf, operators))
+                part = value if part is None else operators["*"](part, value)
+            assert part is not None
+            total = part if total is None else operators["+"](total, part)
+        return leaf(0) if total is None else total
 
     def __add__(self, other: int | Dim) -> Dim:
         return _combine(self, other, 1) if isinstance(other, int | Dim) else NotImplemented
@@ -132,7 +144,7 @@ class Dim:
             return dim(self.constant // bottom.constant)
         if bottom.constant and all(c % bottom.constant == 0 for _, c in self.terms):
             return polynomial({m: c // bottom.constant for m, c in self.terms})
-        return polynomial({(Quotient(self, bottom),): 1})
+        return dim(Binary("//", self, bottom))
 
     def __mod__(self, other: int | Dim) -> Dim:
         return self - self // other * other
@@ -208,8 +220,17 @@ def _ordered(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
             found.terms = terms
             whole = not terms or (len(terms) == 1 and not terms[0][0])
             found.constant = sum(factor for _, factor in terms) if whole else None
+            found.symbols = frozenset() if whole else frozenset(_symbols_of(terms))
             _interned[terms] = found
     return found
+
+
+def _symbols_of(terms: tuple[tuple[Monomial, int], ...]) -> Iterator[Symbol]:
+    for atom in (atom for monomial, _ in terms for atom in monomial):
+        if isinstance(atom, Symbol):
+            yield atom
+        else:
+            yield from atom.left.symbols | atom.right.symbols
 
 
 def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
@@ -224,9 +245,11 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
     return polynomial(total)
 
 
-def dim(value: int | Dim) -> Dim:
-    """The Dim of an integer; a Dim as it is."""
-    return value if isinstance(value, Dim) else _whole(operator.index(value))
+def dim(value: int | Atom | Dim) -> Dim:
+    """The Dim of an integer, or of one symbol, quotient, minimum or maximum; a Dim unchanged."""
+    if isinstance(value, Dim):
+        return value
+    return polynomial({(value,): 1}) if isinstance(value, Atom) else _whole(operator.index(value))
 
 
 @functools.lru_cache(maxsize=256)
@@ -237,7 +260,7 @@ def _whole(value: int) -> Dim:
 
 def named_length(name: str, kind: Kind = LENGTH) -> Dim:
     """The Dim of a number called `name`, given from outside."""
-    return polynomial({(Symbol(name, kind),): 1})
+    return dim(Symbol(name, kind))
 
 
 def product(lengths: tuple[Dim, ...]) -> Dim:
@@ -247,14 +270,16 @@ def product(lengths: tuple[Dim, ...]) -> Dim:
 
 def symbols_in(*lengths: Dim) -> frozenset[Symbol]:
     """All symbols that occur in lengths."""
-    found: set[Symbol] = set()
-    for atom in (atom for length in lengths for monomial, _ in length.terms for atom in monomial):
-        match atom:
-            case Symbol():
-                found.add(atom)
-            case Quotient(top=left, bottom=right) | Extreme(left=left, right=right):
-                found |= symbols_in(left, right)
-    return frozenset(found)
+    return frozenset().union(*(length.symbols for length in lengths))
+
+
+_INTEGERS: Final[Operators[int]] = {
+    "+": operator.add,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "min": min,
+    "max": max,
+}
 
 
 def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
@@ -263,20 +288,9 @@ def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
     Raises:
         KeyError: a symbol has no value.
     """
-    total = 0
-    for monomial, factor in length.terms:
-        part = factor
-        for atom in monomial:
-            match atom:
-                case Symbol():
-                    part *= values[atom]
-                case Quotient(top=top, bottom=bottom):
-                    part *= evaluate(top, values) // evaluate(bottom, values)
-                case Extreme(which=which, left=left, right=right):
-                    pick = min if which == "min" else max
-                    part *= pick(evaluate(left, values), evaluate(right, values))
-        total += part
-    return total
+    if length.constant is not None:
+        return length.constant
+    return length.fold(lambda leaf: values[leaf] if isinstance(leaf, Symbol) else leaf, _INTEGERS)
 
 
 class Guard(Record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from axiomjit.algebra.dims import SIGNS, Atom, Dim, Guard, Monomial, Quotient, Symbol, evaluate
+from axiomjit.algebra.dims import SIGNS, Dim, Guard, Operators, Symbol, evaluate
 
 Values = Sequence[int]
 
@@ -40,7 +40,7 @@ class Lengths:
         if compiled is not None:
             return compiled(values)
         if self._was_asked:
-            self._compiled = compiled = _Writer().function(self._numbers)
+            self._compiled = compiled = _compiled(self._numbers)
             return compiled(values)
         self._was_asked = True
         return [evaluate(length, values) for length in self._numbers]
@@ -65,43 +65,31 @@ class Looks:
         return all(sign(at[a], at[b]) == outcome for a, b, sign, outcome in self._sides)
 
 
-class _Writer:
-    """Writes a function that evaluates lengths, each symbol, quotient and extreme once."""
+def _compiled(lengths: Iterable[Dim]) -> Callable[[Mapping[Symbol, int]], Values]:
+    """A function that evaluates lengths in their order, each symbol and quotient once."""
+    names: dict[str, str] = {}  # of each expression the variable that has its value
+    symbols: dict[Symbol, str] = {}
 
-    def __init__(self) -> None:
-        self._names: dict[Atom, str] = {}
-        self._lines: list[str] = []
-        self._symbols: dict[str, object] = {}
+    def named(expression: str) -> str:
+        return names.setdefault(expression, f"a{len(names)}")
 
-    def function(self, lengths: Iterable[Dim]) -> Callable[[Mapping[Symbol, int]], Values]:
-        """The function; values come back in the order of the lengths."""
-        found = ", ".join([self._sum(length) for length in lengths])
-        body = "".join(f"    {line}\n" for line in [*self._lines, f"return [{found}]"])
-        space: dict[str, object] = {"least": min, "largest": max, **self._symbols}
-        exec(f"def values(v):\n{body}", space)  # names are ours, numbers are Python's
-        made: Callable[[Mapping[Symbol, int]], Values] = space["values"]  # type: ignore[assignment]
-        return made
+    def leaf(value: int | Symbol) -> str:
+        if isinstance(value, int):
+            return f"({value})"
+        key = symbols.setdefault(value, f"s{len(symbols)}")
+        return named(f"v[{key}]")
 
-    def _sum(self, length: Dim) -> str:
-        return " + ".join(self._product(*term) for term in length.terms) or "0"
-
-    def _product(self, monomial: Monomial, factor: int) -> str:
-        names = [self._atom(atom) for atom in monomial]
-        return "*".join(names if names and factor == 1 else [f"({factor})", *names])
-
-    def _atom(self, atom: Atom) -> str:
-        known = self._names.get(atom)
-        if known is not None:
-            return known
-        if isinstance(atom, Symbol):
-            key = f"s{len(self._symbols)}"
-            self._symbols[key] = atom
-            value = f"v[{key}]"
-        elif isinstance(atom, Quotient):
-            value = f"({self._sum(atom.top)}) // ({self._sum(atom.bottom)})"
-        else:
-            pick = "least" if atom.which == "min" else "largest"
-            value = f"{pick}({self._sum(atom.left)}, {self._sum(atom.right)})"
-        name = self._names[atom] = f"a{len(self._names)}"
-        self._lines.append(f"{name} = {value}")
-        return name
+    operators: Operators[str] = {
+        "+": lambda left, right: f"{left} + {right}",
+        "*": lambda left, right: f"{left}*{right}",
+        "//": lambda left, right: named(f"({left}) // ({right})"),
+        "min": lambda left, right: named(f"min({left}, {right})"),
+        "max": lambda left, right: named(f"max({left}, {right})"),
+    }
+    found = ", ".join([length.fold(leaf, operators) for length in lengths])
+    body = "".join(f"    {name} = {expression}\n" for expression, name in names.items())
+    space: dict[str, object] = {key: symbol for symbol, key in symbols.items()}
+    # names are ours, numbers are Python's
+    exec(f"def values(v):\n{body}    return [{found}]", space)
+    made: Callable[[Mapping[Symbol, int]], Values] = space["values"]  # type: ignore[assignment]
+    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import Dim, Extreme, dim, polynomial
+from axiomjit.algebra.dims import Binary, Dim, dim
 
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
@@ -15,8 +15,8 @@ def larger(left: int | Dim, right: int | Dim) -> Dim:
     return _extreme("max", dim(left), dim(right))
 
 
-def _extreme(which: str, left: Dim, right: Dim) -> Dim:
+def _extreme(sign: str, left: Dim, right: Dim) -> Dim:
     apart = (left - right).constant
     if apart is not None:
-        return left if (apart <= 0) is (which == "min") else right
-    return polynomial({(Extreme(which, left, right),): 1})
+        return left if (apart <= 0) is (sign == "min") else right
+    return dim(Binary(sign, left, right))

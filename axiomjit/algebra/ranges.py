@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Extreme, Quotient, Symbol, dim, polynomial
+from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.extremes import larger, smaller
+from axiomjit.algebra.substitution import DIMS
 
 SliceBound = int | Dim | None
 
@@ -41,21 +44,19 @@ def settled(length: Dim) -> Dim:
     Each choice records a guard in the ambient scope. Those of lengths that only the running program
     knows stay: it computes them.
     """
-    if all(isinstance(atom, Symbol) for monomial, _ in length.terms for atom in monomial):
-        return length
-    total = dim(0)
-    for monomial, factor in length.terms:
-        part = dim(factor)
-        for atom in monomial:
-            match atom:
-                case Extreme(left=left, right=right) if chosen_in(left, right):
-                    part = part * polynomial({(atom,): 1})
-                case Extreme(which=which, left=left, right=right):
-                    one, other = settled(left), settled(right)
-                    part = part * (one if (one <= other) is (which == "min") else other)
-                case Quotient(top=top, bottom=bottom):
-                    part = part * (settled(top) // settled(bottom))
-                case Symbol():
-                    part = part * polynomial({(atom,): 1})
-        total = total + part
-    return total
+    return length.fold(dim, _DECIDING)
+
+
+def _least(left: Dim, right: Dim) -> Dim:
+    if chosen_in(left, right):
+        return smaller(left, right)
+    return left if left <= right else right
+
+
+def _largest(left: Dim, right: Dim) -> Dim:
+    if chosen_in(left, right):
+        return larger(left, right)
+    return right if left <= right else left
+
+
+_DECIDING: Final = {**DIMS, "min": _least, "max": _largest}

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
+from typing import Final
 
-from axiomjit.algebra.dims import (
-    Dim,
-    Extreme,
-    Quotient,
-    Symbol,
-    dim,
-    polynomial,
-)
+from axiomjit.algebra.dims import Dim, Operators, Symbol, dim
 from axiomjit.algebra.extremes import larger, smaller
+
+DIMS: Final[Operators[Dim]] = {
+    "+": operator.add,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "min": smaller,
+    "max": larger,
+}
 
 
 def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
     """The Dim with symbols replaced; symbols not in `values` stay."""
-    total = dim(0)
-    for monomial, factor in length.terms:
-        part = dim(factor)
-        for atom in monomial:
-            match atom:
-                case Symbol():
-                    part = part * (dim(values.get(atom, polynomial({(atom,): 1}))))
-                case Quotient(top=top, bottom=bottom):
-                    part = part * (substitute(top, values) // substitute(bottom, values))
-                case Extreme(which=which, left=left, right=right):
-                    pick = smaller if which == "min" else larger
-                    part = part * pick(substitute(left, values), substitute(right, values))
-        total = total + part
-    return total
+    return length.fold(
+        lambda leaf: dim(values.get(leaf, leaf) if isinstance(leaf, Symbol) else leaf), DIMS
+    )

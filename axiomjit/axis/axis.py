@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final, SupportsIndex
 from weakref import WeakValueDictionary
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, named_length, product
+from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, named_length, product, symbol_of
 from axiomjit.algebra.number_kinds import ANY
 from axiomjit.axis.tags import AxisClass, AxisRole, checked_class, checked_roles
 from axiomjit.base.errors import AxesError, GraphTypeError
@@ -140,9 +140,9 @@ class Axis:
     @property
     def symbol(self) -> Symbol:
         """The symbol of the length in graphs, for an axis that `make_axis` made."""
-        atom = self.dim.terms[0][0][0]
-        assert isinstance(atom, Symbol)
-        return atom
+        symbol = symbol_of(self.dim)
+        assert symbol is not None
+        return symbol
 
     @property
     def roots(self) -> tuple[Axis, ...]:

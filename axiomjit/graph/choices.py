@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from axiomjit.algebra.chosen import Choice, choose, chosen_in
-from axiomjit.algebra.dims import (
-    Dim,
-    Extreme,
-    Quotient,
-    Scope,
-    Symbol,
-    current_scope,
-    dim,
-    polynomial,
-    product,
-)
+from axiomjit.algebra.dims import Dim, Scope, Symbol, current_scope, dim, product
 from axiomjit.algebra.index_maps import fixed, iterator
+from axiomjit.algebra.substitution import DIMS
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, Update, is_view, post_order
 from axiomjit.graph.origins import note
-from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM, Primitive
+from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.storages import view_map
 
-_ONE: Final = Scalar(INT, INT.type(1), False)
-_QUOTIENT: Final = PRIMITIVES["floor_divide"]
-_EXTREMES: Final = {"min": PRIMITIVES["minimum"], "max": PRIMITIVES["maximum"]}
+_PRIMITIVES: Final = {
+    "+": PRIMITIVES["add"],
+    "*": PRIMITIVES["multiply"],
+    "//": PRIMITIVES["floor_divide"],
+    "min": PRIMITIVES["minimum"],
+    "max": PRIMITIVES["maximum"],
+}
 
 
 def as_mask(node: Node) -> Node:
@@ -110,26 +106,18 @@ def most(key: Node) -> Dim:
 
 def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:
     """A length as a number computed from counts; other lengths in it are known."""
-    if not chosen_in(length):
-        return LengthNode(INT, length)
-    total: Node | None = None
-    for monomial, factor in length.terms:
-        part: Node = Scalar(INT, INT.type(factor), False)
-        for atom in monomial:
-            match atom:
-                case Symbol() if atom in counts:
-                    one = counts[atom]
-                case Symbol():
-                    one = LengthNode(INT, polynomial({(atom,): 1}))
-                case Quotient(top=top, bottom=bottom):
-                    one = _of(_QUOTIENT, counted(top, counts), counted(bottom, counts))
-                case Extreme(which=which, left=left, right=right):
-                    one = _of(_EXTREMES[which], counted(left, counts), counted(right, counts))
-            part = one if part is _ONE else _of(PRIMITIVES["multiply"], part, one)
-        total = part if total is None else _of(PRIMITIVES["add"], total, part)
-    assert total is not None
-    return total
+
+    def leaf(value: int | Symbol) -> Dim | Node:
+        count = counts.get(value) if isinstance(value, Symbol) else None
+        return dim(value) if count is None else count
+
+    def computed(sign: str, left: Dim | Node, right: Dim | Node) -> Dim | Node:
+        if isinstance(left, Dim) and isinstance(right, Dim):
+            return DIMS[sign](left, right)
+        return builder.elementwise(_PRIMITIVES[sign], _number(left), _number(right))
+
+    return _number(length.fold(leaf, {sign: partial(computed, sign) for sign in DIMS}))
 
 
-def _of(primitive: Primitive, left: Node, right: Node) -> Node:
-    return builder.elementwise(primitive, left, right)
+def _number(value: Dim | Node) -> Node:
+    return LengthNode(INT, value) if isinstance(value, Dim) else value

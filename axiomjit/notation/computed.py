@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from axiomjit.algebra.dims import Symbol as LengthSymbol
+from axiomjit.algebra.dims import symbol_of
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
@@ -106,8 +107,8 @@ class Shaped(ShapedValue):
                 seen = f"{index!r} of value {index.value} for an axis of length {length}"
                 remedy = "bind it to an index below the length"
                 raise PositionError(asked, seen, remedy, user_location())
-            (((symbol,), _),) = index.dim.terms
-            assert isinstance(symbol, LengthSymbol)
+            symbol = symbol_of(index.dim)
+            assert symbol is not None
             found[symbol] = index.value
         return found
 
