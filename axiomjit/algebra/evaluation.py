@@ -46,20 +46,18 @@ class Lengths:
         return [evaluate(length, values) for length in self._numbers]
 
 
-class Looks:
-    """Comparisons that were made, asked again for other values together."""
+class Guards(tuple[Guard, ...]):
+    """The guards of a program; their sides are evaluated together for other values."""
 
-    __slots__ = ("_lengths", "_sides")
-
-    def __init__(self, guards: Sequence[Guard]) -> None:
-        """Name both sides of each."""
+    def __init__(self, guards: Iterable[Guard]) -> None:
+        """Number both sides of each."""
         self._lengths = Lengths()
         number = self._lengths.number
-        self._sides = [(number(g.left), number(g.right), SIGNS[g.sign], g.outcome) for g in guards]
+        self._sides = [(number(g.left), number(g.right), SIGNS[g.sign], g.outcome) for g in self]
 
     def hold(self, values: Mapping[Symbol, int]) -> bool:
         """Whether all have the outcome that they had."""
-        if not self._sides:
+        if not self:
             return True
         at = self._lengths.at(values)
         return all(sign(at[a], at[b]) == outcome for a, b, sign, outcome in self._sides)

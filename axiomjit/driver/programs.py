@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound, pinned
-from axiomjit.algebra.evaluation import Looks
+from axiomjit.algebra.dims import Dim, Scope, Symbol, bound, pinned
+from axiomjit.algebra.evaluation import Guards
 from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
 from axiomjit.algebra.substitution import substitute
@@ -69,15 +69,13 @@ class LoweredProgram:
         # A call may be made while another function is followed.
         with bound(None), stage("lowering"):
             self.stages: Stages = run_pipeline(graph, context, _watcher())
-        known = (g for g in scope.guards if not chosen_in(g.left, g.right))
-        self.guards: tuple[Guard, ...] = tuple(known)
+        self.guards = Guards([g for g in scope.guards if not chosen_in(g.left, g.right)])
         self.pins = pinned(self.guards)
-        self._looks = Looks(self.guards)
         self._form: PlanForm | None = None
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """Whether everything that was looked at looks the same for these lengths."""
-        return self._looks.hold(lengths)
+        return self.guards.hold(lengths)
 
     def is_stale(self) -> bool:
         """Whether it fits no call any more."""

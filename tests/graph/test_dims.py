@@ -20,7 +20,7 @@ from axiomjit.algebra.dims import (
     named_length,
     product,
 )
-from axiomjit.algebra.evaluation import Lengths, Looks
+from axiomjit.algebra.evaluation import Guards, Lengths
 from axiomjit.algebra.extremes import larger, smaller
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
 from axiomjit.algebra.substitution import substitute
@@ -263,12 +263,12 @@ def test_lengths_are_evaluated_together_as_one_by_one():
         Lengths([lengths[0]]).at({})
 
 
-def test_looks_hold_as_their_guards_do():
+def test_guards_hold_together_as_each_does():
     n, m = named_length("n"), named_length("m")
     guards = [Guard(n, m, "<", True), Guard(n * 2, dim(40), ">=", False)]
     guards.append(Guard(n, m // 3, "==", False))
-    looks = Looks(guards)
+    together = Guards(guards)
     for k in range(60):
         values = {Symbol("n"): k, Symbol("m"): 3 * k if k % 5 == 0 else 30}
-        assert looks.hold(values) == all(guard.holds(values) for guard in guards)
-    assert Looks(()).hold({})
+        assert together.hold(values) == all(guard.holds(values) for guard in guards)
+    assert Guards(()).hold({})
