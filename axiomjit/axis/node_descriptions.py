@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from axiomjit.algebra.dims import Dim, Symbol, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, strides_through
+from axiomjit.algebra.index_maps import IndexMap, strides_through
 from axiomjit.algebra.substitution import substitute
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
@@ -78,13 +78,7 @@ class _Known:
 
     def index(self, index: IndexMap) -> IndexMap:
         """A map with its known lengths as integers."""
-        return tuple(
-            Affine(
-                substitute(function.offset, self.symbols),
-                tuple((k, substitute(factor, self.symbols)) for k, factor in function.terms),
-            )
-            for function in index
-        )
+        return tuple(f.map(Dim, lambda length: substitute(length, self.symbols)) for f in index)
 
     def seen(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
         """A view of a tensor; it can be assigned to if it shows each element once."""

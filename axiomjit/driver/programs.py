@@ -13,7 +13,6 @@ import numpy as np
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, Scope, Symbol, bound, pinned
 from axiomjit.algebra.evaluation import Guards
-from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
 from axiomjit.algebra.substitution import substitute
 from axiomjit.base.config import config
@@ -27,8 +26,7 @@ from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
 from axiomjit.driver.call_classes import ArgumentClass, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
-from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
-from axiomjit.graph.origins import inherit
+from axiomjit.graph.nodes import Graph, Held, Input, Node, post_order, rebuild
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher
@@ -277,43 +275,17 @@ def _substituted(
 
     Which of two lengths is smaller is decided by those at hand.
     """
-    new: dict[Node, Node] = {}
 
     def place(length: Dim) -> Dim:
         return settled(substitute(length, values))
 
-    def function(old: Affine) -> Affine:
-        return Affine(place(old.offset), tuple((k, place(c)) for k, c in old.terms))
+    def rule(node: Node, new: Mapping[Node, Node]) -> Node:
+        return constants.get(node, node).map(
+            (Dim, Node), lambda value: place(value) if isinstance(value, Dim) else new[value]
+        )
 
-    for node in (*graph.inputs, *post_order(graph.outputs)):
-        match node:
-            case Input() | Held():
-                given = constants.get(node, node)
-                new[node] = given.replace(extents=tuple(map(place, node.extents)))
-            case LengthNode():
-                new[node] = node.replace(length=place(node.length))
-            case Op():
-                new[node] = node.replace(
-                    operands=tuple(new[child] for child in node.operands),
-                    maps=tuple(tuple(map(function, index)) for index in node.maps),
-                    extents=tuple(map(place, node.extents)),
-                    regions=tuple(
-                        tuple((place(low), place(high)) for low, high in region)
-                        for region in node.regions
-                    ),
-                    conditions=tuple(
-                        Condition(function(c.function), place(c.low), place(c.high))
-                        for c in node.conditions
-                    ),
-                )
-            case _:
-                new[node] = node
-        inherit(new[node], node)
-        if isinstance(node, Update):
-            new[node] = new[node].replace(whole=tuple(map(place, node.whole)))
-    inputs = tuple(new[node] for node in (*graph.inputs, *constants))
-    outputs = tuple(new[node] for node in graph.outputs)
-    return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
+    inputs = tuple(node.map(Dim, place) for node in (*graph.inputs, *constants.values()))
+    return rebuild(graph.replace(inputs=inputs), rule)
 
 
 execution.install_runner(run_graph)

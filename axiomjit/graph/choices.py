@@ -14,7 +14,7 @@ from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import NONZERO
-from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, Update, is_view, post_order
+from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, is_view, post_order
 from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM
 from axiomjit.graph.promotion import cast
@@ -61,14 +61,15 @@ def positions_chosen(mask: Node) -> tuple[Node, ...]:
 
 def lengths_of(node: Node) -> tuple[Dim, ...]:
     """All lengths that a node names."""
-    if isinstance(node, LengthNode):
-        return (node.length,)
-    if not isinstance(node, Op):
-        return ()
-    functions = (function for index in node.maps for function in index)
-    named = [d for f in functions for d in (f.offset, *(c for _, c in f.terms))]
-    named += [d for region in node.regions for ends in region for d in ends]
-    return (*node.extents, *named, *(node.whole if isinstance(node, Update) else ()))
+    found: list[Dim] = []
+
+    def note_length(value: Dim | Node) -> Dim | Node:
+        if isinstance(value, Dim):
+            found.append(value)
+        return value
+
+    node.map((Dim, Node), note_length)
+    return tuple(found)
 
 
 def with_choices(graph: Graph, scope: Scope) -> Graph:
