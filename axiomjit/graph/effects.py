@@ -8,7 +8,6 @@ write is an `Update` of the version before, and each read is of the version of i
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -16,9 +15,18 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import PRINT
-from axiomjit.graph.nodes import Graph, Input, Node, Op, Token, post_order
+from axiomjit.graph.nodes import (
+    Graph,
+    Input,
+    Node,
+    Op,
+    Token,
+    post_order,
+    rewrite,
+    with_operands,
+)
 from axiomjit.graph.primitives import MATERIALIZE
-from axiomjit.graph.storages import update, view_map
+from axiomjit.graph.storages import VersionedStorage, update, view_map
 
 _serials: Final = itertools.count()
 
@@ -165,19 +173,38 @@ def _assigned(
     return effect if version is root else Sequential(root.dtype, (version, effect))
 
 
-class Versions:
-    """Which node each storage holds now, while effects are followed in their order.
+class _Storage(VersionedStorage):
+    """A storage while effects happen in their order.
 
-    What was built before a statement reads the version before it, until a write that is no
-    statement happens: `before` has that version and the number of such writes.
+    What was built before a statement, or from its version, reads the version in `bound` until a
+    write that is no statement happens; `writes` counts these.
     """
+
+    __slots__ = ("bound", "writes")
+
+    def __init__(self, root: Node) -> None:
+        """Start with nothing written."""
+        super().__init__(root)
+        self.writes = 0
+        self.bound: dict[Node, tuple[int, Node]] = {}
+
+    def bind(self, name: Node) -> None:
+        """Let a node that names the storage mean the version of now."""
+        self.bound[name] = self.writes, self.version
+
+    def read(self, name: Node) -> Node:
+        """The version that a node means which names the storage."""
+        writes, version = self.bound.get(name, (-1, self.version))
+        return version if writes == self.writes else self.version
+
+
+class _Effects:
+    """Effects that happen in their order, each once, on the storages that they name."""
 
     def __init__(self) -> None:
         """Start with nothing written."""
-        self.now: dict[Node, Node] = {}
+        self.storages: dict[Node, _Storage] = {}
         self.done: dict[Node, Node] = {}
-        self.before: dict[Node, tuple[int, Node]] = {}
-        self.others: Counter[Node] = Counter()
         self.ran: list[Node] = []
 
     def value(self, node: Node) -> Node:
@@ -197,18 +224,18 @@ class Versions:
     def _performed(self, effect: Effect) -> Node:
         match effect:
             case Assign(root=root, target=target, extents=extents):
-                value = self.value(effect.value)
-                old = self.now[root] if root in self.now else self.value(root)
-                if effect.statement:
-                    self.before.setdefault(root, (self.others[root], old))
-                else:
-                    self.others[root] += 1
-                self.now[root] = update(old, target, value, effect.source, extents)
-                return builder.view(self.now[root], target, extents)
+                place = target, self.value(effect.value), effect.source, extents
+                storage = self._storage(root)
+                if not effect.statement:
+                    storage.writes += 1
+                elif root not in storage.bound:
+                    storage.bind(root)
+                storage.write(lambda old: update(old, *place))
+                return builder.view(storage.version, target, extents)
             case Materialized():
-                value = self.value(effect.value)
-                self.now[effect] = builder.elementwise(MATERIALIZE, value)
-                return self.now[effect]
+                made = builder.elementwise(MATERIALIZE, self.value(effect.value))
+                self.storages[effect] = _Storage(made)
+                return made
             case Sequential(steps=steps):
                 values = [self.value(step) for step in steps]
                 others = zip(steps[:-1], values[:-1], strict=True)
@@ -216,32 +243,27 @@ class Versions:
                 return values[-1]
             case Version(effect=write, root=root):
                 self.value(write)
-                self.before[effect] = self.others[root], self.now[root]
-                return self.now[root]
+                self._storage(root).bind(effect)
+                return self._storage(root).version
         raise TypeError(type(effect).__name__)
+
+    def _storage(self, root: Root) -> _Storage:
+        if isinstance(root, Materialized):
+            self._perform(root)
+        return self.storages.setdefault(root, _Storage(root))
 
     def _read(self, node: Node) -> Node:
         new: dict[Node, Node] = {}
         for part in post_order((node,), _inside):
             match part:
-                case Version(root=root):
-                    new[part] = self._held(part, root)
-                case Input() | Materialized():
-                    new[part] = self._held(part, part)
+                case Version() | Input() | Materialized():
+                    root = part.root if isinstance(part, Version) else part
+                    new[part] = self.storages[root].read(part) if root in self.storages else root
                 case Effect():
                     new[part] = self.done[part]
-                case Op():
-                    operands = tuple(new[child] for child in part.operands)
-                    same = operands == part.operands
-                    new[part] = part if same else part.replace(operands=operands)
                 case _:
-                    new[part] = part
+                    new[part] = with_operands(part, [new[child] for child in part.children])
         return new[node]
-
-    def _held(self, seen: Node, root: Node) -> Node:
-        """The version of a storage that a node reads which names it in this way."""
-        others, version = self.before.get(seen, (-1, root))
-        return version if others == self.others[root] else self.now.get(root, root)
 
 
 def _is_seen(node: Node) -> bool:
@@ -278,21 +300,20 @@ def with_versions(
     Its inputs are the placeholders, then the variables, numbered; it writes those of either that
     are assigned to. What is printed in between are results before those of the outputs.
     """
-    versions = Versions()
-    results = [versions.value(node) for node in outputs]
-    results = [*versions.ran, *results]
-    last = {root: node for root, node in versions.now.items() if isinstance(root, Input)}
+    effects = _Effects()
+    results = [effects.value(node) for node in outputs]
+    results = [*effects.ran, *results]
+    last = {r: s.version for r, s in effects.storages.items() if isinstance(r, Input)}
     found = (n for n in post_order((*results, *last.values())) if isinstance(n, Input))
     variables = tuple(n for n in dict.fromkeys(found) if n not in placeholders)
     inputs = (*placeholders, *variables)
     numbered = {node: node.replace(position=k, storage=None) for k, node in enumerate(inputs)}
     written = [node for node in inputs if node in last]
-    new: dict[Node, Node] = {}
     nodes = (*results, *(last[node] for node in written))
-    for node in post_order(nodes):
-        new[node] = numbered.get(node, node) if isinstance(node, Input) else node
-        if isinstance(node, Op):
-            new[node] = node.replace(operands=tuple(new[child] for child in node.operands))
     positions = tuple(numbered[node].position for node in written)
-    graph = Graph(tuple(numbered.values()), tuple(new[node] for node in nodes), positions)
-    return graph, variables
+    graph = Graph(tuple(numbered.values()), nodes, positions)
+
+    def number(node: Node) -> Node:
+        return numbered[node] if isinstance(node, Input) else node
+
+    return rewrite(graph, number), variables
