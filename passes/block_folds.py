@@ -7,8 +7,7 @@ from itertools import count
 from typing import Final
 
 from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim, product
-from axiomjit.algebra.extremes import larger
+from axiomjit.algebra.dims import Dim, bound, dim, larger, product
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import bound, dim
-from axiomjit.algebra.extremes import smaller
+from axiomjit.algebra.dims import bound, dim, smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.graph.nodes import LengthNode
 from axiomjit.passes.ir.accesses import accessed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.dims import Dim, dim, exact_quotient, product
 from axiomjit.algebra.index_maps import (
     Affine,
     IndexMap,
@@ -16,7 +16,6 @@ from axiomjit.algebra.index_maps import (
     iterator,
     strides_through,
 )
-from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (

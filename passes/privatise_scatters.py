@@ -7,8 +7,7 @@ from itertools import count
 from typing import Final
 
 from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import Dim, bound, dim, product
-from axiomjit.algebra.extremes import smaller
+from axiomjit.algebra.dims import Dim, bound, dim, product, smaller
 from axiomjit.base.dtypes import DType, integer_range
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar

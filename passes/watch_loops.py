@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim
-from axiomjit.algebra.extremes import smaller
+from axiomjit.algebra.dims import Dim, bound, dim, smaller
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Fold,

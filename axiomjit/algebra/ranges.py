@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.extremes import larger, smaller
-from axiomjit.algebra.substitution import DIMS
+from axiomjit.algebra.dims import DIMS, Dim, dim, larger, smaller
 
 SliceBound = int | Dim | None
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axiomjit.algebra.dims import Dim, Symbol, dim
+from axiomjit.algebra.dims import Dim, Symbol, dim, substitute
 from axiomjit.algebra.index_maps import IndexMap, strides_through
-from axiomjit.algebra.substitution import substitute
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription

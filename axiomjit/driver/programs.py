@@ -11,10 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Scope, Symbol, bound, pinned
-from axiomjit.algebra.evaluation import Guards
+from axiomjit.algebra.dims import Dim, Guards, Scope, Symbol, bound, pinned, substitute
 from axiomjit.algebra.ranges import settled
-from axiomjit.algebra.substitution import substitute
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Final
 
 from axiomjit.algebra.chosen import Choice, choose, chosen_in
-from axiomjit.algebra.dims import Dim, Scope, Symbol, current_scope, dim, product
+from axiomjit.algebra.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
 from axiomjit.algebra.index_maps import fixed, iterator
-from axiomjit.algebra.substitution import DIMS
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored

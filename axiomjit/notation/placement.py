@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.extremes import larger
+from axiomjit.algebra.dims import Dim, dim, larger
 from axiomjit.algebra.index_maps import Affine, affine, identity, iterator
 from axiomjit.graph import builder
 from axiomjit.graph.merging import merge

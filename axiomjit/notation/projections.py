@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.extremes import larger
+from axiomjit.algebra.dims import Dim, dim, larger
 from axiomjit.algebra.index_maps import Affine, IndexMap, affine, fixed, iterator
 from axiomjit.graph.projections import Margins, Projections
 from axiomjit.notation.rows import Rows, Solution

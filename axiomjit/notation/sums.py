@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.algebra.dims import Dim, dim, exact_quotient, product
 from axiomjit.base.errors import ShapeError, amount
 from axiomjit.graph.seen import at_hand
 from axiomjit.notation.solving import Solver

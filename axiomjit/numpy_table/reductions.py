@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.extremes import larger
+from axiomjit.algebra.dims import Dim, larger
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, wanted_dtype
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.chosen import assumed_equal, assumed_multiple
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.algebra.dims import Dim, dim, exact_quotient, product
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, current_scope, dim
-from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.algebra.dims import Dim, current_scope, dim, exact_quotient
 from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import For, Index
 

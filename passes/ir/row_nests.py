@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.extremes import smaller
+from axiomjit.algebra.dims import Dim, dim, smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import PRIMITIVES

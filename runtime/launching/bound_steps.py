@@ -14,8 +14,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Symbol
-from axiomjit.algebra.evaluation import Lengths, Values
+from axiomjit.algebra.dims import Dim, Lengths, Symbol, Values
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
 from axiomjit.passes.ir.kernel_ir import Kernel

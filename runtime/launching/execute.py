@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from axiomjit.algebra.dims import Symbol
-from axiomjit.algebra.evaluation import Lengths
+from axiomjit.algebra.dims import Lengths, Symbol
 from axiomjit.base.locks import NotNowError, import_late
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import (

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from axiomjit.algebra.boxes import at_lengths
 from axiomjit.algebra.chosen import OtherLengthError, chosen_in
-from axiomjit.algebra.dims import Symbol, evaluate
-from axiomjit.algebra.evaluation import Values
+from axiomjit.algebra.dims import Symbol, Values, evaluate
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.passes.ir.plan_ir import Buffer, Call

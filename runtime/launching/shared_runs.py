@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.dims import Symbol
-from axiomjit.algebra.evaluation import Lengths, Values
+from axiomjit.algebra.dims import Lengths, Symbol, Values
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle

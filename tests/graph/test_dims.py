@@ -12,18 +12,20 @@ from axiomjit.algebra.dims import (
     SIGNS,
     Binary,
     Guard,
+    Guards,
+    Lengths,
     Scope,
     Symbol,
     bound,
     dim,
     evaluate,
+    larger,
     named_length,
     product,
+    smaller,
+    substitute,
 )
-from axiomjit.algebra.evaluation import Guards, Lengths
-from axiomjit.algebra.extremes import larger, smaller
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
-from axiomjit.algebra.substitution import substitute
 from axiomjit.base.errors import TraceError
 
 N, M = named_length("n0"), named_length("n1")
