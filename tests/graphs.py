@@ -13,9 +13,9 @@ from unittest.mock import patch
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from axiomjit.algebra.boxes import at_lengths
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.algebra.index_maps import at_lengths
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import starting_values
 from axiomjit.axis.late_checks import known_lengths

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.boxes import at_lengths, boxes
 from axiomjit.algebra.dims import Symbol, dim, evaluate
 from axiomjit.algebra.index_maps import (
     IndexMap,
+    at_lengths,
+    boxes,
     compose,
     fixed,
     iterator,

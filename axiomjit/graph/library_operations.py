@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.boxes import BoundCondition
 from axiomjit.algebra.dims import Dim, dim, product
+from axiomjit.algebra.index_maps import BoundCondition
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
 from axiomjit.base.errors import GraphValueError, PositionError

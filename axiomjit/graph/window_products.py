@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.algebra.boxes import BoundCondition, Span, boxes, multiples_within
+from axiomjit.algebra.index_maps import BoundCondition, Span, boxes, multiples_within
 from axiomjit.base.records import Record
 
 Array = np.ndarray

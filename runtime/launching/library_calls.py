@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from axiomjit.algebra.boxes import at_lengths
 from axiomjit.algebra.chosen import OtherLengthError, chosen_in
 from axiomjit.algebra.dims import Symbol, Values, evaluate
+from axiomjit.algebra.index_maps import at_lengths
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.passes.ir.plan_ir import Buffer, Call
