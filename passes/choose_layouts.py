@@ -7,7 +7,7 @@ from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import IndexMap, identity, strides_through
-from axiomjit.algebra.strides import magnitude, stride_size
+from axiomjit.algebra.ranges import magnitude, stride_size
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import (
     Graph,

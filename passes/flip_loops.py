@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.strides import is_backward
+from axiomjit.algebra.ranges import is_backward
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,

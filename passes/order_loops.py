@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.strides import stride_size
+from axiomjit.algebra.ranges import stride_size
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     For,

@@ -1,11 +1,18 @@
-"""The positions of a slice, on symbolic lengths: Python's rules without looking at values."""
+"""Lengths and strides without looking at their values: slices, signs of strides, inferred lengths.
+
+`range_of` follows Python's rules for `[start:stop:step]`, `stride_size` and `is_backward` order
+strides by the kinds of their symbols, and `fitted` finds a length as a function of others from
+what it is in a few cases.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import DIMS, Dim, dim, larger, smaller
+from axiomjit.algebra.dims import DIMS, Dim, Monomial, Symbol, dim, larger, smaller
 
 SliceBound = int | Dim | None
 
@@ -58,3 +65,71 @@ def _largest(left: Dim, right: Dim) -> Dim:
 
 
 _DECIDING: Final = {**DIMS, "min": _least, "max": _largest}
+
+
+Cases = Sequence[int]
+"""The values of a length, one for each case."""
+
+
+def fitted(cases: Cases, known: Mapping[Dim, Cases]) -> Dim | None:
+    """A length that has these values, as a number or by one or two lengths that are known.
+
+    It may be a * n + b, a * (n // 2) + b, or n + m + b.
+
+    Returns:
+        None where none of these is the one.
+    """
+    if len(set(cases)) == 1:
+        return dim(cases[0])
+    for length, values in _candidates(known):
+        line = _line(cases, values)
+        if line is not None:
+            return length * line[0] + line[1]
+    return None
+
+
+def _candidates(known: Mapping[Dim, Cases]) -> Iterator[tuple[Dim, Cases]]:
+    yield from known.items()
+    for length, values in known.items():
+        yield length // 2, [value // 2 for value in values]
+    for (left, first), (right, second) in combinations(known.items(), 2):
+        yield left + right, [a + b for a, b in zip(first, second, strict=True)]
+
+
+def _line(cases: Cases, values: Cases) -> tuple[int, int] | None:
+    """The factor and the offset by which values become those of the cases."""
+    pairs = list(zip(values, cases, strict=True))
+    (low, first), (high, last) = min(pairs), max(pairs)
+    if low == high or (last - first) % (high - low):
+        return None
+    factor = (last - first) // (high - low)
+    offset = first - factor * low
+    return (factor, offset) if all(factor * n + offset == m for n, m in pairs) else None
+
+
+def magnitude(length: Dim) -> int:
+    """A size that orders lengths and strides: more symbols weigh more."""
+    return max((len(m) * (1 << 40) + abs(c) for m, c in length.terms), default=0)
+
+
+def stride_size(stride: Dim) -> tuple[int, int]:
+    """A key that orders the strides of one array by size: a larger rank is a larger stride."""
+    symbols = [atom for m, _ in stride.terms for atom in m if isinstance(atom, Symbol)]
+    return max((symbol.kind.rank for symbol in symbols), default=0), magnitude(stride)
+
+
+def is_backward(stride: Dim) -> bool:
+    """Whether a stride is known to be negative, or to be 0 because a length is."""
+    return {_sign(m) * (1 if c > 0 else -1) for m, c in stride.terms} == {-1}
+
+
+def _sign(monomial: Monomial) -> int:
+    """1 or -1 for a product of numbers none of which changes its sign, else 0."""
+    sign = 1
+    for atom in monomial:
+        low, high = (atom.kind.low, atom.kind.high) if isinstance(atom, Symbol) else (None, None)
+        if high is not None and high <= 0:
+            sign = -sign
+        elif low is None or low < 0:
+            return 0
+    return sign

@@ -26,8 +26,8 @@ from axiomjit.algebra.dims import (
     product,
     symbols_in,
 )
-from axiomjit.algebra.fitting import fitted
 from axiomjit.algebra.number_kinds import DECLARED, LENGTH
+from axiomjit.algebra.ranges import fitted
 from axiomjit.base.dtypes import CODES
 from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
 from axiomjit.base.origins import user_location
