@@ -19,11 +19,11 @@ from axiomjit.graph.nodes import (
     base_of,
     is_scan,
     is_view,
+    operand_iterators,
+    origin,
     post_order,
     users,
 )
-from axiomjit.graph.operand_iterators import operand_iterators
-from axiomjit.graph.origins import origin
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library

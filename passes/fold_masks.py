@@ -25,11 +25,11 @@ from axiomjit.graph.nodes import (
     Op,
     Scalar,
     Update,
+    inherit,
     is_scan,
     post_order,
     with_operands,
 )
-from axiomjit.graph.origins import inherit
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
 from axiomjit.graph.promotion import cast
 from axiomjit.passes.ir.context import Context

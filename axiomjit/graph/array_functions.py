@@ -20,8 +20,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays, Shapes
-from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar, note
 from axiomjit.graph.primitives import ALL
 from axiomjit.graph.promotion import cast, check_fits
 

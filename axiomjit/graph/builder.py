@@ -31,8 +31,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current
 from axiomjit.graph.captured import held_array
 from axiomjit.graph.joins import concatenate
-from axiomjit.graph.nodes import Held, Node, Op, Scalar, size
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Held, Node, Op, Scalar, note, size
 from axiomjit.graph.primitives import (
     ANY,
     COPY,

@@ -13,8 +13,7 @@ from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import NONZERO
-from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, is_view, post_order
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, is_view, note, post_order
 from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.storages import view_map

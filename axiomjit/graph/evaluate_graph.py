@@ -33,11 +33,11 @@ from axiomjit.graph.nodes import (
     Update,
     is_scan,
     is_view,
+    operand_iterators,
+    origin,
     post_order,
     views_on,
 )
-from axiomjit.graph.operand_iterators import operand_iterators
-from axiomjit.graph.origins import origin
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 

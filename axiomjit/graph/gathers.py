@@ -13,8 +13,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import LibraryOperation, check_ends, check_positions
-from axiomjit.graph.nodes import Node, Op, Scalar, Update, base_of
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Node, Op, Scalar, Update, base_of, note
 from axiomjit.graph.primitives import (
     COPY,
     GATHER,

@@ -8,8 +8,7 @@ from axiomjit.base.origins import catches_errors
 from axiomjit.base.owners import current
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import BITCAST, LibraryOperation
-from axiomjit.graph.nodes import Held, Input, Node, Op, base_of
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Held, Input, Node, Op, base_of, note
 from axiomjit.graph.primitives import COPY
 
 

@@ -16,8 +16,7 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, WEAK_TYPES, DType, Promotable
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.origins import user_location, warn
-from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar, note
 from axiomjit.graph.primitives import CAST, COPIES, IMAG, REAL, WHERE, Primitive
 from axiomjit.graph.seen import seen_call
 

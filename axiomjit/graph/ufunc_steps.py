@@ -20,8 +20,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
-from axiomjit.graph.nodes import Node, Op, Scalar
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import ALL
 from axiomjit.graph.promotion import cast, check_fits, promotable
 from axiomjit.graph.seen import seen_call

@@ -15,8 +15,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.gathers import no_integers
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import END
-from axiomjit.graph.nodes import Node, Op, Scalar
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type
