@@ -15,6 +15,7 @@ from axiomjit.algebra.index_maps import (
     iterator,
     iterators_of,
 )
+from axiomjit.graph.builder import cast
 from axiomjit.graph.choices import counted, lengths_of
 from axiomjit.graph.contractions import Read
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation
@@ -31,7 +32,6 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
-from axiomjit.graph.promotion import cast
 from axiomjit.passes.ir.context import Context
 
 

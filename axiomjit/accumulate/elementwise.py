@@ -14,9 +14,9 @@ from axiomjit.algebra.index_maps import permutation
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import CAST, COPY
-from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import at_hand, seen_call
 from axiomjit.graph.state_folds import computed
 from axiomjit.graph.traced_values import NamedValue, NodeValue, TracedValue

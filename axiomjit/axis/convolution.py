@@ -27,9 +27,9 @@ from axiomjit.base.dtypes import FLOAT, HALF, SINGLE
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, resolve
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
-from axiomjit.graph.promotion import cast, resolve
 from axiomjit.graph.sliding import kept
 
 Pairs = dict[Axis, Axis]

@@ -31,12 +31,11 @@ from axiomjit.base import dtypes
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate
+from axiomjit.graph.builder import cast, concatenate, promotable
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.padding import padded
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.promotion import cast, promotable
 from axiomjit.graph.slicing import insert_dimensions
 
 PadWidth = SupportsIndex | Sequence[SupportsIndex]

@@ -9,9 +9,9 @@ import numpy as np
 
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 from axiomjit.base.dtypes import FLOAT
+from axiomjit.graph.builder import cast
 from axiomjit.graph.library_operations import NORMAL, UNIFORM, LibraryOperation
 from axiomjit.graph.nodes import Held, Op, note
-from axiomjit.graph.promotion import cast
 
 
 def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:

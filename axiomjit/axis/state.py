@@ -37,9 +37,9 @@ from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.effects import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.graph.nodes import Node, Token, note
-from axiomjit.graph.promotion import cast
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:

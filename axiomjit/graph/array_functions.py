@@ -18,11 +18,11 @@ from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, check_fits
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays, Shapes
 from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar, note
 from axiomjit.graph.primitives import ALL
-from axiomjit.graph.promotion import cast, check_fits
 
 Options = tuple[tuple[str, Any], ...]
 """Keyword arguments of a function, by name."""

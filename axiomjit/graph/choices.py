@@ -11,11 +11,11 @@ from axiomjit.algebra.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, 
 from axiomjit.algebra.index_maps import fixed, iterator
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, is_view, note, post_order
 from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM
-from axiomjit.graph.promotion import cast
 from axiomjit.graph.storages import view_map
 
 _PRIMITIVES: Final = {

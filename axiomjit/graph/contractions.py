@@ -13,9 +13,9 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Conditions, IndexMap, identity
 from axiomjit.base.dtypes import BOOL, HALF, SINGLE, common
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, promotable
 from axiomjit.graph.nodes import Node, Op, note
 from axiomjit.graph.primitives import ANY, PRIMITIVES, PRODUCT, SUM, VIEW
-from axiomjit.graph.promotion import cast, promotable
 
 Read = tuple[Node, IndexMap]
 """An operand and the map by which it is read."""

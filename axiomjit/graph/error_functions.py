@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base import dtypes
+from axiomjit.graph.builder import loop_of
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
-from axiomjit.graph.promotion import loop_of
 from axiomjit.graph.traced_values import NodeValue
 
 

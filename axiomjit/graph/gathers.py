@@ -11,6 +11,7 @@ from axiomjit.base.dtypes import INT, integer_range
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import LibraryOperation, check_ends, check_positions
 from axiomjit.graph.nodes import Node, Op, Scalar, Update, base_of, note
@@ -25,7 +26,6 @@ from axiomjit.graph.primitives import (
     SAVE,
     WHERE,
 )
-from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type
 
 ZERO: Final = Scalar(INT, INT.type(0), False)

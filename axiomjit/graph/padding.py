@@ -12,7 +12,7 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate
+from axiomjit.graph.builder import concatenate
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.seen import at_hand, seen_type
 from axiomjit.graph.slicing import flip, sliced

@@ -8,10 +8,18 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import SINGLE, DType
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
-from axiomjit.graph.builder import MULTIPLY, as_node, broadcast_to, elementwise
+from axiomjit.graph.builder import (
+    MULTIPLY,
+    as_node,
+    broadcast_to,
+    cast,
+    check_fits,
+    elementwise,
+    loop_of,
+    promotable,
+)
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.graph.promotion import cast, check_fits, loop_of, promotable
 from axiomjit.graph.seen import seen_call
 
 

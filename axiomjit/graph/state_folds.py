@@ -19,6 +19,7 @@ from axiomjit.base.dtypes import CODES, DType, convert, state_dtype, state_parts
 from axiomjit.base.errors import GraphValueError, TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, post_order
 from axiomjit.graph.primitives import (
     ALL,
@@ -31,7 +32,6 @@ from axiomjit.graph.primitives import (
     FoldRule,
     part_of_state,
 )
-from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type
 
 

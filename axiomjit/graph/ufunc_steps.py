@@ -18,11 +18,11 @@ from axiomjit.base.locks import imported
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, check_fits, promotable
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import ALL
-from axiomjit.graph.promotion import cast, check_fits, promotable
 from axiomjit.graph.seen import seen_call
 
 WEIGHT: Final = 20

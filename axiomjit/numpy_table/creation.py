@@ -15,12 +15,12 @@ from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.array_functions import stored_elements, stored_number
+from axiomjit.graph.builder import cast, check_fits
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import Input, Node, Scalar
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
-from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_type
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node

@@ -15,12 +15,11 @@ from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate
+from axiomjit.graph.builder import cast, check_fits, concatenate
 from axiomjit.graph.merging import flat, reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.padding import REPEATS, Widths, between, padded
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_call, seen_shape
 from axiomjit.graph.slicing import insert_dimensions, sliced
 from axiomjit.numpy_table.creation import COUNTERS

@@ -15,11 +15,11 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.array_functions import ArrayCall
+from axiomjit.graph.builder import cast, promotable
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES, SUM, WHERE
-from axiomjit.graph.promotion import cast, promotable
 from axiomjit.graph.slicing import insert_dimensions, sliced
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.options import Row, only_defaults, refuse

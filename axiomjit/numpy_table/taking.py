@@ -12,10 +12,10 @@ from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.gathers import ZERO, Position, gather, no_integers, placed, taken
 from axiomjit.graph.nodes import Node, size
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.promotion import cast
 from axiomjit.numpy_table.indexing import Gathered
 from axiomjit.numpy_table.library import OneAxis, flat_along
 from axiomjit.numpy_table.options import Row, only_defaults

@@ -19,9 +19,9 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedErr
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.array_functions import stored_elements, stored_number
+from axiomjit.graph.builder import cast, check_fits
 from axiomjit.graph.nodes import Input, Node, Op, note, views_on
 from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
-from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.storages import update, view_map
 from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_node, index_view, mask_of
