@@ -117,7 +117,7 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 def _shared(call: LibraryCall) -> object:
     """What calls have in common that are results of one function; None where it has one."""
-    found: object = import_late("axiomjit.graph.array_functions").shared(call.operation)
+    found: object = import_late("axiomjit.graph.external_calls").shared(call.operation)
     return found
 
 

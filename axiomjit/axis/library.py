@@ -18,7 +18,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
-from axiomjit.graph import library_nodes
+from axiomjit.graph import external_calls
 from axiomjit.graph.gathers import gather, placed
 from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
@@ -69,7 +69,7 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     tensor, along = _along("sort", x, axis)
-    return _like(tensor, library_nodes.in_order(SORT, tensor.node, along))
+    return _like(tensor, external_calls.in_order(SORT, tensor.node, along))
 
 
 def argsort(x: Operand, axis: AxisName) -> Tensor:
@@ -79,7 +79,7 @@ def argsort(x: Operand, axis: AxisName) -> Tensor:
         An int64 tensor with the axes of x.
     """
     tensor, along = _along("argsort", x, axis)
-    return _like(tensor, library_nodes.in_order(ARGSORT, tensor.node, along))
+    return _like(tensor, external_calls.in_order(ARGSORT, tensor.node, along))
 
 
 def _along(name: str, x: Operand, axis: AxisName) -> tuple[Tensor, int]:

@@ -7,7 +7,7 @@ import numpy as np
 from axiomjit.algebra.dims import dim
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
-from axiomjit.graph.library_nodes import stored
+from axiomjit.graph.external_calls import stored
 from axiomjit.graph.library_operations import PRINT
 from axiomjit.graph.nodes import Held, Op, note
 

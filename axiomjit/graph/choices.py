@@ -12,7 +12,7 @@ from axiomjit.algebra.index_maps import fixed, iterator
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.library_nodes import stored
+from axiomjit.graph.external_calls import stored
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, is_view, note, post_order
 from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM

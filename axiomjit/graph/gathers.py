@@ -12,7 +12,7 @@ from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.library_nodes import may_fail, stored
+from axiomjit.graph.external_calls import may_fail, stored
 from axiomjit.graph.library_operations import LibraryOperation, check_ends, check_positions
 from axiomjit.graph.nodes import Node, Op, Scalar, Update, base_of, note
 from axiomjit.graph.primitives import (

@@ -12,7 +12,7 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
 from axiomjit.base.errors import GraphTypeError, ShapeError
 from axiomjit.base.origins import user_location
-from axiomjit.graph.library_nodes import bits_of
+from axiomjit.graph.external_calls import bits_of
 from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.projections import Projections

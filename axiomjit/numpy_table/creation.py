@@ -14,8 +14,8 @@ from axiomjit.base.dtypes import FLOAT, INT, DType, wanted_dtype
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import stored_elements, stored_number
 from axiomjit.graph.builder import cast, check_fits
+from axiomjit.graph.external_calls import stored_elements, stored_number
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import Input, Node, Scalar

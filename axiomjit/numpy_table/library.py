@@ -10,8 +10,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.base.dtypes import wanted_dtype
 from axiomjit.base.origins import user_location
-from axiomjit.graph import library_nodes
-from axiomjit.graph.array_functions import ArrayCall
+from axiomjit.graph import external_calls
+from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.library_operations import (
     ARGSORT,
     SORT,
@@ -85,7 +85,7 @@ def _sort_row(name: str, operation: LibraryOperation) -> Row:
             given = (("axis", along), ("kind", kind), ("stable", stable))
             call = ArrayCall(name, getattr(np, name), (node,), given)
             return call.result(node.shape, call.dtypes()[0])
-        return library_nodes.in_order(operation, node, along)
+        return external_calls.in_order(operation, node, along)
 
     return row
 

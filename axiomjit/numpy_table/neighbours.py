@@ -14,8 +14,8 @@ from axiomjit.base.dtypes import BOOL, supported
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import ArrayCall
 from axiomjit.graph.builder import cast, promotable
+from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node, Scalar

@@ -22,10 +22,9 @@ from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current, refused
 from axiomjit.base.records import Record
-from axiomjit.graph.library_nodes import stored
+from axiomjit.graph.external_calls import ForeseenCall, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Held, Node, Op, note
-from axiomjit.graph.opaque_calls import ForeseenCall
 from axiomjit.graph.primitives import ALL
 from axiomjit.tracing.generators import METHODS
 from axiomjit.tracing.lengths import Length, known_numbers, unwrap

@@ -9,7 +9,7 @@ import numpy as np
 
 from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import BOOL
-from axiomjit.graph.array_functions import stored_number
+from axiomjit.graph.external_calls import stored_number
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import positions_along
 from axiomjit.numpy_table.indexing import index_node

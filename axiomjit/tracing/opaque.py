@@ -10,8 +10,8 @@ import numpy as np
 from axiomjit.base.dtypes import CODES, walkable
 from axiomjit.base.tree import LEAF, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
+from axiomjit.graph.external_calls import ForeseenCall, OpaqueCall, Operand, Result
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.opaque_calls import ForeseenCall, OpaqueCall, Operand, Result
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators

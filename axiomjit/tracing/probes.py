@@ -35,9 +35,9 @@ from axiomjit.base.owners import current
 from axiomjit.base.tree import Structure, unflatten_tree
 from axiomjit.graph.choices import with_choices
 from axiomjit.graph.evaluate_graph import evaluate_graph
+from axiomjit.graph.external_calls import ForeseenCall, OpaqueCall, Result
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
-from axiomjit.graph.opaque_calls import ForeseenCall, OpaqueCall, Result
 
 Array = np.ndarray
 Lengths = Mapping[Symbol, int]

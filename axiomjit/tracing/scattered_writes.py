@@ -9,8 +9,8 @@ import numpy as np
 
 from axiomjit.base.dtypes import INT, code
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import stored_number
 from axiomjit.graph.builder import cast, loop_of
+from axiomjit.graph.external_calls import stored_number
 from axiomjit.graph.gathers import taken
 from axiomjit.graph.merging import flat
 from axiomjit.graph.nodes import Node, Scalar, size

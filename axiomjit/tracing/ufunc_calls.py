@@ -96,7 +96,7 @@ def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None
 
 def steps_of_ufuncs() -> Any:
     """The module of ufuncs that NumPy runs, with their names and loops; few programs need it."""
-    return import_late("axiomjit.graph.ufunc_steps")
+    return import_late("axiomjit.graph.external_calls")
 
 
 def _results(

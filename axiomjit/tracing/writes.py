@@ -18,8 +18,8 @@ from axiomjit.base.dtypes import BOOL, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import stored_elements, stored_number
 from axiomjit.graph.builder import cast, check_fits
+from axiomjit.graph.external_calls import stored_elements, stored_number
 from axiomjit.graph.nodes import Input, Node, Op, note, views_on
 from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
 from axiomjit.graph.seen import seen_shape, seen_type

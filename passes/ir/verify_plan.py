@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from axiomjit.algebra.dims import product
 from axiomjit.base.errors import VerifyError
-from axiomjit.graph.array_functions import shared
+from axiomjit.graph.external_calls import shared
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,

@@ -7,7 +7,7 @@ from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.target import chosen_target
-from axiomjit.graph.array_functions import ArrayFunction
+from axiomjit.graph.external_calls import ArrayFunction
 from axiomjit.graph.library_operations import SORT
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import (

@@ -1,12 +1,15 @@
-"""NumPy functions that are library operations: called with entire arrays, as the program runs.
+"""Calls of NumPy's own functions and ufuncs as operations of a program, on entire operands.
 
-A function with several results is an operation for each of them, of the same operands; a plan calls
-it once for all that are used.
+An `ArrayCall` is a call of a function of arrays whose results are known in shape and dtype. One
+with several results is an operation for each of them, of the same operands; a plan calls it once
+for all that are used. `ufunc_step` is the same for ufuncs that no primitive means. An `OpaqueCall`
+is one of which nothing is known but what it gave when it was probed: a result of another shape or
+dtype is not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -14,15 +17,28 @@ import numpy as np
 
 from axiomjit.algebra.chosen import OtherResultError, UnfitNumberError, choose
 from axiomjit.algebra.dims import Dim, current_scope, product
-from axiomjit.algebra.index_maps import iterator
-from axiomjit.base.dtypes import INT, DType
+from axiomjit.algebra.index_maps import iterator, permutation
+from axiomjit.base import dtypes
+from axiomjit.base.counters import counter
+from axiomjit.base.dtypes import CODES, INT, DType
+from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.base.locks import imported
+from axiomjit.base.origins import catches_errors, user_location
+from axiomjit.base.owners import current
 from axiomjit.base.records import Record
+from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
-from axiomjit.graph.builder import cast, check_fits
-from axiomjit.graph.library_nodes import may_fail, stored
-from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays, Shapes
-from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar, note
-from axiomjit.graph.primitives import ALL
+from axiomjit.graph.builder import cast, check_fits, promotable
+from axiomjit.graph.library_operations import (
+    BITCAST,
+    Labels,
+    LibraryOperation,
+    OperandArrays,
+    Shapes,
+)
+from axiomjit.graph.nodes import Held, Input, LengthNode, Node, Op, Scalar, base_of, note
+from axiomjit.graph.primitives import ALL, COPY
+from axiomjit.graph.seen import seen_call
 
 Options = tuple[tuple[str, Any], ...]
 """Keyword arguments of a function, by name."""
@@ -167,7 +183,7 @@ class ArrayCall(Record):
         name = name if measured is None else f"length of {name}"
         operation = LibraryOperation(
             *(name, len(ranks), evaluate, "", ALL),
-            weight=WEIGHT,
+            weight=CALL_WEIGHT,
             gives=dtype,
             additions=self.additions,
             shorten=evaluate.shorten if part is measured is None else None,
@@ -267,7 +283,7 @@ def in_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
     return named
 
 
-WEIGHT: Final = 30
+CALL_WEIGHT: Final = 30
 """Additions that an element of the first operand costs where nothing else is said."""
 
 
@@ -295,3 +311,244 @@ def shared(operation: LibraryOperation) -> object:
 def cubic(shapes: Shapes, labels: Labels) -> Dim:
     """The cost of operations on stacks of matrices: the third power of their length."""
     return product(shapes[0]) * shapes[0][-1] * 4
+
+
+def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
+    """The elements along a dimension in order, or (ARGSORT) the positions that they had."""
+    return _along(operation, node, axis)
+
+
+def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
+    rank = len(node.shape)
+    order = [*(d for d in range(rank) if d != axis), axis]
+    index = permutation([order.index(d) for d in range(rank)])
+    extents = tuple(node.shape[d] for d in order)
+    dtype = operation.dtype(node.dtype)
+    found = note(Op(dtype, operation, None, (stored(node),), (index,), extents, rank))
+    return builder.transpose(found, [order.index(d) for d in range(rank)])
+
+
+def bits_of(words: Node, dtype: DType) -> Node:
+    """The bits of groups of four words as elements of a dtype, in one dimension.
+
+    The words are uint32 of shape (n, 4); n groups of 16 bytes are 16 n / itemsize elements.
+    """
+    groups, four = words.shape
+    extents = (groups * (16 // dtype.itemsize), groups, four)
+    index = (iterator(1), iterator(2))
+    operation = BITCAST.replace(gives=dtype)
+    return note(Op(dtype, operation, None, (stored(words),), (index,), extents, 1))
+
+
+def stored(node: Node) -> Node:
+    """The node, or a copy if it has no storage, as a broadcast number."""
+    base = base_of(node)
+    at_hand = isinstance(base, Op | Held) or (isinstance(base, Input) and not base.weak)
+    return node if at_hand else builder.elementwise(COPY, node)
+
+
+def may_fail(node: Op) -> Op:
+    """The node, which may raise an error: it is computed even if nobody uses it, as in NumPy."""
+    following = current()
+    if following is not None:
+        following.may_fail.append(node)
+        following.handles = following.handles or catches_errors(following.within)
+    return node
+
+
+UFUNC_WEIGHT: Final = 20
+"""Additions that one element of a result costs."""
+MODULES: Final = ("numpy", "scipy.special")
+"""Where the name of a ufunc is looked up."""
+count_opaque: Final = counter("opaque_calls")
+
+
+class UfuncCall(Record):
+    """The evaluation of a step: one of the results of a ufunc.
+
+    `given` has an entry for each input: a number, or None for the next operand.
+    """
+
+    ufunc: np.ufunc
+    given: tuple[np.generic | None, ...]
+    result: int
+
+    def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+        """Write the result into `out`."""
+        count_opaque()
+        arrays = iter(operands)
+        inputs = [next(arrays) if value is None else value for value in self.given]
+        results: list[Any] = [None] * self.ufunc.nout
+        results[self.result] = out
+        self.ufunc(*inputs, out=tuple(results))
+
+
+def ufunc_name(ufunc: np.ufunc) -> str:
+    """The name of a ufunc with that of its module, where it is found."""
+    name = ufunc.__name__
+    for module in MODULES:
+        if getattr(imported(module), name, None) is ufunc:
+            return f"{module}.{name}"
+    return f"ufunc.{name}"
+
+
+def ufunc_step(ufunc: np.ufunc, operands: Sequence[Node], **options: Any) -> tuple[Node, ...]:
+    """The results of a ufunc of broadcast operands, each a step of the program.
+
+    Options are `dtype`, `signature` and `casting`, as NumPy has them.
+
+    Raises:
+        GraphTypeError: NumPy has no loop for these operands.
+        UnsupportedError: it computes in elements that are not compiled.
+    """
+    name = ufunc_name(ufunc)
+    loop = loop_with(ufunc, operands, **options)
+    for node, dtype in zip(operands, loop, strict=False):
+        check_fits(node, dtype)
+    inputs = [cast(node, dtype) for node, dtype in zip(operands, loop, strict=False)]
+    shape = builder.broadcast_shapes([node.shape for node in inputs], name, *operands)
+    numbers = [node.value if isinstance(node, Scalar) else None for node in inputs]
+    if all(number is not None for number in numbers):
+        numbers[0] = None
+    arrays = [node for node, number in zip(inputs, numbers, strict=True) if number is None]
+    maps = tuple(builder.stretch_map(node.shape, shape) for node in arrays)
+    results = []
+    for k, dtype in enumerate(loop[ufunc.nin :]):
+        shown = name if ufunc.nout == 1 else f"{name}[{k}]"
+        operation = LibraryOperation(
+            *(shown, len(arrays), UfuncCall(ufunc, tuple(numbers), k), "", ALL),
+            weight=UFUNC_WEIGHT,
+            gives=dtype,
+            keeps=True,
+            seen_once=False,
+        )
+        given = tuple(map(stored, arrays)), maps, shape, len(shape)
+        results.append(note(Op(dtype, operation, None, *given)))
+    return tuple(results)
+
+
+def loop_with(
+    ufunc: np.ufunc, operands: Sequence[Node], *, dtype: Any = None, **options: Any
+) -> tuple[DType, ...]:
+    """The dtypes of the operands and results of the loop that NumPy runs.
+
+    Raises:
+        GraphTypeError, UnsupportedError: as `ufunc_step`.
+    """
+    if dtype is not None:
+        options["signature"] = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
+    kinds = tuple(promotable(node) for node in operands)
+    if not options:
+        return dtypes.resolve_loop(ufunc, kinds)
+    asked = seen_call(ufunc.__name__, *operands)
+    if all(isinstance(kind, type) for kind in kinds):
+        kinds = tuple(np.dtype(kind) for kind in kinds)
+    try:
+        loop = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), **options)
+    except TypeError as error:
+        remedy = "convert the operands with .astype(...), or leave these options out"
+        raise GraphTypeError(asked, str(error), remedy, user_location()) from None
+    if any(dtype not in CODES for dtype in loop):
+        raise UnsupportedError(
+            asked,
+            f"NumPy computes this in {', '.join(map(str, loop))}",
+            f"convert the operands to one of: {', '.join(map(str, CODES))}",
+            user_location(),
+        )
+    return tuple(loop)
+
+
+Array = np.ndarray
+
+
+class Operand(Record):
+    """The place of the next operand: an array, a NumPy scalar or a Python number."""
+
+    kind: str
+
+    def of(self, array: Array) -> Any:
+        """The operand, which the function cannot write into."""
+        if self.kind == "number":
+            return array.item()
+        if self.kind == "scalar":
+            return array[()]
+        seen = array[...]
+        seen.flags.writeable = False
+        return seen
+
+
+class Result(Record):
+    """What is foreseen of a result: an array, a scalar or a Python number of a shape and dtype."""
+
+    shape: tuple[Dim, ...]
+    dtype: DType
+    is_array: bool
+    is_number: bool = False
+
+
+class OpaqueCall(Record):
+    """A call of a function with certain arguments, all but its operands."""
+
+    name: str
+    function: Callable[..., Any]
+    structure: Structure
+    leaves: tuple[object, ...]
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
+        """What the function gives: the leaves, and the containers around them."""
+        operands = iter(arrays)
+        whole: Any = unflatten_tree(self.structure, self._filled(operands))
+        args, kwargs = whole
+        return flatten_tree(self.function(*args, **kwargs))
+
+    def _filled(self, operands: Iterator[Array]) -> Iterator[object]:
+        for leaf in self.leaves:
+            yield leaf.of(next(operands)) if isinstance(leaf, Operand) else leaf
+
+
+class ForeseenCall(Record):
+    """A call that gives containers of arrays and scalars which were foreseen.
+
+    `values` are the leaves, in place of an array or scalar a `Result`.
+    """
+
+    call: OpaqueCall
+    structure: Structure
+    values: tuple[object, ...]
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def results(self) -> list[Result]:
+        """What is foreseen, in order."""
+        return [value for value in self.values if isinstance(value, Result)]
+
+    def __call__(self, *arrays: Array) -> object:
+        """The array or scalar, or several; shapes and dtypes are compared by who takes them.
+
+        Raises:
+            OtherResultError: they are other ones than foreseen, or the function raises an error.
+        """
+        count_opaque()
+        name = self.call.name
+        try:
+            leaves, structure = self.call.of(arrays)
+        except Exception as error:
+            raise OtherResultError(f"{name} raises {type(error).__name__}: {error}") from error
+        pairs = list(zip(self.values, leaves, strict=False))
+        same = all(isinstance(value, Result) or value == leaf for value, leaf in pairs)
+        if structure != self.structure or not same:
+            raise OtherResultError(f"{name} gives other values than it gave at first")
+        made = [leaf for value, leaf in pairs if isinstance(value, Result)]
+        return made if len(made) > 1 else made[0]
+
+    def nodes(self, operands: Sequence[Node]) -> list[Node]:
+        """A node for each result, all of one call."""
+        call = ArrayCall(self.call.name, self, tuple(operands), fails=True, guesses=True)
+        parts = range(len(self.results)) if len(self.results) > 1 else (None,)
+        pairs = zip(self.results, parts, strict=True)
+        return [call.result(o.shape, o.dtype, part, number=o.is_number) for o, part in pairs]
