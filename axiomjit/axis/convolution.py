@@ -30,7 +30,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, resolve
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
-from axiomjit.graph.sliding import kept
+from axiomjit.graph.shape_ops import kept
 
 Pairs = dict[Axis, Axis]
 _FOLDS: Final[dict[str, UfuncFold]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}

@@ -15,7 +15,7 @@ from axiomjit.axis.slices import checked_integer
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.sliding import SlidingWindow, slide
+from axiomjit.graph.shape_ops import SlidingWindow, slide
 
 Setting = SupportsIndex | Mapping[AxisName, SupportsIndex]
 WindowPadding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]

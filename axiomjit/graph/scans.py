@@ -13,9 +13,9 @@ from axiomjit.algebra.index_maps import IndexMap, identity, permutation
 from axiomjit.base.dtypes import DType, state_dtype
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.merging import merge, split
 from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import STATE, VIEW, FoldRule, UfuncFold
+from axiomjit.graph.shape_ops import merge, split
 from axiomjit.graph.state_folds import StateFold, in_nodes, parts_of
 
 

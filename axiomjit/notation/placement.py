@@ -12,12 +12,11 @@ from functools import reduce
 from axiomjit.algebra.dims import Dim, dim, larger
 from axiomjit.algebra.index_maps import Affine, affine, identity, iterator
 from axiomjit.graph import builder
-from axiomjit.graph.merging import merge
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.padding import padded
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES, WHERE
 from axiomjit.graph.projections import Projections
+from axiomjit.graph.shape_ops import merge, padded
 
 Fold = Callable[[Node, tuple[int, ...]], Node]
 

@@ -27,9 +27,9 @@ from axiomjit.graph.builder import cast, promotable
 from axiomjit.graph.choices import as_mask
 from axiomjit.graph.contractions import Read, sum_of_products
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.padding import padded
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
 from axiomjit.graph.projections import Margins, Projections, in_place
+from axiomjit.graph.shape_ops import padded
 from axiomjit.notation.placement import placed
 from axiomjit.numpy_table.elementwise import UFUNCS
 

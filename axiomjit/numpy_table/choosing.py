@@ -12,8 +12,8 @@ from axiomjit.graph.choices import as_mask, positions_chosen
 from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.gathers import take, taken
 from axiomjit.graph.library_operations import nonzero_positions
-from axiomjit.graph.merging import flat
 from axiomjit.graph.nodes import Held, Input, Node, base_of
+from axiomjit.graph.shape_ops import flat
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.library import OneAxis, flat_along
 from axiomjit.numpy_table.options import Row, only_defaults

@@ -19,7 +19,7 @@ from axiomjit.graph.gathers import Position, gather, placed
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import at_hand, seen_type
-from axiomjit.graph.slicing import insert_dimensions, positions_of
+from axiomjit.graph.shape_ops import insert_dimensions, positions_of
 
 _KINDS: Final = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "

@@ -16,12 +16,19 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, concatenate
-from axiomjit.graph.merging import flat, reshaped
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.padding import REPEATS, Widths, between, padded
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import seen_call, seen_shape
-from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.graph.shape_ops import (
+    REPEATS,
+    Widths,
+    between,
+    flat,
+    insert_dimensions,
+    padded,
+    reshaped,
+    sliced,
+)
 from axiomjit.numpy_table.creation import COUNTERS
 from axiomjit.numpy_table.indexing import index_node
 from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse

@@ -17,12 +17,11 @@ from axiomjit.graph.library_operations import (
     SORT,
     LibraryOperation,
 )
-from axiomjit.graph.merging import flat, merge
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.positions import choose_position
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
 from axiomjit.graph.scans import running
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.shape_ops import flat, insert_dimensions, merge
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import array_node
 

@@ -12,10 +12,9 @@ from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.shape_ops import insert_dimensions, reshaped
 from axiomjit.numpy_table.linalg import singular_values
 from axiomjit.numpy_table.neighbours import FUNCTIONS as NEIGHBOURS
 from axiomjit.numpy_table.options import Row, refuse

@@ -13,12 +13,10 @@ from axiomjit.algebra.index_maps import iterator
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.choices import positions_chosen
-from axiomjit.graph.merging import flat
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.padding import padded
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
-from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.graph.shape_ops import flat, insert_dimensions, padded, sliced
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node

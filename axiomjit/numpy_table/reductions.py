@@ -25,7 +25,7 @@ from axiomjit.graph.primitives import (
     UfuncFold,
 )
 from axiomjit.graph.seen import seen_type
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_table.options import (
     UNGIVEN,
     AxisOption,

@@ -13,10 +13,10 @@ from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.known_strides import strides_of
-from axiomjit.graph.merging import is_copied, reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import seen_shape, seen_type
+from axiomjit.graph.shape_ops import is_copied, reshaped
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import array_node, lengths_of
 

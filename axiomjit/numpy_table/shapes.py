@@ -14,7 +14,7 @@ from axiomjit.algebra.index_maps import affine, iterator
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.slicing import flip, insert_dimensions
+from axiomjit.graph.shape_ops import flip, insert_dimensions
 from axiomjit.numpy_table.options import AxisOption, Row, reduced_dimensions
 
 

@@ -9,7 +9,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import MULTIPLY
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES
-from axiomjit.graph.sliding import SlidingWindow, kept, slide
+from axiomjit.graph.shape_ops import SlidingWindow, kept, slide
 from tests.graphs import Case, stored
 from tests.passes.examples import numbers
 
