@@ -16,8 +16,8 @@ from axiomjit.algebra.index_maps import (
     iterators_of,
 )
 from axiomjit.graph.builder import cast
-from axiomjit.graph.choices import counted, lengths_of
 from axiomjit.graph.contractions import Read
+from axiomjit.graph.indexing_ops import counted, lengths_of
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,

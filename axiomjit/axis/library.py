@@ -19,7 +19,7 @@ from axiomjit.axis.tensors import (
     shown,
 )
 from axiomjit.graph import external_calls
-from axiomjit.graph.gathers import gather, placed
+from axiomjit.graph.indexing_ops import gather, placed
 from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, UfuncFold

@@ -9,7 +9,7 @@ from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import Ready
-from axiomjit.graph.choices import most
+from axiomjit.graph.indexing_ops import most
 from axiomjit.graph.nodes import Node
 
 if TYPE_CHECKING:

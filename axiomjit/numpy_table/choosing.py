@@ -8,9 +8,8 @@ from typing import Final
 import numpy as np
 
 from axiomjit.base.dtypes import INT
-from axiomjit.graph.choices import as_mask, positions_chosen
 from axiomjit.graph.external_calls import ArrayCall
-from axiomjit.graph.gathers import take, taken
+from axiomjit.graph.indexing_ops import as_mask, positions_chosen, take, taken
 from axiomjit.graph.library_operations import nonzero_positions
 from axiomjit.graph.nodes import Held, Input, Node, base_of
 from axiomjit.graph.shape_ops import flat

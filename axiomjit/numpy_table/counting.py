@@ -14,7 +14,7 @@ from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.external_calls import may_fail, stored
-from axiomjit.graph.gathers import no_integers
+from axiomjit.graph.indexing_ops import no_integers
 from axiomjit.graph.library_operations import END
 from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES

@@ -14,8 +14,7 @@ from axiomjit.base.dtypes import BOOL
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.choices import positions_chosen
-from axiomjit.graph.gathers import Position, gather, placed
+from axiomjit.graph.indexing_ops import Position, gather, placed, positions_chosen
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import at_hand, seen_type

@@ -12,7 +12,7 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.choices import positions_chosen
+from axiomjit.graph.indexing_ops import positions_chosen
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE

@@ -13,7 +13,7 @@ from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.gathers import ZERO, Position, gather, no_integers, placed, taken
+from axiomjit.graph.indexing_ops import ZERO, Position, gather, no_integers, placed, taken
 from axiomjit.graph.nodes import Node, size
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.numpy_table.indexing import Gathered

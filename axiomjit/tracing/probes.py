@@ -33,9 +33,9 @@ from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current
 from axiomjit.base.tree import Structure, unflatten_tree
-from axiomjit.graph.choices import with_choices
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.external_calls import ForeseenCall, OpaqueCall, Result
+from axiomjit.graph.indexing_ops import with_choices
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
 

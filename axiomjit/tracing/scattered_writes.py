@@ -11,7 +11,7 @@ from axiomjit.base.dtypes import INT, code
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, loop_of
 from axiomjit.graph.external_calls import stored_number
-from axiomjit.graph.gathers import taken
+from axiomjit.graph.indexing_ops import taken
 from axiomjit.graph.nodes import Node, Scalar, size
 from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES, Primitive

@@ -14,7 +14,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, entered
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure
-from axiomjit.graph.choices import with_choices
+from axiomjit.graph.indexing_ops import with_choices
 from axiomjit.graph.known_strides import Strides, laid_out
 from axiomjit.graph.nodes import Graph, Input, Node, post_order
 from axiomjit.tracing.lengths import Length

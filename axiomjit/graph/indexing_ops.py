@@ -1,20 +1,38 @@
-"""Elements of an array at positions that other arrays hold: gathers, and checks of positions."""
+"""Elements at positions that arrays hold, and elements that masks choose.
+
+A gather checks that positions are within the length, then reads through them. The number of
+elements that a mask chooses is a length that only the running program knows: `with_choices` adds
+the counts to a graph, and `counted` computes other lengths from them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, iterator
-from axiomjit.base.dtypes import INT, integer_range
+from axiomjit.algebra.chosen import Choice, choose, chosen_in
+from axiomjit.algebra.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
+from axiomjit.algebra.index_maps import IndexMap, fixed, iterator
+from axiomjit.base.dtypes import BOOL, INT, integer_range
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.external_calls import may_fail, stored
-from axiomjit.graph.library_operations import LibraryOperation, check_ends, check_positions
-from axiomjit.graph.nodes import Node, Op, Scalar, Update, base_of, note
+from axiomjit.graph.library_operations import NONZERO, LibraryOperation, check_ends, check_positions
+from axiomjit.graph.nodes import (
+    Graph,
+    LengthNode,
+    Node,
+    Op,
+    Scalar,
+    Update,
+    base_of,
+    is_view,
+    note,
+    post_order,
+)
 from axiomjit.graph.primitives import (
     COPY,
     GATHER,
@@ -24,9 +42,11 @@ from axiomjit.graph.primitives import (
     PACKS,
     PRIMITIVES,
     SAVE,
+    SUM,
     WHERE,
 )
 from axiomjit.graph.seen import seen_type
+from axiomjit.graph.storages import view_map
 
 ZERO: Final = Scalar(INT, INT.type(0), False)
 LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in integer_range(INT))
@@ -128,3 +148,107 @@ def taken(values: Node, positions: Node, axis: int) -> Node:
     index[axis] = iterator(len(shape))
     here = tuple(iterator(axis + d) for d in range(new))
     return gather(values, tuple(index), [(positions, here)], shape, [values.shape[axis]])
+
+
+_PRIMITIVES: Final = {
+    "+": PRIMITIVES["add"],
+    "*": PRIMITIVES["multiply"],
+    "//": PRIMITIVES["floor_divide"],
+    "min": PRIMITIVES["minimum"],
+    "max": PRIMITIVES["maximum"],
+}
+
+
+def as_mask(node: Node) -> Node:
+    """Which elements are not zero."""
+    if node.dtype == BOOL:
+        return node
+    zero = Scalar(node.dtype, node.dtype.type(0), False)
+    return builder.elementwise(PRIMITIVES["not_equal"], node, zero)
+
+
+def count_chosen(mask: Node) -> Node:
+    """The number of true elements, int64."""
+    return builder.fold(SUM, cast(mask, INT), tuple(range(len(mask.shape))))
+
+
+def positions_chosen(mask: Node) -> tuple[Node, ...]:
+    """For each dimension of a mask the positions of its true elements, in C order: np.nonzero.
+
+    Their length is new, and the same wherever this mask is asked.
+    """
+    rank, length = len(mask.shape), choose(current_scope(), mask)
+    extents = (dim(rank), length, *mask.shape)
+    # of repeated elements a library operation sees each once
+    seen = view_map(mask)
+    plain = seen is not None and not is_view(seen[0])
+    once = mask if plain else builder.elementwise(COPY, mask)
+    operands = stored(once), stored(count_chosen(mask))
+    maps = tuple(iterator(2 + d) for d in range(rank)), ()
+    every = note(Op(INT, NONZERO, None, operands, maps, extents, 2))
+    return tuple(builder.view(every, (fixed(d), iterator(0)), (length,)) for d in range(rank))
+
+
+def lengths_of(node: Node) -> tuple[Dim, ...]:
+    """All lengths that a node names."""
+    found: list[Dim] = []
+
+    def note_length(value: Dim | Node) -> Dim | Node:
+        if isinstance(value, Dim):
+            found.append(value)
+        return value
+
+    node.map((Dim, Node), note_length)
+    return tuple(found)
+
+
+def with_choices(graph: Graph, scope: Scope) -> Graph:
+    """The graph with the counts of what masks choose, where it or a guard names them.
+
+    The guards of these lengths leave the scope: they are asked once the counts are known.
+    """
+    if not scope.chosen:
+        return graph
+    later = {g: chosen_in(g.left, g.right) for g in scope.guards}
+    later = {guard: symbols for guard, symbols in later.items() if symbols}
+    named = {s for node in post_order(graph.outputs) for s in chosen_in(*lengths_of(node))}
+    named |= {symbol for symbols in later.values() for symbol in symbols}
+    for guard in later:
+        del scope.guards[guard]
+    masks = {symbol: mask for mask, symbol in scope.chosen.items() if symbol in named}
+    order = list(masks)
+    last = {guard: max(symbols, key=order.index) for guard, symbols in later.items()}
+    chosen = tuple(Choice(s, tuple(g for g in later if last[g] == s)) for s in order)
+    counts = tuple(_count(key) for key in masks.values() if isinstance(key, Node))
+    outputs = (*graph.results, *counts, *graph.finals)
+    return Graph(graph.inputs, outputs, graph.writes, chosen)
+
+
+def _count(key: Node) -> Node:
+    """The number that a length is: that of the true elements of a mask, or the node itself."""
+    return count_chosen(key) if key.dtype == BOOL else key
+
+
+def most(key: Node) -> Dim:
+    """A number that the length is probably not beyond: that of all elements."""
+    chosen_of = (key,) if key.dtype == BOOL else key.children
+    return sum((product(node.shape) for node in chosen_of), dim(0))
+
+
+def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:
+    """A length as a number computed from counts; other lengths in it are known."""
+
+    def leaf(value: int | Symbol) -> Dim | Node:
+        count = counts.get(value) if isinstance(value, Symbol) else None
+        return dim(value) if count is None else count
+
+    def computed(sign: str, left: Dim | Node, right: Dim | Node) -> Dim | Node:
+        if isinstance(left, Dim) and isinstance(right, Dim):
+            return DIMS[sign](left, right)
+        return builder.elementwise(_PRIMITIVES[sign], _number(left), _number(right))
+
+    return _number(length.fold(leaf, {sign: partial(computed, sign) for sign in DIMS}))
+
+
+def _number(value: Dim | Node) -> Node:
+    return LengthNode(INT, value) if isinstance(value, Dim) else value
