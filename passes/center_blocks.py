@@ -8,8 +8,8 @@ from typing import Final
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import FLOAT, INT
-from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
+from axiomjit.graph.reductions import MomentFold
 from axiomjit.passes.ir.body_values import needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (

@@ -7,8 +7,7 @@ from itertools import count
 from typing import Final
 
 from axiomjit.algebra.dims import bound, dim
-from axiomjit.graph.place_folds import PlaceFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import PlaceFold, StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,

@@ -12,9 +12,9 @@ from axiomjit.algebra.chosen import Advice, chosen_in
 from axiomjit.algebra.dims import bound
 from axiomjit.base.dtypes import FLOAT, DType, state_dtype
 from axiomjit.base.records import Record
-from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.graph.primitives import CAST, PRIMITIVES
+from axiomjit.graph.reductions import MomentFold
 from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.added_numbers import AddedNumbers
 from axiomjit.passes.ir.body_values import dtypes_of, needed

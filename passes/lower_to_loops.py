@@ -6,7 +6,7 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator, through
 from axiomjit.base.dtypes import DType
 from axiomjit.graph.primitives import CAST, GATHER, POSITION, STATE, UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,

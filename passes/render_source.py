@@ -16,7 +16,7 @@ from axiomjit.base.dtypes import INT, DType, cast_name, code
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.primitives import UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.loop_ir import (
     Alloc,

@@ -12,8 +12,8 @@ from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import Dim, bound, dim
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.base.records import Record
-from axiomjit.graph.place_folds import PlaceFold
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
+from axiomjit.graph.reductions import PlaceFold
 from axiomjit.passes.ir.body_values import needed, outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (

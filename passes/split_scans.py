@@ -9,7 +9,7 @@ from typing import Final
 from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.records import Record
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.costs.estimate_cost import cost_of
 from axiomjit.passes.ir.body_values import outer_values
 from axiomjit.passes.ir.context import Context

@@ -15,7 +15,7 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]

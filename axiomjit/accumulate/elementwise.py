@@ -17,8 +17,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import CAST, COPY
+from axiomjit.graph.reductions import computed
 from axiomjit.graph.seen import at_hand, seen_call
-from axiomjit.graph.state_folds import computed
 from axiomjit.graph.traced_values import NamedValue, NodeValue, TracedValue
 
 Mode = str | tuple[str, Accumulator | str]

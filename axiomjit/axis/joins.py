@@ -33,8 +33,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, concatenate, promotable
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import insert_dimensions, padded
 
 PadWidth = SupportsIndex | Sequence[SupportsIndex]

@@ -23,7 +23,7 @@ from axiomjit.graph.indexing_ops import gather, placed
 from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, UfuncFold
-from axiomjit.graph.scans import running
+from axiomjit.graph.reductions import running_fold
 
 
 def cumsum(x: Operand, axis: AxisName) -> Tensor:
@@ -51,7 +51,7 @@ def cumprod(x: Operand, axis: AxisName) -> Tensor:
 def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)
-    return _like(tensor, running(fold, tensor.node, dtype, (along,)))
+    return _like(tensor, running_fold(fold, tensor.node, dtype, (along,)))
 
 
 def sort(x: Operand, axis: AxisName) -> Tensor:

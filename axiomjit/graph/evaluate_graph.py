@@ -39,7 +39,7 @@ from axiomjit.graph.nodes import (
     views_on,
 )
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 
 Array = np.ndarray
 

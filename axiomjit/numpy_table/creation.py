@@ -18,8 +18,8 @@ from axiomjit.graph.builder import cast, check_fits
 from axiomjit.graph.external_calls import stored_elements, stored_number
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Input, Node, Scalar
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
+from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.shape_ops import pack
 from axiomjit.numpy_table.options import Row, only_defaults, refuse

@@ -18,9 +18,8 @@ from axiomjit.graph.library_operations import (
     LibraryOperation,
 )
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.positions import choose_position
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
-from axiomjit.graph.scans import running
+from axiomjit.graph.reductions import choose_position, running_fold
 from axiomjit.graph.shape_ops import flat, insert_dimensions, merge
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import array_node
@@ -48,7 +47,7 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if wanted.kind == "b":
             raise refuse(name, "dtype", dtype)
-        return running(fold, node, wanted, (along,))
+        return running_fold(fold, node, wanted, (along,))
 
     return row
 
@@ -65,7 +64,7 @@ def _accumulate_row(name: str, fold: UfuncFold) -> Row:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
             raise refuse(name, "dtype", dtype)
-        return running(fold, node, wanted, (along,))
+        return running_fold(fold, node, wanted, (along,))
 
     return row
 

@@ -14,8 +14,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.indexing_ops import positions_chosen
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
+from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import flat, insert_dimensions, padded, sliced
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES

@@ -13,8 +13,8 @@ from axiomjit.graph.builder import cast, loop_of
 from axiomjit.graph.external_calls import stored_number
 from axiomjit.graph.indexing_ops import taken
 from axiomjit.graph.nodes import Node, Scalar, size
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
+from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import flat
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.indexing import gathered_by, index_view

@@ -26,7 +26,7 @@ from axiomjit.base.dtypes import DType, state_parts
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Count, Number, Storage, View
 

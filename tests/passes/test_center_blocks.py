@@ -5,7 +5,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.graph.moments import MomentFold
+from axiomjit.graph.reductions import MomentFold
 from axiomjit.passes.center_blocks import center_blocks
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
 from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case

@@ -6,7 +6,7 @@ import pytest
 from axiomjit.axis.axes import make_axis
 from axiomjit.axis.reductions import argmin
 from axiomjit.axis.state import assign, variable
-from axiomjit.graph.place_folds import PlaceFold
+from axiomjit.graph.reductions import PlaceFold
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
 from axiomjit.passes.search_blocks import search_blocks
 from tests.graphs import (

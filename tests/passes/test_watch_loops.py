@@ -7,7 +7,7 @@ import pytest
 
 import axiomjit
 from axiomjit.algebra.dims import evaluate
-from axiomjit.graph.place_folds import NOWHERE
+from axiomjit.graph.reductions import NOWHERE
 from axiomjit.passes import watch_loops as watching
 from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
