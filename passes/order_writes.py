@@ -10,7 +10,7 @@ from axiomjit.base.records import Record
 from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, Update, base_of, post_order
-from axiomjit.graph.stored_reads import reads_of
+from axiomjit.graph.storages import reads_of
 
 
 class Order(Record):

@@ -21,7 +21,7 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import COPY, SAVE
-from axiomjit.graph.stored_reads import reads_of
+from axiomjit.graph.storages import reads_of
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.order_writes import order_writes

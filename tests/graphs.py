@@ -27,9 +27,9 @@ from axiomjit.base.target import ChosenTarget, chosen_target, target
 from axiomjit.driver.arguments import plain_arguments, take_apart
 from axiomjit.driver.call_classes import classify
 from axiomjit.driver.programs import placed_graph
-from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
+from axiomjit.graph.storages import with_versions
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements

@@ -10,10 +10,10 @@ from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.placed_arrays import layout_of
-from axiomjit.graph.effects import place_of, storage_root
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import Held, Node, Op, views_on
 from axiomjit.graph.primitives import JOIN, VIEW
+from axiomjit.graph.storages import place_of, storage_root
 from axiomjit.views.complex_views import ComplexTensorViewDescription
 from axiomjit.views.dense_layout import Layout, LengthLike
 from axiomjit.views.descriptions import (

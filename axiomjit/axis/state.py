@@ -38,8 +38,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.effects import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.graph.nodes import Node, Token, note
+from axiomjit.graph.storages import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:

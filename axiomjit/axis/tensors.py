@@ -39,9 +39,9 @@ from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import refused
 from axiomjit.graph import builder, execution
-from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, note, post_order
 from axiomjit.graph.primitives import Primitive
+from axiomjit.graph.storages import storage_root, with_versions
 from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
 from axiomjit.views.dense_layout import Layout
 

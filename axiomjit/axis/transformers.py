@@ -31,8 +31,8 @@ from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
-from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Graph, Input, Node, origin, post_order
+from axiomjit.graph.storages import storage_root, with_versions
 
 Orders = Callable[[list[np.ndarray], Sequence[int]], Mapping[int, tuple[int, ...]]]
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None

@@ -12,9 +12,9 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
 from axiomjit.base.errors import GraphTypeError, ShapeError
 from axiomjit.base.origins import user_location
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.external_calls import bits_of
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.projections import Projections
 from axiomjit.graph.seen import seen_shape
 from axiomjit.graph.shape_ops import reshaped
 from axiomjit.graph.traced_values import NodeValue, ShapedValue

@@ -15,9 +15,9 @@ from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.projections import Projections
 from axiomjit.graph.seen import seen_shape
 from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
 from axiomjit.notation.joins import Joining

@@ -9,8 +9,8 @@ from axiomjit.algebra.dims import Symbol as LengthSymbol
 from axiomjit.algebra.dims import symbol_of
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.projections import Projections
 from axiomjit.graph.traced_values import ShapedValue
 from axiomjit.notation.joins import Joining
 from axiomjit.notation.leaves import Source

@@ -10,9 +10,8 @@ import numpy as np
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Affine, fixed, iterator
 from axiomjit.graph import builder
-from axiomjit.graph.contractions import sum_of_products
+from axiomjit.graph.contractions import Projections, in_place, sum_of_products
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.projections import Projections, in_place
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.symbols import Symbol

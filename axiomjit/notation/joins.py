@@ -17,9 +17,9 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, concatenate, promotable
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.projections import Projections
 from axiomjit.notation.products import Meaning, emit
 from axiomjit.notation.projections import axes_of, projections_of
 from axiomjit.notation.rows import Solution

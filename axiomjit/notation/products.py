@@ -24,11 +24,10 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, promotable
-from axiomjit.graph.contractions import Read, sum_of_products
+from axiomjit.graph.contractions import Margins, Projections, Read, in_place, sum_of_products
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
-from axiomjit.graph.projections import Margins, Projections, in_place
 from axiomjit.graph.shape_ops import padded
 from axiomjit.notation.placement import placed
 from axiomjit.numpy_table.elementwise import UFUNCS

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from axiomjit.algebra.dims import Dim, dim, larger
 from axiomjit.algebra.index_maps import Affine, IndexMap, affine, fixed, iterator
-from axiomjit.graph.projections import Margins, Projections
+from axiomjit.graph.contractions import Margins, Projections
 from axiomjit.notation.rows import Rows, Solution
 from axiomjit.notation.specs import (
     MEMORY_ORDER,

@@ -19,10 +19,10 @@ from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, execution
-from axiomjit.graph.effects import with_versions
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
-from axiomjit.graph.projections import Projections
+from axiomjit.graph.storages import with_versions
 from axiomjit.graph.traced_values import NodeValue, TracedValue
 from axiomjit.notation import emission
 from axiomjit.notation.computed import Emit, Operation, Project, Shaped

@@ -13,10 +13,9 @@ from axiomjit.algebra.index_maps import Affine, fixed, iterator
 from axiomjit.base.errors import ShapeError, SpecError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.contractions import sum_of_products
+from axiomjit.graph.contractions import Projections, in_place, sum_of_products
 from axiomjit.graph.nodes import Node, Scalar, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.graph.projections import Projections, in_place
 from axiomjit.graph.seen import at_hand, seen_shape
 from axiomjit.numpy_table.options import Row, only_defaults
 
