@@ -1,4 +1,4 @@
-"""Settings by axes for windows that slide (`graph.sliding` has the views)."""
+"""Settings by axes for windows that slide (`graph.shape_ops` has the views)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _positive(value: object, what: str, asked: str) -> int:
 def windows_of(
     node: Node, dims: Sequence[int], slides: Sequence[Slide], filler: Scalar, asked: str
 ) -> Node:
-    """The windows of a node that slide along these dimensions, as `graph.sliding.slide` has them.
+    """The windows of a node that slide along these dimensions, as `graph.shape_ops.slide` has them.
 
     Raises:
         AxesError: a window is longer than the padded axis; where lengths are unknown, at the call.

@@ -24,7 +24,7 @@ from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
 from axiomjit.driver.call_classes import ArgumentClass, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
-from axiomjit.graph.nodes import Graph, Held, Input, Node, post_order, rebuild
+from axiomjit.graph.nodes import Graph, Held, Input, Node, map_fields, post_order, rebuild
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher
@@ -278,9 +278,7 @@ def _substituted(
         return settled(substitute(length, values))
 
     def rule(node: Node, new: Mapping[Node, Node]) -> Node:
-        return constants.get(node, node).map(
-            (Dim, Node), lambda value: place(value) if isinstance(value, Dim) else new[value]
-        )
+        return map_fields(constants.get(node, node), new.__getitem__, place)
 
     inputs = tuple(node.map(Dim, place) for node in (*graph.inputs, *constants.values()))
     return rebuild(graph.replace(inputs=inputs), rule)

@@ -30,6 +30,7 @@ from axiomjit.graph.nodes import (
     Update,
     base_of,
     is_view,
+    map_fields,
     note,
     post_order,
 )
@@ -193,12 +194,11 @@ def lengths_of(node: Node) -> tuple[Dim, ...]:
     """All lengths that a node names."""
     found: list[Dim] = []
 
-    def note_length(value: Dim | Node) -> Dim | Node:
-        if isinstance(value, Dim):
-            found.append(value)
-        return value
+    def noted(length: Dim) -> Dim:
+        found.append(length)
+        return length
 
-    node.map((Dim, Node), note_length)
+    map_fields(node, lambda child: child, noted)
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -29,30 +29,6 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
-
-AnyNode = TypeVar("AnyNode")
-_origins: Final[WeakKeyDictionary[Any, str]] = WeakKeyDictionary()
-
-
-def note(node: AnyNode) -> AnyNode:
-    """Remember the user's line for a node that has none yet."""
-    if node not in _origins:
-        where = user_location()
-        if where is not None:
-            _origins[node] = where
-    return node
-
-
-def inherit(new: AnyNode, old: AnyNode) -> None:
-    """Give a node that stands for another one, and has no line, the other's."""
-    where = _origins.get(old)
-    if new is not old and where is not None:
-        _origins.setdefault(new, where)
-
-
-def origin(node: object) -> str | None:
-    """`file:line` where the node was first written."""
-    return _origins.get(node)
 
 
 class NodeType(RecordType):
@@ -105,6 +81,31 @@ class Node(Record, metaclass=NodeType):
 
 _lock: Final = new_lock()
 _interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDictionary()
+
+
+AnyNode = TypeVar("AnyNode", bound="Node")
+_origins: Final[WeakKeyDictionary[Node, str]] = WeakKeyDictionary()
+
+
+def note(node: AnyNode) -> AnyNode:
+    """Remember the user's line for a node that has none yet."""
+    if node not in _origins:
+        where = user_location()
+        if where is not None:
+            _origins[node] = where
+    return node
+
+
+def inherit(new: AnyNode, old: AnyNode) -> None:
+    """Give a node that stands for another one, and has no line, the other's."""
+    where = _origins.get(old)
+    if new is not old and where is not None:
+        _origins.setdefault(new, where)
+
+
+def origin(node: Node) -> str | None:
+    """`file:line` where the node was first written."""
+    return _origins.get(node)
 
 
 class Token:
@@ -344,6 +345,17 @@ def with_operands(node: Node, operands: Sequence[Node]) -> Node:
     if not isinstance(node, Op) or tuple(operands) == node.operands:
         return node
     return node.replace(operands=tuple(operands))
+
+
+def map_fields(node: Node, other: Callable[[Node], Node], length: Callable[[Dim], Dim]) -> Node:
+    """The node with other nodes and lengths in its fields; primitives and folds stay."""
+
+    def leaf(value: object) -> object:
+        if isinstance(value, Dim):
+            return length(value)
+        return other(value) if isinstance(value, Node) else value
+
+    return node.map((Dim, Node, Primitive, FoldRule), leaf)
 
 
 def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
