@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim, larger, product
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -31,6 +29,8 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 
 BLOCK: Final = 1024
 """Elements that are added in any order; block results are added as a tree."""

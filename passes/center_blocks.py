@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
 from axiomjit.graph.reductions import MomentFold
@@ -30,6 +29,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.dims import Dim, dim
 
 SUM: Final = ACCUMULATORS["sum"]
 

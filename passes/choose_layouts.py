@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import IndexMap, identity, strides_through
-from axiomjit.algebra.ranges import magnitude, stride_size
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import (
     Graph,
@@ -27,6 +24,9 @@ from axiomjit.passes.costs.estimate_walk import STORE, Walk, estimate_walk
 from axiomjit.passes.ir.context import Layouts
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, identity, strides_through
+from axiomjit.symbolic.ranges import magnitude, stride_size
 
 Order = tuple[int, ...]
 """Dimensions, outermost first."""

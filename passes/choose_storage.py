@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Scope
-from axiomjit.algebra.index_maps import IndexMap, iterators_of
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -27,6 +24,9 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Dim, Scope
+from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""

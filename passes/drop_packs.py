@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, exact_quotient, product
-from axiomjit.algebra.index_maps import (
-    Affine,
-    IndexMap,
-    affine,
-    compose,
-    fixed,
-    identity,
-    iterator,
-    strides_through,
-)
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
@@ -31,6 +20,17 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE
 from axiomjit.passes.ir.context import Context, Layouts
+from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    IndexMap,
+    affine,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    strides_through,
+)
 from axiomjit.views.dense_layout import row_major_strides
 
 STORED: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, product
-from axiomjit.algebra.index_maps import IndexMap, iterators_of
 from axiomjit.base.dtypes import code
 from axiomjit.graph.library_operations import CONVOLUTION
 from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, rewrite
 from axiomjit.graph.primitives import PRIMITIVES, SUM
 from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.dims import Dim, bound, product
+from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
 OUTPUTS: Final = 8
 """Results of each window from which on a product of matrices is faster than loops."""

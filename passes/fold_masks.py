@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Symbol, symbol_of
-from axiomjit.algebra.index_maps import (
-    Affine,
-    IndexMap,
-    compose,
-    fixed,
-    identity,
-    iterator,
-    iterators_of,
-)
 from axiomjit.graph.builder import cast
 from axiomjit.graph.contractions import Read
 from axiomjit.graph.indexing_ops import counted, lengths_of
@@ -33,6 +22,17 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
 from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Dim, Symbol, symbol_of
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    IndexMap,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    iterators_of,
+)
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import Dim, Symbol, bound
 from axiomjit.base.records import Record
 from axiomjit.passes.choose_storage import STATEMENTS
 from axiomjit.passes.ir.accesses import accessed
@@ -40,6 +38,8 @@ from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.shared_values import share_scalars, share_states
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.chosen import Advice, chosen_in
+from axiomjit.symbolic.dims import Dim, Symbol, bound
 
 ROW: Final = 65_536
 """Steps of loops side by side in a loop over rows: so many elements stay in the cache."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.dims import bound, dim
 from axiomjit.graph.reductions import PlaceFold, StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -25,6 +24,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.dims import bound, dim
 
 LANES: Final = 64
 """Elements that are folded side by side: several vectors of any dtype."""

@@ -8,8 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import bound
 from axiomjit.base.dtypes import FLOAT, DType, state_dtype
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import LengthNode, Scalar
@@ -41,6 +39,8 @@ from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_c
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.shared_values import share_scalars
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.chosen import Advice, chosen_in
+from axiomjit.symbolic.dims import bound
 
 ROW: Final = 65_536
 """Elements of a row that stays in the cache: two loops over it are as fast (see `fuse_loops`)."""

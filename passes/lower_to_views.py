@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import IndexMap, strides_through
 from axiomjit.base.locks import import_late
 from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import (
@@ -39,6 +37,8 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, strides_through
 from axiomjit.views.dense_layout import ordered_strides
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.chosen import Choice, chosen_in
-from axiomjit.algebra.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.base.dtypes import code
 from axiomjit.base.locks import import_late
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
@@ -34,6 +32,8 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Number, Storage, View
 from axiomjit.passes.render_source import Rendered, render_source
+from axiomjit.symbolic.chosen import Choice, chosen_in
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 Steps = Sequence[Nest | LibraryCall]

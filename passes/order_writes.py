@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Symbol
 from axiomjit.base.records import Record
 from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, Update, base_of, post_order
 from axiomjit.graph.storages import reads_of
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Symbol
 
 
 class Order(Record):

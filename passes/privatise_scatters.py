@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import Dim, bound, dim, product, smaller
 from axiomjit.base.dtypes import DType, integer_range
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar
@@ -31,6 +29,8 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import all_steps
 from axiomjit.passes.ir.rewriting import replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.chosen import Advice, chosen_in
+from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
 from axiomjit.views.dense_layout import row_major_strides
 
 LONG: Final = 1 << 19

@@ -8,8 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
@@ -37,6 +35,8 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.dims import Dim, bound, dim
 
 BLOCK: Final = 256
 """Elements of a block: so many that the step from block to block costs little, so few that the

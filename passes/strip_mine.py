@@ -7,8 +7,6 @@ from collections.abc import Iterator, Set
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
 from axiomjit.base.kept_properties import kept_property
 from axiomjit.base.target import ChosenTarget
@@ -34,6 +32,8 @@ from axiomjit.passes.ir.loop_ir import (
     used,
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.dims import bound, dim
 
 STRIP: Final = 512
 """Steps of a strip: so many that entering a vector loop costs little, so few that what a strip

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim, smaller
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Fold,
@@ -20,6 +18,8 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
     statements,
 )
+from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
 LONG: Final = 2**29
 """Additions, or bytes, from which on a loop looks: some 20 ms."""

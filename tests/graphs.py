@@ -13,9 +13,6 @@ from unittest.mock import patch
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
-from axiomjit.algebra.index_maps import at_lengths
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import starting_values
 from axiomjit.axis.late_checks import known_lengths
@@ -49,6 +46,9 @@ from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
 from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.symbolic.index_maps import at_lengths
 from axiomjit.tracing.asking import AskingRebinding
 from axiomjit.tracing.trace import trace
 from tests.plan_steps import steps_run

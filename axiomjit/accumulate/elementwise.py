@@ -9,8 +9,6 @@ from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.arrays import ArrayFunction
 from axiomjit.accumulate.fold import accumulator_of, fold_nodes
 from axiomjit.accumulate.scalars import follow
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import permutation
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -20,6 +18,8 @@ from axiomjit.graph.primitives import CAST, COPY
 from axiomjit.graph.reductions import computed
 from axiomjit.graph.seen import at_hand, seen_call
 from axiomjit.graph.traced_values import NamedValue, NodeValue, TracedValue
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import permutation
 
 Mode = str | tuple[str, Accumulator | str]
 ORDERS: Final = ("c", "f")

@@ -10,7 +10,6 @@ from typing import Any
 from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.arrays import ArrayFunction
 from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -24,6 +23,7 @@ from axiomjit.graph.reductions import (
     scan_states,
 )
 from axiomjit.graph.traced_values import NamedValue, NodeValue, broadcast_folding
+from axiomjit.symbolic.dims import Dim
 
 
 def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool = False) -> Any:

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from typing import Final, SupportsIndex
 from weakref import WeakValueDictionary
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, named_length, product, symbol_of
-from axiomjit.algebra.number_kinds import ANY
 from axiomjit.axis.tags import AxisClass, AxisRole, checked_class, checked_roles
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
+from axiomjit.symbolic.dims import Dim, Symbol, dim, evaluate, named_length, product, symbol_of
+from axiomjit.symbolic.number_kinds import ANY
 
 _numbers: Final = itertools.count()
 _lock: Final = new_lock()

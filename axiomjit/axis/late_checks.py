@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from axiomjit.algebra.dims import Dim, Guard, Symbol, dim
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.axis import Axis
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Node, post_order, views_on
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim
 
 MessageParts = tuple[str, str, str]
 """What was asked, what was seen, and what to do instead."""

@@ -5,7 +5,6 @@ NumPy sorts, in steps of its own between the fused loops, which take elements as
 
 from __future__ import annotations
 
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.names import AxisName, axis_of
 from axiomjit.axis.pairing import check_names
@@ -24,6 +23,7 @@ from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, UfuncFold
 from axiomjit.graph.reductions import running_fold
+from axiomjit.symbolic.index_maps import iterator
 
 
 def cumsum(x: Operand, axis: AxisName) -> Tensor:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, substitute
-from axiomjit.algebra.index_maps import IndexMap, strides_through
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
@@ -14,6 +12,8 @@ from axiomjit.graph.known_strides import strides_of_held
 from axiomjit.graph.nodes import Held, Node, Op, views_on
 from axiomjit.graph.primitives import JOIN, VIEW
 from axiomjit.graph.storages import place_of, storage_root
+from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
+from axiomjit.symbolic.index_maps import IndexMap, strides_through
 from axiomjit.views.complex_views import ComplexTensorViewDescription
 from axiomjit.views.dense_layout import Layout, LengthLike
 from axiomjit.views.descriptions import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.library_operations import PRINT
 from axiomjit.graph.nodes import Held, Op, note
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import identity, permutation
 
 
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:

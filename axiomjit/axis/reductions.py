@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import dim, product
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
 from axiomjit.axis.elementwise import apply_ufunc, paired
@@ -32,6 +31,7 @@ from axiomjit.graph.primitives import MAX, MIN, UfuncFold
 from axiomjit.graph.reductions import choose_position, log_sum_exp
 from axiomjit.graph.traced_values import Folding
 from axiomjit.numpy_table import reductions
+from axiomjit.symbolic.dims import dim, product
 
 NodeReduction = Callable[[Node, Sequence[int]], Node]
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesLike
 from axiomjit.axis.declarations import DeclaredStorage, joined_uses
@@ -40,6 +38,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node, Token, note
 from axiomjit.graph.storages import Materialized, Sequential, assignment, place_of, statement
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, permutation
 from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
 from axiomjit.axis.declarations import (
     Declaration,
@@ -43,6 +41,8 @@ from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, note, post_
 from axiomjit.graph.primitives import Primitive
 from axiomjit.graph.storages import storage_root, with_versions
 from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap, permutation
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsIndex
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.joins import padding_pair
@@ -16,6 +15,7 @@ from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.shape_ops import SlidingWindow, slide
+from axiomjit.symbolic.dims import Dim, dim
 
 Setting = SupportsIndex | Mapping[AxisName, SupportsIndex]
 WindowPadding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
-from axiomjit.algebra.dims import Scope
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import (
     ImpureError,
@@ -28,6 +26,8 @@ from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fresh import Returned
 from axiomjit.driver.surroundings import reachable
 from axiomjit.graph.captured import Captured, Watch, capturing
+from axiomjit.symbolic.chosen import OtherLengthError
+from axiomjit.symbolic.dims import Scope
 from axiomjit.tracing.creation import concerns, new_rebinding
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.rebinding import Rebinding, handles_errors

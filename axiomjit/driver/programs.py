@@ -10,9 +10,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Guards, Scope, Symbol, bound, pinned, substitute
-from axiomjit.algebra.ranges import settled
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
@@ -25,6 +22,9 @@ from axiomjit.driver.call_classes import ArgumentClass, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Held, Input, Node, map_fields, post_order, rebuild
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, pinned, substitute
+from axiomjit.symbolic.ranges import settled
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher

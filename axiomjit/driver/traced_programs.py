@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import Ready
 from axiomjit.graph.indexing_ops import most
 from axiomjit.graph.nodes import Node
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
 
 if TYPE_CHECKING:
     from axiomjit.driver.following import Followed

@@ -2,5 +2,5 @@
 
 What several doors share is here too: parts of dimensions, joins, padding, sliding windows,
 merged dimensions, operations on whole operands, values that stand for arrays, the interface that
-runs a graph. May import `base`, `algebra`, `views`.
+runs a graph. May import `base`, `symbolic`, `views`.
 """

@@ -18,20 +18,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from axiomjit.algebra.chosen import assumed_equal, chosen_in
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import (
-    Conditions,
-    IndexMap,
-    Region,
-    affine,
-    changes_nothing,
-    identity,
-    iterator,
-    permutation,
-    shift,
-    through,
-)
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, WEAK_TYPES, DType, Promotable
 from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError, UnsupportedError
@@ -58,6 +44,20 @@ from axiomjit.graph.primitives import (
     UfuncFold,
 )
 from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
+from axiomjit.symbolic.chosen import assumed_equal, chosen_in
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import (
+    Conditions,
+    IndexMap,
+    Region,
+    affine,
+    changes_nothing,
+    identity,
+    iterator,
+    permutation,
+    shift,
+    through,
+)
 
 JoinedPart = tuple[Node, IndexMap, Region]
 """An operand, the map from points of the whole to it, and the region that it fills."""

@@ -14,8 +14,14 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import (
+from axiomjit.base.dtypes import BOOL, HALF, SINGLE, common
+from axiomjit.base.records import Record
+from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, promotable
+from axiomjit.graph.nodes import Node, Op, note
+from axiomjit.graph.primitives import ANY, PRIMITIVES, PRODUCT, SUM, VIEW
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import (
     Affine,
     Conditions,
     IndexMap,
@@ -23,12 +29,6 @@ from axiomjit.algebra.index_maps import (
     iterator,
     iterators_of,
 )
-from axiomjit.base.dtypes import BOOL, HALF, SINGLE, common
-from axiomjit.base.records import Record
-from axiomjit.graph import builder
-from axiomjit.graph.builder import cast, promotable
-from axiomjit.graph.nodes import Node, Op, note
-from axiomjit.graph.primitives import ANY, PRIMITIVES, PRODUCT, SUM, VIEW
 
 Read = tuple[Node, IndexMap]
 """An operand and the map by which it is read."""

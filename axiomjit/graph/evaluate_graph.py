@@ -7,18 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.dims import Symbol, dim, evaluate
-from axiomjit.algebra.index_maps import (
-    IndexMap,
-    at_lengths,
-    boxes,
-    compose,
-    fixed,
-    iterator,
-    iterators_of,
-    shift,
-    strides_through,
-)
 from axiomjit.base.dtypes import convert
 from axiomjit.base.errors import AxiomError
 from axiomjit.graph.library_operations import LibraryOperation
@@ -40,6 +28,18 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
 from axiomjit.graph.reductions import StateFold
+from axiomjit.symbolic.dims import Symbol, dim, evaluate
+from axiomjit.symbolic.index_maps import (
+    IndexMap,
+    at_lengths,
+    boxes,
+    compose,
+    fixed,
+    iterator,
+    iterators_of,
+    shift,
+    strides_through,
+)
 
 Array = np.ndarray
 

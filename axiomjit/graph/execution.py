@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.dims import Symbol
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late
 from axiomjit.graph.nodes import Graph, Held, post_order
+from axiomjit.symbolic.dims import Symbol
 
 Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndarray, ...]]
 

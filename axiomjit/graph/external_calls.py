@@ -15,9 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherResultError, UnfitNumberError, choose
-from axiomjit.algebra.dims import Dim, current_scope, product
-from axiomjit.algebra.index_maps import iterator, permutation
 from axiomjit.base import dtypes
 from axiomjit.base.counters import counter
 from axiomjit.base.dtypes import CODES, INT, DType
@@ -39,6 +36,9 @@ from axiomjit.graph.library_operations import (
 from axiomjit.graph.nodes import Held, Input, LengthNode, Node, Op, Scalar, base_of, note
 from axiomjit.graph.primitives import ALL, COPY
 from axiomjit.graph.seen import seen_call
+from axiomjit.symbolic.chosen import OtherResultError, UnfitNumberError, choose
+from axiomjit.symbolic.dims import Dim, current_scope, product
+from axiomjit.symbolic.index_maps import iterator, permutation
 
 Options = tuple[tuple[str, Any], ...]
 """Keyword arguments of a function, by name."""

@@ -11,9 +11,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from axiomjit.algebra.chosen import Choice, choose, chosen_in
-from axiomjit.algebra.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
-from axiomjit.algebra.index_maps import IndexMap, fixed, iterator
 from axiomjit.base.dtypes import BOOL, INT, integer_range
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
@@ -48,6 +45,9 @@ from axiomjit.graph.primitives import (
 )
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.storages import view_map
+from axiomjit.symbolic.chosen import Choice, choose, chosen_in
+from axiomjit.symbolic.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
+from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 
 ZERO: Final = Scalar(INT, INT.type(0), False)
 LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in integer_range(INT))

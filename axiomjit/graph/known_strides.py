@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import strides_through
 from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, root_of, views_on
 from axiomjit.graph.primitives import PACK
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import strides_through
 from axiomjit.views.dense_layout import row_major_strides
 
 Strides = tuple[Dim, ...]

@@ -20,15 +20,15 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
+from axiomjit.symbolic.chosen import Choice
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
 
 
 class NodeType(RecordType):

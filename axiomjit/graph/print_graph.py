@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import show, show_conditions, show_region
 from axiomjit.base.dtypes import type_name
 from axiomjit.graph.nodes import (
     Graph,
@@ -16,6 +14,8 @@ from axiomjit.graph.nodes import (
     Update,
     post_order,
 )
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import show, show_conditions, show_region
 
 
 def shape_text(shape: tuple[Dim, ...]) -> str:

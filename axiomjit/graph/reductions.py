@@ -18,8 +18,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import IndexMap, affine, identity, permutation
 from axiomjit.base.dtypes import (
     CODES,
     FLOAT,
@@ -54,6 +52,8 @@ from axiomjit.graph.primitives import (
 )
 from axiomjit.graph.seen import seen_type
 from axiomjit.graph.shape_ops import merge, split
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import IndexMap, affine, identity, permutation
 
 
 class StateFold(FoldRule):

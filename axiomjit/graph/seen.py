@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, current_scope
 from axiomjit.base.dtypes import WEAK_TYPES
 from axiomjit.base.errors import TraceError
 from axiomjit.graph.nodes import Node
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Dim, current_scope
 
 
 def at_hand(length: Dim) -> str:

@@ -18,17 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import (
-    Affine,
-    Conditions,
-    affine,
-    condition,
-    fixed,
-    identity,
-    iterator,
-)
-from axiomjit.algebra.ranges import range_of, settled
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -38,6 +27,17 @@ from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MERGED, PACK
 from axiomjit.graph.seen import at_hand, seen_type
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    Conditions,
+    affine,
+    condition,
+    fixed,
+    identity,
+    iterator,
+)
+from axiomjit.symbolic.ranges import range_of, settled
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]

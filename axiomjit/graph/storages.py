@@ -17,8 +17,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, compose, identity, iterator
 from axiomjit.base.locks import new_lock
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import PRINT
@@ -36,6 +34,8 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import MATERIALIZE, UPDATE, VIEW, Primitive
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Affine, IndexMap, compose, identity, iterator
 
 _lock: Final = new_lock()
 """Held while a storage gets its next version: writes of several threads are all kept."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
 from axiomjit.base.errors import GraphTypeError, ShapeError
 from axiomjit.base.origins import user_location
@@ -21,6 +20,7 @@ from axiomjit.graph.traced_values import NodeValue, ShapedValue
 from axiomjit.notation.logic import Bitcast
 from axiomjit.notation.rows import Solution
 from axiomjit.notation.tensors import ShapedTensor, as_shaped, record
+from axiomjit.symbolic.dims import Dim, dim
 
 WORD = DTYPES["u4"]
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from axiomjit.accumulate.arrays import ArrayFunction
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.base.origins import user_location
@@ -30,6 +29,7 @@ from axiomjit.notation.specs import EinsumSpec
 from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record
 from axiomjit.numpy_table.einsum import SpecReader
+from axiomjit.symbolic.dims import Dim, dim
 
 
 def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from axiomjit.algebra.dims import Symbol as LengthSymbol
-from axiomjit.algebra.dims import symbol_of
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.contractions import Projections
@@ -21,6 +19,8 @@ from axiomjit.notation.specs import KINDS
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.templates import Template
 from axiomjit.notation.terms import closed_row, open_row
+from axiomjit.symbolic.dims import Symbol as LengthSymbol
+from axiomjit.symbolic.dims import symbol_of
 
 Where = Projections | Joining
 """Where an operation touches its operands and its result."""

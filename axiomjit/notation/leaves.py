@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base import dtypes
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
@@ -15,6 +14,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.nodes import Held, Node, Scalar
 from axiomjit.notation.shapes import number
 from axiomjit.numpy_table.table import FUNCTIONS
+from axiomjit.symbolic.dims import Dim
 
 
 class Source:

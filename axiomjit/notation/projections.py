@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from axiomjit.algebra.dims import Dim, dim, larger
-from axiomjit.algebra.index_maps import Affine, IndexMap, affine, fixed, iterator
 from axiomjit.graph.contractions import Margins, Projections
 from axiomjit.notation.rows import Rows, Solution
 from axiomjit.notation.specs import (
@@ -23,6 +21,8 @@ from axiomjit.notation.specs import (
     SlotSpec,
 )
 from axiomjit.notation.specs import Affine as Window
+from axiomjit.symbolic.dims import Dim, dim, larger
+from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, fixed, iterator
 
 
 def projections_of(spec: EinsumSpec, solution: Solution, live: Sequence[str] = ()) -> Projections:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
 
-from axiomjit.algebra.dims import Dim, dim, exact_quotient, product
 from axiomjit.base.errors import ShapeError, amount
 from axiomjit.graph.seen import at_hand
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown
+from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 
 
 def quotient_of(top: Dim, bottom: Dim) -> Dim | None:

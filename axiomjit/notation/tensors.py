@@ -14,7 +14,6 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -46,6 +45,7 @@ from axiomjit.notation.sums import Exact
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Cell, Origin, RowVariable, open_row
 from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.symbolic.dims import product
 
 
 class ShapedTensor(NDArrayOperatorsMixin, Shaped):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.records import Record
 from axiomjit.graph.seen import at_hand
+from axiomjit.symbolic.dims import Dim
 
 _KEPT: Final = 20
 """Origins that are kept of a size or a row."""

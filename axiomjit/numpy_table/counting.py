@@ -7,9 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal, choose
-from axiomjit.algebra.dims import current_scope
-from axiomjit.algebra.index_maps import identity, iterator
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
@@ -22,6 +19,9 @@ from axiomjit.graph.seen import seen_type
 from axiomjit.graph.storages import update
 from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.chosen import assumed_equal, choose
+from axiomjit.symbolic.dims import current_scope
+from axiomjit.symbolic.index_maps import identity, iterator
 
 _ADD: Final = PRIMITIVES["add"]
 

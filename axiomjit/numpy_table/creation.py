@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import choose
-from axiomjit.algebra.dims import Dim, current_scope, dim
 from axiomjit.base.dtypes import FLOAT, INT, DType, wanted_dtype
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
@@ -24,6 +22,8 @@ from axiomjit.graph.seen import seen_type
 from axiomjit.graph.shape_ops import pack
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.chosen import choose
+from axiomjit.symbolic.dims import Dim, current_scope, dim
 from axiomjit.views.dense_layout import row_major_strides
 
 

@@ -7,9 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Affine, fixed, iterator
 from axiomjit.base.errors import ShapeError, SpecError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -18,6 +15,9 @@ from axiomjit.graph.nodes import Node, Scalar, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.seen import at_hand, seen_shape
 from axiomjit.numpy_table.options import Row, only_defaults
+from axiomjit.symbolic.chosen import assumed_equal
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Affine, fixed, iterator
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ELLIPSIS: Final = "..."

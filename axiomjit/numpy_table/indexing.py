@@ -7,9 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
 from axiomjit.base.dtypes import BOOL
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -19,6 +16,9 @@ from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.seen import at_hand, seen_type
 from axiomjit.graph.shape_ops import insert_dimensions, positions_of
+from axiomjit.symbolic.chosen import assumed_equal
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
 
 _KINDS: Final = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "

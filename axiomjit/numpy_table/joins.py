@@ -8,8 +8,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.errors import GraphValueError
@@ -38,6 +36,8 @@ from axiomjit.numpy_table.shapes import (
     at_least_2d,
     at_least_3d,
 )
+from axiomjit.symbolic.chosen import assumed_equal
+from axiomjit.symbolic.dims import Dim, dim
 
 
 def _nodes(arrays: Any, name: str) -> list[Node]:

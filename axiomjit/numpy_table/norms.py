@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
@@ -22,6 +21,7 @@ from axiomjit.numpy_table.products import matmul_node
 from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import product
 
 _SQRT, _MULTIPLY, _ABSOLUTE = (PRIMITIVES[name] for name in ("sqrt", "multiply", "absolute"))
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.indexing_ops import positions_chosen
@@ -20,6 +18,8 @@ from axiomjit.graph.shape_ops import flat, insert_dimensions, padded, sliced
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import iterator
 
 
 def _array_split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import sum_of_products
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.seen import at_hand, seen_call
+from axiomjit.symbolic.chosen import assumed_equal
+from axiomjit.symbolic.index_maps import iterator
 
 
 def matmul_node(a: object, b: object) -> Node:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, larger
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, wanted_dtype
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
@@ -37,6 +36,7 @@ from axiomjit.numpy_table.options import (
 )
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, larger
 
 
 def _reduction(name: str, accumulator: UfuncFold) -> Row:

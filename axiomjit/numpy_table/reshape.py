@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal, assumed_multiple
-from axiomjit.algebra.dims import Dim, dim, exact_quotient, product
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -19,6 +17,8 @@ from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.shape_ops import is_copied, reshaped
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import array_node, lengths_of
+from axiomjit.symbolic.chosen import assumed_equal, assumed_multiple
+from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 
 
 def _reshape(a: object, shape: Any, order: object = "C", copy: bool | None = None) -> Node:

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import chosen_in
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import import_late
 from axiomjit.base.owners import current
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
 from axiomjit.numpy_table.options import Row
+from axiomjit.symbolic.chosen import chosen_in
 from axiomjit.tracing.generators import METHODS, is_generator
 from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
 from axiomjit.tracing.impure import NAMES as IMPURE_NAMES

@@ -14,9 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherResultError, chosen_in
-from axiomjit.algebra.dims import Dim, current_scope, dim, product
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import CODES, FLOAT
 from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
@@ -26,6 +23,9 @@ from axiomjit.graph.external_calls import ForeseenCall, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Held, Node, Op, note
 from axiomjit.graph.primitives import ALL
+from axiomjit.symbolic.chosen import OtherResultError, chosen_in
+from axiomjit.symbolic.dims import Dim, current_scope, dim, product
+from axiomjit.symbolic.index_maps import iterator
 from axiomjit.tracing.generators import METHODS
 from axiomjit.tracing.lengths import Length, known_numbers, unwrap
 from axiomjit.tracing.opaque import Changed, bound_call, changed_call

@@ -14,8 +14,6 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, current_scope, dim, product
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.base.errors import AxiomError, UnaskedError
 from axiomjit.base.locks import import_late
@@ -26,6 +24,8 @@ from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, post_order
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.tracing.refusals import refuse_value
 
 MOST_FACTORS: Final = 4

@@ -15,19 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import CHOSEN, OtherLengthError, chosen_in
-from axiomjit.algebra.dims import (
-    Dim,
-    Scope,
-    Symbol,
-    current_scope,
-    dim,
-    evaluate,
-    product,
-    symbols_in,
-)
-from axiomjit.algebra.number_kinds import DECLARED, LENGTH
-from axiomjit.algebra.ranges import fitted
 from axiomjit.base.dtypes import CODES
 from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -38,6 +25,19 @@ from axiomjit.graph.external_calls import ForeseenCall, OpaqueCall, Result
 from axiomjit.graph.indexing_ops import with_choices
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
+from axiomjit.symbolic.chosen import CHOSEN, OtherLengthError, chosen_in
+from axiomjit.symbolic.dims import (
+    Dim,
+    Scope,
+    Symbol,
+    current_scope,
+    dim,
+    evaluate,
+    product,
+    symbols_in,
+)
+from axiomjit.symbolic.number_kinds import DECLARED, LENGTH
+from axiomjit.symbolic.ranges import fitted
 
 Array = np.ndarray
 Lengths = Mapping[Symbol, int]

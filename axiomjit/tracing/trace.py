@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
-from axiomjit.algebra.dims import Dim, Scope, bound
 from axiomjit.base.errors import InterruptedWritesError, TraceError
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
@@ -17,6 +15,8 @@ from axiomjit.base.tree import Structure
 from axiomjit.graph.indexing_ops import with_choices
 from axiomjit.graph.known_strides import Strides, laid_out
 from axiomjit.graph.nodes import Graph, Input, Node, post_order
+from axiomjit.symbolic.chosen import OtherLengthError
+from axiomjit.symbolic.dims import Dim, Scope, bound
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.returned import Leaves, take_results
 from axiomjit.tracing.tracer import Tracer

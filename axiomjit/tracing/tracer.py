@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
@@ -29,6 +28,7 @@ from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, SCANS
+from axiomjit.symbolic.dims import product
 from axiomjit.tracing.in_place import InPlace
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
 from axiomjit.tracing.operands import node_of

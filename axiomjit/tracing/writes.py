@@ -11,9 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, compose
 from axiomjit.base.dtypes import BOOL, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
@@ -26,6 +23,9 @@ from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.storages import update, view_map
 from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_node, index_view, mask_of
 from axiomjit.numpy_table.shapes import drop_dimensions
+from axiomjit.symbolic.chosen import assumed_equal
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap, compose
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operands import leaves_in, node_of
 from axiomjit.tracing.operators import TracedOperators

@@ -11,14 +11,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
 from axiomjit.graph.primitives import FoldRule, Primitive
+from axiomjit.symbolic.chosen import Choice
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
 from axiomjit.views.dense_layout import Layout
 from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorViewDescription
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from axiomjit.algebra.chosen import OtherLengthError, chosen_in
-from axiomjit.algebra.dims import Symbol, Values, evaluate
-from axiomjit.algebra.index_maps import at_lengths
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.passes.ir.plan_ir import Buffer, Call
 from axiomjit.runtime.launching.blas import is_limited, limited, share_parts
 from axiomjit.runtime.launching.bound_steps import Action
 from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow
+from axiomjit.symbolic.chosen import OtherLengthError, chosen_in
+from axiomjit.symbolic.dims import Symbol, Values, evaluate
+from axiomjit.symbolic.index_maps import at_lengths
 
 count_call: Final = counter("library_calls")
 

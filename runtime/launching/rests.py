@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
-from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Symbol
 from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.symbolic.chosen import Choice
+from axiomjit.symbolic.dims import Symbol
 
 AnyPlan = TypeVar("AnyPlan")
 

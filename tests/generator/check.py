@@ -7,12 +7,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError, chosen_in
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.passes.pipeline import run_pipeline
 from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.symbolic.chosen import OtherLengthError, chosen_in
 from tests.generator.draw import distances, values_of
 from tests.generator.programs import Array, Program
 from tests.graphs import (

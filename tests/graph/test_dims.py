@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from axiomjit.algebra.dims import (
+from axiomjit.base.errors import TraceError
+from axiomjit.symbolic.dims import (
     SIGNS,
     Binary,
     Guard,
@@ -25,8 +26,7 @@ from axiomjit.algebra.dims import (
     smaller,
     substitute,
 )
-from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
-from axiomjit.base.errors import TraceError
+from axiomjit.symbolic.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
 
 N, M = named_length("n0"), named_length("n1")
 AT = {Symbol("n0"): 17, Symbol("n1"): 6, Symbol("t2", STRIDE): 6, Symbol("u2", BACKWARD): -3}
@@ -208,7 +208,7 @@ def test_pickle_gives_the_same_object():
 
 
 def test_unused_lengths_are_freed():
-    from axiomjit.algebra import dims
+    from axiomjit.symbolic import dims
 
     gc.collect()
     before = len(dims._interned)

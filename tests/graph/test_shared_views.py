@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from axiomjit.algebra.dims import dim, evaluate
-from axiomjit.algebra.index_maps import affine, strides_through
 from axiomjit.graph.builder import as_node
 from axiomjit.graph.evaluate_graph import evaluate_graph, read
 from axiomjit.graph.nodes import Graph, Scalar
@@ -19,6 +17,8 @@ from axiomjit.graph.shape_ops import (
     sliced,
     slide,
 )
+from axiomjit.symbolic.dims import dim, evaluate
+from axiomjit.symbolic.index_maps import affine, strides_through
 
 
 def values(node):

@@ -6,14 +6,14 @@ import weakref
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import identity
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Held, Input, Scalar, base_of, post_order
 from axiomjit.graph.storages import VersionedStorage, update, view_map
 from axiomjit.numpy_table.indexing import index_node
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import identity
 
 START = np.arange(24.0).reshape(4, 6)
 SHAPE = dim(4), dim(6)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Op, post_order
@@ -11,6 +10,7 @@ from axiomjit.passes.compose_views import compose_views
 from axiomjit.passes.fold_masks import fold_masks
 from axiomjit.passes.ir.loop_ir import LibraryCall
 from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.symbolic.chosen import OtherLengthError
 from tests.graphs import CONTEXT, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.target import chosen_target
@@ -24,6 +23,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.verify_plan import verify_plan
 from axiomjit.passes.ir.view_ir import ArrayRole
+from axiomjit.symbolic.dims import dim
 from tests.graphs import lowered
 from tests.passes.examples import example
 

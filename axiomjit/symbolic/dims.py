@@ -17,10 +17,10 @@ from contextvars import ContextVar
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
-from axiomjit.algebra.number_kinds import LENGTH, Kind, Limits, decided
 from axiomjit.base.errors import TraceError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record
+from axiomjit.symbolic.number_kinds import LENGTH, Kind, Limits, decided
 
 Monomial = tuple["Atom", ...]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import DIMS, Dim, Monomial, Symbol, dim, larger, smaller
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import DIMS, Dim, Monomial, Symbol, dim, larger, smaller
 
 SliceBound = int | Dim | None
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeVar
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate
 from axiomjit.base.records import Record
+from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.dims import Dim, Symbol, dim, evaluate
 
 IntOrDim = TypeVar("IntOrDim", int, Dim)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.algebra.dims import (
+from axiomjit.base.records import Record
+from axiomjit.symbolic.dims import (
     Dim,
     Guard,
     Scope,
@@ -20,8 +21,7 @@ from axiomjit.algebra.dims import (
     dim,
     symbols_in,
 )
-from axiomjit.algebra.number_kinds import Kind
-from axiomjit.base.records import Record
+from axiomjit.symbolic.number_kinds import Kind
 
 CHOSEN: Final = Kind("number chosen", 0)
 """Numbers of elements that masks choose."""
