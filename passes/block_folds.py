@@ -29,7 +29,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 
 BLOCK: Final = 1024
@@ -56,7 +56,7 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: each result within the bound of the sum's rounding; max and min bit for bit.
     """
     numbers = count()
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return map_nests(program, lambda nest: _cut(nest, numbers))
 
 

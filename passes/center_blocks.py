@@ -8,7 +8,7 @@ from typing import Final
 
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
-from axiomjit.graph.reductions import MomentFold
+from axiomjit.graph.reductions import WelfordFold
 from axiomjit.passes.ir.body_values import needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -56,7 +56,7 @@ def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _is_moment(fold: Fold) -> bool:
-    return isinstance(fold.state.accumulator, MomentFold)
+    return isinstance(fold.state.accumulator, WelfordFold)
 
 
 def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:

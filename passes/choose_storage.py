@@ -24,7 +24,7 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
-from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
@@ -147,7 +147,7 @@ class _Choice:
         A gather of or to lengths that only the running program knows counts as one of everything.
         """
         places = self._points(op)
-        if chosen_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
+        if data_dependent_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
             at_positions = places * len(gathers)
         else:
             at_positions = sum(map(self._points, gathers))

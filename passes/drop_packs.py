@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.graph.known_strides import strides_of_held
+from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
+    Constant,
     Graph,
-    Held,
     Input,
     Node,
     Op,
@@ -191,6 +191,6 @@ def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
 
 def _strides(node: Node, layouts: Layouts) -> tuple[Dim, ...] | None:
     """The strides of an argument or of a held array, in elements."""
-    if isinstance(node, Held):
-        return strides_of_held(node)
+    if isinstance(node, Constant):
+        return strides_of_constant(node)
     return layouts.get(node.position) if isinstance(node, Input) else None

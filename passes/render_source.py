@@ -44,8 +44,8 @@ from axiomjit.passes.ir.state_source import (
     start_source,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
+from axiomjit.symbolic.assumptions import SMALL
 from axiomjit.symbolic.dims import Dim, dim
-from axiomjit.symbolic.number_kinds import SMALL
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""

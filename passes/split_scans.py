@@ -34,7 +34,7 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
 from axiomjit.passes.ir.rewriting import replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 LONG: Final = 1 << 18
@@ -72,7 +72,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
         first = scan.ahead(partials), own.replace(flops=own.flops + waits)
         return [first, (scan.chained(partials), cost)]
 
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return replace_nests(program, split)
 
 

@@ -32,7 +32,7 @@ from axiomjit.passes.ir.loop_ir import (
     used,
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 STRIP: Final = 512
@@ -91,7 +91,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
         body = rewrite_body(nest.body, rule)
         return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
 
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return map_nests(program, mined)
 
 

@@ -23,8 +23,8 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
 from axiomjit.passes.ir.rewriting import rewrite_nests
+from axiomjit.symbolic.assumptions import SMALL
 from axiomjit.symbolic.dims import bound
-from axiomjit.symbolic.number_kinds import SMALL
 
 LANES: Final = 512
 """Lanes that one thread takes at least: long enough for vector code."""

@@ -18,7 +18,7 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
     statements,
 )
-from axiomjit.symbolic.chosen import Advice
+from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
 LONG: Final = 2**29
@@ -42,7 +42,7 @@ def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: every result, bit for bit, of calls that are not given up.
     """
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return map_nests(program, _watched)
 
 

@@ -19,8 +19,8 @@ from axiomjit.axis.late_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.errors import UnaskedError
-from axiomjit.base.owners import Following
 from axiomjit.base.target import ChosenTarget, chosen_target, target
+from axiomjit.base.trace_context import Following
 from axiomjit.driver.arguments import plain_arguments, take_apart
 from axiomjit.driver.call_classes import classify
 from axiomjit.driver.programs import placed_graph
@@ -46,7 +46,7 @@ from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
 from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
-from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.symbolic.index_maps import at_lengths
 from axiomjit.tracing.asking import AskingRebinding
@@ -331,7 +331,7 @@ def run_plan_plain(
                         operation.run(operands, step.labels, seen(target), bounds)
                         continue
                     shape = tuple(
-                        None if chosen_in(n) else evaluate(n, lengths) for n in target.shape
+                        None if data_dependent_in(n) else evaluate(n, lengths) for n in target.shape
                     )
                     made = operation.evaluate.bound(shape)(*operands)
                     arrays[target.buffer] = operation.evaluate.alone(made, target.dtype, shape)

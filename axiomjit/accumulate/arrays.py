@@ -15,8 +15,8 @@ from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
+from axiomjit.symbolic.assumptions import LENGTH, SMALL
 from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim, named_length
-from axiomjit.symbolic.number_kinds import LENGTH, SMALL
 
 
 class Given:

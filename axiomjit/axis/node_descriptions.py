@@ -8,8 +8,8 @@ from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.placed_arrays import layout_of
-from axiomjit.graph.known_strides import strides_of_held
-from axiomjit.graph.nodes import Held, Node, Op, views_on
+from axiomjit.graph.known_strides import strides_of_constant
+from axiomjit.graph.nodes import Constant, Node, Op, views_on
 from axiomjit.graph.primitives import JOIN, VIEW
 from axiomjit.graph.storages import place_of, storage_root
 from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
@@ -63,8 +63,8 @@ class _Known:
         if root is not None:
             layout = layout_of(layout_of_storage(root), lengths)
             return BasicTensorDescription(lengths, node.dtype, False, layout)
-        if isinstance(node, Held):
-            strides = map(_plain, strides_of_held(node))
+        if isinstance(node, Constant):
+            strides = map(_plain, strides_of_constant(node))
             return BasicTensorDescription(lengths, node.dtype, True, Layout(strides))
         if isinstance(node, Op) and node.primitive is JOIN:
             parts = [BasicTensorDescription(self.lengths(n), n.dtype) for n in node.operands]

@@ -35,9 +35,9 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import refused
+from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder, execution
-from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, note, post_order
+from axiomjit.graph.nodes import Constant, Input, Node, Scalar, base_of, note, post_order
 from axiomjit.graph.primitives import Primitive
 from axiomjit.graph.storages import storage_root, with_versions
 from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
@@ -270,7 +270,7 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
             "list one axis per dimension, each with the length of its dimension set",
             user_location(),
         )
-    return Tensor(Held(array.dtype, array, axis_extents(labels)), labels)
+    return Tensor(Constant(array.dtype, array, axis_extents(labels)), labels)
 
 
 def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:

@@ -37,7 +37,7 @@ What equal programs and kernels share, with a limit or small.
 What holds for a piece of the program's run, in one thread or context.
 
 - `axiomjit/symbolic/dims.py` `_scope`: the lengths at hand; Python's `if n > m` has no other access
-- `axiomjit/base/owners.py` `_following`: the function that is followed, for tracers made in it
+- `axiomjit/base/trace_context.py` `_following`: the function that is followed, for its tracers
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/stage_times.py` `_clock`: the function for which a thread compiles, to count time

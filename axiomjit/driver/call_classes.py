@@ -13,8 +13,8 @@ from axiomjit.base.records import Record
 from axiomjit.driver.arguments import CallArguments, statics_key
 from axiomjit.driver.static_keys import Forget, structure_key
 from axiomjit.graph.nodes import Input
+from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
 from axiomjit.symbolic.dims import Dim, Symbol, dim, named_length, symbol_of
-from axiomjit.symbolic.number_kinds import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
 
 Array = np.ndarray
 Layouts = dict[int, tuple[Dim, ...]]

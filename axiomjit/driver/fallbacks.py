@@ -19,7 +19,7 @@ from axiomjit.base.errors import (
 from axiomjit.base.origins import user_location, warn
 from axiomjit.base.records import Record
 from axiomjit.driver.tables import Ready
-from axiomjit.symbolic.chosen import OtherLengthError, UnfitNumberError
+from axiomjit.symbolic.data_dependent import OtherLengthError, UnfitNumberError
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")

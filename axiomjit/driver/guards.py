@@ -30,7 +30,7 @@ from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.launching.native_plan import native_plan
-from axiomjit.symbolic.chosen import OtherLengthError
+from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]

@@ -66,7 +66,7 @@ from axiomjit.driver.traced_programs import TracedProgram
 from axiomjit.driver.warm import no_named_arrays, stood_in
 from axiomjit.driver.written_arguments import Same, same_arrays
 from axiomjit.graph.traced_values import AxisValue
-from axiomjit.symbolic.chosen import OtherLengthError
+from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
 from axiomjit.driver.call_classes import ArgumentClass, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
-from axiomjit.graph.nodes import Graph, Held, Input, Node, map_fields, post_order, rebuild
-from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, post_order, rebuild
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, pinned, substitute
-from axiomjit.symbolic.ranges import settled
+from axiomjit.symbolic.ranges import resolved
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher
@@ -65,7 +65,7 @@ class LoweredProgram:
         # A call may be made while another function is followed.
         with bound(None), stage("lowering"):
             self.stages: Stages = run_pipeline(graph, context, _watcher())
-        self.guards = Guards([g for g in scope.guards if not chosen_in(g.left, g.right)])
+        self.guards = Guards([g for g in scope.guards if not data_dependent_in(g.left, g.right)])
         self.pins = pinned(self.guards)
         self._form: PlanForm | None = None
 
@@ -250,7 +250,7 @@ def placed_graph(
     arrays = list(arguments)
     constants: dict[Node, Input] = {}
     for held in post_order(graph.outputs):
-        if isinstance(held, Held):
+        if isinstance(held, Constant):
             constants[held] = Input(held.dtype, len(arrays), held.extents)
             arrays.append(held.array)
     classes = ArgumentClass()
@@ -275,7 +275,7 @@ def _substituted(
     """
 
     def place(length: Dim) -> Dim:
-        return settled(substitute(length, values))
+        return resolved(substitute(length, values))
 
     def rule(node: Node, new: Mapping[Node, Node]) -> Node:
         return map_fields(constants.get(node, node), new.__getitem__, place)

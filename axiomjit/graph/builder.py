@@ -22,9 +22,10 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, WEAK_TYPES, DType, Promotable
 from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError, UnsupportedError
 from axiomjit.base.origins import user_location, warn
-from axiomjit.base.owners import current
-from axiomjit.graph.captured import held_array
-from axiomjit.graph.nodes import Held, LengthNode, Node, Op, Scalar, note, size
+from axiomjit.base.trace_context import current
+from axiomjit.graph.captured import constant_array
+from axiomjit.graph.describe import describe_call, describe_length, describe_shape, describe_type
+from axiomjit.graph.nodes import Constant, LengthNode, Node, Op, Scalar, note, size
 from axiomjit.graph.primitives import (
     ANY,
     CAST,
@@ -43,16 +44,15 @@ from axiomjit.graph.primitives import (
     Primitive,
     UfuncFold,
 )
-from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
-from axiomjit.symbolic.chosen import assumed_equal, chosen_in
+from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_in
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import (
     Conditions,
     IndexMap,
     Region,
     affine,
-    changes_nothing,
     identity,
+    is_identity,
     iterator,
     permutation,
     shift,
@@ -159,7 +159,7 @@ def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node,
     for wanted in loop[-1:]:
         if dtypes.code(wanted) not in primitive.loops:
             raise GraphTypeError(
-                seen_call(primitive.name, *operands),
+                describe_call(primitive.name, *operands),
                 f"{primitive.name} of {wanted} elements is not compiled",
                 "convert the operands with .astype(np.float64)",
                 user_location(),
@@ -230,8 +230,8 @@ def as_node(value: Any, asked: str) -> Node:
                 "convert it there once, for example with x.astype(x.dtype.newbyteorder('='))",
                 user_location(),
             )
-        value = held_array(value)
-        return Held(native, value, tuple(dim(n) for n in value.shape))
+        value = constant_array(value)
+        return Constant(native, value, tuple(dim(n) for n in value.shape))
     if issubclass(kind, np.generic):
         native = dtypes.supported(value.dtype, asked, user_location())
         return Scalar(native, native.type(value), False)
@@ -246,7 +246,7 @@ def as_node(value: Any, asked: str) -> Node:
         return Scalar(dtypes.COMPLEX, np.complex128(complex(value)), True)
     raise GraphTypeError(
         f"an operand of {asked}",
-        seen_type(value),
+        describe_type(value),
         "pass arrays or numbers; mark other arguments with static_argnames",
         user_location(),
     )
@@ -268,7 +268,7 @@ def _stacked(parts: Sequence[Node]) -> Node:
     ):
         raise ValueError(
             "setting an array element with a sequence. The requested array has an inhomogeneous "
-            f"shape; its parts have the shapes {', '.join(seen_shape(p.shape) for p in parts)}"
+            f"shape; its parts have the shapes {', '.join(describe_shape(p.shape) for p in parts)}"
         )
     common = dtypes.common(tuple(part.dtype for part in parts))
     index = tuple(iterator(d + 1) for d in range(rank))
@@ -313,12 +313,12 @@ def broadcast_shapes(
             if length == 1:
                 length = each
             elif assumed_equal(length, each):
-                length = each if chosen_in(length) else length
+                length = each if data_dependent_in(length) else length
             else:
-                meet = f"lengths {at_hand(length)} and {at_hand(each)} meet"
+                meet = f"lengths {describe_length(length)} and {describe_length(each)} meet"
                 raise GraphValueError(
-                    seen_call(function, *operands),
-                    f"{meet} at dimension {position} of {', '.join(map(seen_shape, shapes))}",
+                    describe_call(function, *operands),
+                    f"{meet} at dimension {position} of {', '.join(map(describe_shape, shapes))}",
                     "reshape or slice so that the lengths are equal, or 1 where one stretches",
                     user_location(),
                 )
@@ -346,7 +346,7 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
 
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     """The node read through a map; the node itself if the map changes nothing."""
-    if changes_nothing(index, extents, node.shape):
+    if is_identity(index, extents, node.shape):
         return node
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
 
@@ -389,8 +389,8 @@ def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
     """The node stretched to `extents`, as NumPy's broadcast_to."""
     if broadcast_shapes([node.shape, extents], "broadcast_to", node) != extents:
         raise GraphValueError(
-            f"broadcast_to({seen_type(node)}, {seen_shape(extents)})",
-            f"{seen_shape(node.shape)} does not stretch to {seen_shape(extents)}",
+            f"broadcast_to({describe_type(node)}, {describe_shape(extents)})",
+            f"{describe_shape(node.shape)} does not stretch to {describe_shape(extents)}",
             "give a shape whose trailing lengths equal the array's, or where the array has 1",
             user_location(),
         )
@@ -448,7 +448,7 @@ def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> 
     """Refuse to fold along a length of 0 what has no value then."""
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
-            f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",
+            f"{accumulator.name} of {describe_type(node)} along dimensions {tuple(axes)}",
             f"a length of 0, and {accumulator.name} of nothing has no value",
             f"call {accumulator.name} only where the array has elements",
             user_location(),
@@ -517,9 +517,9 @@ def dot(left: Node, right: Node) -> Node:
     meet = max(b - 2, 0)
     if not assumed_equal(left.shape[-1], right.shape[meet]):
         raise GraphValueError(
-            seen_call("dot", left, right),
-            f"lengths {at_hand(left.shape[-1])} (last dimension of the left operand) and "
-            f"{at_hand(right.shape[meet])} (dimension {meet} of the right one)",
+            describe_call("dot", left, right),
+            f"lengths {describe_length(left.shape[-1])} (last dimension of the left operand) and "
+            f"{describe_length(right.shape[meet])} (dimension {meet} of the right one)",
             "transpose or slice an operand so that these two lengths are equal",
             user_location(),
         )

@@ -11,8 +11,8 @@ from axiomjit.base.dtypes import convert
 from axiomjit.base.errors import AxiomError
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
+    Constant,
     Graph,
-    Held,
     Input,
     LengthNode,
     Node,
@@ -53,7 +53,7 @@ def evaluate_graph(
     shares memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
 
     Raises:
-        OtherLengthError: what was looked at of a chosen length looks otherwise.
+        OtherLengthError: a guard of a data-dependent length does not hold.
     """
     values: dict[Node, Array] = {}
     known = dict(lengths)
@@ -63,7 +63,7 @@ def evaluate_graph(
             if node not in values:
                 values[node] = _evaluate_node(node, values, arguments, known)
 
-    for choice, count in zip(graph.chosen, graph.counts, strict=True):
+    for choice, count in zip(graph.data_dependent, graph.counts, strict=True):
         evaluate_all((count,))
         known[choice.symbol] = int(values[count])
         choice.check(known)
@@ -113,7 +113,7 @@ def _evaluate_node(
             return value if isinstance(value, Array) else np.asarray(value, node.dtype)
         case Scalar():
             return np.asarray(node.value)
-        case Held():
+        case Constant():
             return node.array
         case LengthNode():
             return np.asarray(evaluate(node.length, lengths), node.dtype)

@@ -2,8 +2,8 @@
 
 An `ArrayCall` is a call of a function of arrays whose results are known in shape and dtype. One
 with several results is an operation for each of them, of the same operands; a plan calls it once
-for all that are used. `ufunc_step` is the same for ufuncs that no primitive means. An `OpaqueCall`
-is one of which nothing is known but what it gave when it was probed: a result of another shape or
+for all that are used. `ufunc_step` is the same for ufuncs that no primitive means. Of an
+`ExternalCall` nothing is known but what it gave when it was probed: a result of another shape or
 dtype is not used.
 """
 
@@ -21,11 +21,12 @@ from axiomjit.base.dtypes import CODES, INT, DType
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.locks import imported
 from axiomjit.base.origins import catches_errors, user_location
-from axiomjit.base.owners import current
 from axiomjit.base.records import Record
+from axiomjit.base.trace_context import current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, promotable
+from axiomjit.graph.describe import describe_call
 from axiomjit.graph.library_operations import (
     BITCAST,
     Labels,
@@ -33,10 +34,13 @@ from axiomjit.graph.library_operations import (
     OperandArrays,
     Shapes,
 )
-from axiomjit.graph.nodes import Held, Input, LengthNode, Node, Op, Scalar, base_of, note
+from axiomjit.graph.nodes import Constant, Input, LengthNode, Node, Op, Scalar, base_of, note
 from axiomjit.graph.primitives import ALL, COPY
-from axiomjit.graph.seen import seen_call
-from axiomjit.symbolic.chosen import OtherResultError, UnfitNumberError, choose
+from axiomjit.symbolic.data_dependent import (
+    OtherResultError,
+    UnfitNumberError,
+    data_dependent_length,
+)
 from axiomjit.symbolic.dims import Dim, current_scope, product
 from axiomjit.symbolic.index_maps import iterator, permutation
 
@@ -111,7 +115,7 @@ def _fits(found: tuple[int, ...], shape: Lengths) -> bool:
     return len(found) == len(shape) and all(n is None or m == n for m, n in pairs)
 
 
-def _settled(options: Options) -> Options:
+def _resolved(options: Options) -> Options:
     """The options, in which integers of the call are numbers: others are another program."""
     return tuple((name, _number(value)) for name, value in options)
 
@@ -153,7 +157,7 @@ class ArrayCall(Record):
         They are found by a call with arrays of ones, all of whose lengths are `length`.
         """
         kinds = tuple((node.dtype, len(node.shape)) for node in self.operands)
-        known = tuple((k, v) for k, v in _settled(self.options) if not isinstance(v, Extent))
+        known = tuple((k, v) for k, v in _resolved(self.options) if not isinstance(v, Extent))
         return _dtypes(self.function, kinds, known, length)
 
     def length(self, part: int | None = None, dimension: int = 0) -> Dim:
@@ -162,7 +166,7 @@ class ArrayCall(Record):
         The function is called once for it and for its results.
         """
         count = self.result((), INT, part, dimension)
-        return choose(current_scope(), count)
+        return data_dependent_length(current_scope(), count)
 
     def result(
         self,
@@ -178,7 +182,7 @@ class ArrayCall(Record):
         `number` says that it is a Python number.
         """
         ranks = tuple(len(node.shape) for node in self.operands)
-        evaluate = ArrayFunction(self.name, self.function, _settled(self.options), part, measured)
+        evaluate = ArrayFunction(self.name, self.function, _resolved(self.options), part, measured)
         name = self.name if part is None else f"{self.name}[{part}]"
         name = name if measured is None else f"length of {name}"
         operation = LibraryOperation(
@@ -343,8 +347,8 @@ def bits_of(words: Node, dtype: DType) -> Node:
 def stored(node: Node) -> Node:
     """The node, or a copy if it has no storage, as a broadcast number."""
     base = base_of(node)
-    at_hand = isinstance(base, Op | Held) or (isinstance(base, Input) and not base.weak)
-    return node if at_hand else builder.elementwise(COPY, node)
+    has_memory = isinstance(base, Op | Constant) or (isinstance(base, Input) and not base.weak)
+    return node if has_memory else builder.elementwise(COPY, node)
 
 
 def may_fail(node: Op) -> Op:
@@ -360,7 +364,7 @@ UFUNC_WEIGHT: Final = 20
 """Additions that one element of a result costs."""
 MODULES: Final = ("numpy", "scipy.special")
 """Where the name of a ufunc is looked up."""
-count_opaque: Final = counter("opaque_calls")
+count_external_call: Final = counter("opaque_calls")
 
 
 class UfuncCall(Record):
@@ -375,7 +379,7 @@ class UfuncCall(Record):
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
         """Write the result into `out`."""
-        count_opaque()
+        count_external_call()
         arrays = iter(operands)
         inputs = [next(arrays) if value is None else value for value in self.given]
         results: list[Any] = [None] * self.ufunc.nout
@@ -440,7 +444,7 @@ def loop_with(
     kinds = tuple(promotable(node) for node in operands)
     if not options:
         return dtypes.resolve_loop(ufunc, kinds)
-    asked = seen_call(ufunc.__name__, *operands)
+    asked = describe_call(ufunc.__name__, *operands)
     if all(isinstance(kind, type) for kind in kinds):
         kinds = tuple(np.dtype(kind) for kind in kinds)
     try:
@@ -486,7 +490,7 @@ class Result(Record):
     is_number: bool = False
 
 
-class OpaqueCall(Record):
+class ExternalCall(Record):
     """A call of a function with certain arguments, all but its operands."""
 
     name: str
@@ -515,7 +519,7 @@ class ForeseenCall(Record):
     `values` are the leaves, in place of an array or scalar a `Result`.
     """
 
-    call: OpaqueCall
+    call: ExternalCall
     structure: Structure
     values: tuple[object, ...]
 
@@ -533,7 +537,7 @@ class ForeseenCall(Record):
         Raises:
             OtherResultError: they are other ones than foreseen, or the function raises an error.
         """
-        count_opaque()
+        count_external_call()
         name = self.call.name
         try:
             leaves, structure = self.call.of(arrays)

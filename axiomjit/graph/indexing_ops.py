@@ -1,7 +1,7 @@
 """Elements at positions that arrays hold, and elements that masks choose.
 
 A gather checks that positions are within the length, then reads through them. The number of
-elements that a mask chooses is a length that only the running program knows: `with_choices` adds
+elements that a mask chooses is a length that only the running program knows: `with_counts` adds
 the counts to a graph, and `counted` computes other lengths from them.
 """
 
@@ -16,6 +16,7 @@ from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
+from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import may_fail, stored
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation, check_ends, check_positions
 from axiomjit.graph.nodes import (
@@ -43,9 +44,8 @@ from axiomjit.graph.primitives import (
     SUM,
     WHERE,
 )
-from axiomjit.graph.seen import seen_type
 from axiomjit.graph.storages import view_map
-from axiomjit.symbolic.chosen import Choice, choose, chosen_in
+from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in, data_dependent_length
 from axiomjit.symbolic.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
 from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 
@@ -94,7 +94,7 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
         PositionError: at the call, one is out of range.
     """
     if positions.dtype.kind not in "biu":
-        raise no_integers(f"elements at {seen_type(positions)}", "positions")
+        raise no_integers(f"elements at {describe_type(positions)}", "positions")
     wide = cast(positions, INT)
     within = may_fail(_within(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
@@ -168,23 +168,23 @@ def as_mask(node: Node) -> Node:
     return builder.elementwise(PRIMITIVES["not_equal"], node, zero)
 
 
-def count_chosen(mask: Node) -> Node:
+def count_true(mask: Node) -> Node:
     """The number of true elements, int64."""
     return builder.fold(SUM, cast(mask, INT), tuple(range(len(mask.shape))))
 
 
-def positions_chosen(mask: Node) -> tuple[Node, ...]:
+def true_positions(mask: Node) -> tuple[Node, ...]:
     """For each dimension of a mask the positions of its true elements, in C order: np.nonzero.
 
     Their length is new, and the same wherever this mask is asked.
     """
-    rank, length = len(mask.shape), choose(current_scope(), mask)
+    rank, length = len(mask.shape), data_dependent_length(current_scope(), mask)
     extents = (dim(rank), length, *mask.shape)
     # of repeated elements a library operation sees each once
     seen = view_map(mask)
     plain = seen is not None and not is_view(seen[0])
     once = mask if plain else builder.elementwise(COPY, mask)
-    operands = stored(once), stored(count_chosen(mask))
+    operands = stored(once), stored(count_true(mask))
     maps = tuple(iterator(2 + d) for d in range(rank)), ()
     every = note(Op(INT, NONZERO, None, operands, maps, extents, 2))
     return tuple(builder.view(every, (fixed(d), iterator(0)), (length,)) for d in range(rank))
@@ -202,35 +202,35 @@ def lengths_of(node: Node) -> tuple[Dim, ...]:
     return tuple(found)
 
 
-def with_choices(graph: Graph, scope: Scope) -> Graph:
-    """The graph with the counts of what masks choose, where it or a guard names them.
+def with_counts(graph: Graph, scope: Scope) -> Graph:
+    """Add the counts of true elements of masks to a graph, where it or a guard names them.
 
     The guards of these lengths leave the scope: they are asked once the counts are known.
     """
-    if not scope.chosen:
+    if not scope.data_dependent:
         return graph
-    later = {g: chosen_in(g.left, g.right) for g in scope.guards}
+    later = {g: data_dependent_in(g.left, g.right) for g in scope.guards}
     later = {guard: symbols for guard, symbols in later.items() if symbols}
-    named = {s for node in post_order(graph.outputs) for s in chosen_in(*lengths_of(node))}
+    named = {s for node in post_order(graph.outputs) for s in data_dependent_in(*lengths_of(node))}
     named |= {symbol for symbols in later.values() for symbol in symbols}
     for guard in later:
         del scope.guards[guard]
-    masks = {symbol: mask for mask, symbol in scope.chosen.items() if symbol in named}
+    masks = {symbol: mask for mask, symbol in scope.data_dependent.items() if symbol in named}
     order = list(masks)
     last = {guard: max(symbols, key=order.index) for guard, symbols in later.items()}
-    chosen = tuple(Choice(s, tuple(g for g in later if last[g] == s)) for s in order)
+    found = tuple(DataDependent(s, tuple(g for g in later if last[g] == s)) for s in order)
     counts = tuple(_count(key) for key in masks.values() if isinstance(key, Node))
     outputs = (*graph.results, *counts, *graph.finals)
-    return Graph(graph.inputs, outputs, graph.writes, chosen)
+    return Graph(graph.inputs, outputs, graph.writes, found)
 
 
 def _count(key: Node) -> Node:
     """The number that a length is: that of the true elements of a mask, or the node itself."""
-    return count_chosen(key) if key.dtype == BOOL else key
+    return count_true(key) if key.dtype == BOOL else key
 
 
-def most(key: Node) -> Dim:
-    """A number that the length is probably not beyond: that of all elements."""
+def size_estimate(key: Node) -> Dim:
+    """An estimate of a data-dependent length: the number of all elements of its mask."""
     chosen_of = (key,) if key.dtype == BOOL else key.children
     return sum((product(node.shape) for node in chosen_of), dim(0))
 

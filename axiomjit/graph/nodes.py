@@ -26,7 +26,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
-from axiomjit.symbolic.chosen import Choice
+from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
 
@@ -152,7 +152,7 @@ class Scalar(Node):
         return self.dtype, self.value.tobytes(), self.is_weak
 
 
-class Held(Node):
+class Constant(Node):
     """An array that the program holds: a constant, or one the function closes over."""
 
     array: np.ndarray
@@ -276,8 +276,8 @@ class Graph(Record):
     """A program: its inputs, in the order of arguments, and its outputs.
 
     `writes` are positions of inputs that the program changes; the last outputs, one for each in
-    order, are their final values. They are written, not returned. `chosen` are lengths that are
-    outputs too: their counts stand between the results and the final values.
+    order, are their final values. They are written, not returned. The counts of `data_dependent`
+    lengths are outputs too, between the results and the final values.
     """
 
     __slots__ = ("__weakref__",)
@@ -285,18 +285,18 @@ class Graph(Record):
     inputs: tuple[Input, ...]
     outputs: tuple[Node, ...]
     writes: tuple[int, ...] = ()
-    chosen: tuple[Choice, ...] = ()
+    data_dependent: tuple[DataDependent, ...] = ()
 
     @property
     def results(self) -> tuple[Node, ...]:
         """The outputs that are returned."""
-        return self.outputs[: len(self.outputs) - len(self.writes) - len(self.chosen)]
+        return self.outputs[: len(self.outputs) - len(self.writes) - len(self.data_dependent)]
 
     @property
     def counts(self) -> tuple[Node, ...]:
-        """The values of chosen lengths."""
+        """The values of data-dependent lengths."""
         first = len(self.results)
-        return self.outputs[first : first + len(self.chosen)]
+        return self.outputs[first : first + len(self.data_dependent)]
 
     @property
     def finals(self) -> tuple[Node, ...]:

@@ -23,9 +23,9 @@ from axiomjit.graph.builder import (
     loop_of,
     promotable,
 )
+from axiomjit.graph.describe import describe_call
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, Primitive
-from axiomjit.graph.seen import seen_call
 from axiomjit.graph.traced_values import NodeValue
 
 
@@ -72,7 +72,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
     """
     if not isinstance(exponent, Scalar | LengthNode):
         raise UnsupportedError(
-            seen_call("power", base, exponent),
+            describe_call("power", base, exponent),
             "an array of integer exponents, of which NumPy refuses negative ones by value",
             "use an exponent that is a number, or floats: power(x.astype(float), y)",
             user_location(),

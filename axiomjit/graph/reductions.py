@@ -2,8 +2,8 @@
 
 How two states of a `StateFold` are combined is a graph of scalars. It has one input per value of
 the left state, then one per value of the right one, and the values of the combined state as
-outputs. Its nodes are interned, so equal functions of equal dtypes are one fold. `MomentFold` and
-`PlaceFold` are such folds; ufuncs fold without one.
+outputs. Its nodes are interned, so equal functions of equal dtypes are one fold. `WelfordFold` and
+`ArgReduceFold` are such folds; ufuncs fold without one.
 
 A scan is an op that folds without losing an iterator: it has the state after each element along
 its last iterator. Several dimensions are merged into one before, in the order listed.
@@ -34,6 +34,7 @@ from axiomjit.base.errors import GraphValueError, TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, elementwise
+from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, post_order
 from axiomjit.graph.primitives import (
     ALL,
@@ -50,7 +51,6 @@ from axiomjit.graph.primitives import (
     UfuncFold,
     part_of_state,
 )
-from axiomjit.graph.seen import seen_type
 from axiomjit.graph.shape_ops import merge, split
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import IndexMap, affine, identity, permutation
@@ -220,7 +220,7 @@ def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
 
 def _of_nothing(node: Node) -> GraphValueError:
     return GraphValueError(
-        f"a fold of {seen_type(node)}",
+        f"a fold of {describe_type(node)}",
         "a length of 0, and an accumulator without an initial value",
         "fold only where the array has elements, or give the accumulator an init",
         user_location(),
@@ -281,7 +281,7 @@ def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
     return result
 
 
-class MomentFold(StateFold):
+class WelfordFold(StateFold):
     """A fold of (count, sum, shifted sum, sum of squared distances from the mean).
 
     Elements are also summed as distances from one of them, which makes the distance between the
@@ -325,7 +325,7 @@ NOWHERE: Final = integer_range(INT)[1]
 """Beyond every place."""
 
 
-class PlaceFold(StateFold):
+class ArgReduceFold(StateFold):
     """A fold of (element, place) by MAX or MIN of elements; of equal ones the first place wins.
 
     A NaN is beyond all numbers, and equals another NaN.
@@ -452,7 +452,7 @@ def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node
         return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
     builder.check_not_empty(extreme, node, axes)
     values = builder.cast(node, extreme.state_dtype(node.dtype))
-    fold = PlaceFold(extreme, values.dtype)
+    fold = ArgReduceFold(extreme, values.dtype)
     return folded_states(fold, [values, positions_along(node.shape, axes)], axes)[1]
 
 

@@ -23,10 +23,10 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import concatenate
+from axiomjit.graph.describe import describe_length, describe_type
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MERGED, PACK
-from axiomjit.graph.seen import at_hand, seen_type
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import (
     Affine,
@@ -37,7 +37,7 @@ from axiomjit.symbolic.index_maps import (
     identity,
     iterator,
 )
-from axiomjit.symbolic.ranges import range_of, settled
+from axiomjit.symbolic.ranges import range_of, resolved
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]
@@ -135,7 +135,7 @@ def positions_of(part: slice, length: Dim) -> tuple[Dim, int, Dim]:
     if step == 0:
         raise ValueError("slice step cannot be zero")
     start, count = range_of(part.start, part.stop, step, length)
-    return settled(start), step, settled(count)
+    return resolved(start), step, resolved(count)
 
 
 def sliced(node: Node, axes: Sequence[int], part: slice) -> Node:
@@ -200,8 +200,9 @@ def _check_margin(node: Node, axis: int, widths: Widths, most: Dim) -> None:
     for width in widths:
         if width > most:
             raise UnsupportedError(
-                f"pad({seen_type(node)}, ...) by {at_hand(width)} along dimension {axis}",
-                f"a margin beyond the {at_hand(most)} elements that it repeats",
+                f"pad({describe_type(node)}, ...) by {describe_length(width)} along "
+                f"dimension {axis}",
+                f"a margin beyond the {describe_length(most)} elements that it repeats",
                 "pad by less, or several times",
                 user_location(),
             )

@@ -14,9 +14,9 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, concatenate
+from axiomjit.graph.describe import describe_call, describe_shape
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.seen import seen_call, seen_shape
 from axiomjit.graph.shape_ops import (
     REPEATS,
     Widths,
@@ -36,7 +36,7 @@ from axiomjit.numpy_table.shapes import (
     at_least_2d,
     at_least_3d,
 )
-from axiomjit.symbolic.chosen import assumed_equal
+from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, dim
 
 
@@ -69,8 +69,8 @@ def _joined(
         )
         if not alike:
             raise GraphValueError(
-                seen_call(name, *nodes),
-                f"shapes {seen_shape(nodes[0].shape)} and {seen_shape(node.shape)}",
+                describe_call(name, *nodes),
+                f"shapes {describe_shape(nodes[0].shape)} and {describe_shape(node.shape)}",
                 f"give arrays that agree in every length but that of dimension {at}",
                 user_location(),
             )

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.indexing_ops import positions_chosen
+from axiomjit.graph.indexing_ops import true_positions
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
@@ -110,7 +110,7 @@ def _open_grid(*args: object) -> tuple[Node, ...]:
             raise ValueError("Cross index must be 1 dimensional")
         if node.shape[0].constant == 0:
             node = cast(node, np.dtype(np.intp))
-        nodes.append(positions_chosen(node)[0] if node.dtype.kind == "b" else node)
+        nodes.append(true_positions(node)[0] if node.dtype.kind == "b" else node)
     return tuple(_vectors(nodes, "ix_"))
 
 

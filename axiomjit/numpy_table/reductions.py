@@ -11,6 +11,7 @@ from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, wanted_dtype
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import (
     ALL_OF,
@@ -23,7 +24,6 @@ from axiomjit.graph.primitives import (
     WHERE,
     UfuncFold,
 )
-from axiomjit.graph.seen import seen_type
 from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_table.options import (
     UNGIVEN,
@@ -92,7 +92,7 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
     node = builder.as_node(initial, name)
     if node.shape:
         raise GraphValueError(
-            f"{name}(..., initial={seen_type(node)})",
+            f"{name}(..., initial={describe_type(node)})",
             "an initial value with dimensions",
             "give a number, or combine the array with the result",
             user_location(),
@@ -114,7 +114,7 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
         mask = builder.as_node(bool(mask.value), name)
     if mask.dtype != BOOL:
         raise GraphTypeError(
-            f"{name}(..., where={seen_type(mask)})",
+            f"{name}(..., where={describe_type(mask)})",
             f"a mask of {mask.dtype} elements",
             "compare, for example where=(mask != 0)",
             user_location(),

@@ -10,14 +10,14 @@ import numpy as np
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.shape_ops import is_copied, reshaped
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import array_node, lengths_of
-from axiomjit.symbolic.chosen import assumed_equal, assumed_multiple
+from axiomjit.symbolic.data_dependent import assumed_equal, assumed_multiple
 from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 
 
@@ -93,7 +93,7 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
         missing = size // known if exact is None else exact
     if not assumed_equal(missing * known, size) or (unknown and known == 0):
         raise GraphValueError(
-            f"reshape({seen_type(node)}, {seen_shape(lengths)})",
+            f"reshape({describe_type(node)}, {describe_shape(lengths)})",
             f"{amount(size, 'element')} where the new shape has a multiple of {known}"
             if unknown
             else f"{amount(size, 'element')} where the new shape has {known}",

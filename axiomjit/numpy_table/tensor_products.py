@@ -16,7 +16,7 @@ from axiomjit.graph.shape_ops import insert_dimensions, reshaped
 from axiomjit.numpy_table.linalg import FUNCTIONS as LINALG
 from axiomjit.numpy_table.options import Row, only_defaults
 from axiomjit.numpy_table.shapes import array_node
-from axiomjit.symbolic.chosen import assumed_equal
+from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import product
 from axiomjit.symbolic.index_maps import IndexMap, iterator
 

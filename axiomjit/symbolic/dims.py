@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 from axiomjit.base.errors import TraceError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record
-from axiomjit.symbolic.number_kinds import LENGTH, Kind, Limits, decided
+from axiomjit.symbolic.assumptions import LENGTH, Kind, Limits, decided
 
 Monomial = tuple["Atom", ...]
 
@@ -332,8 +332,8 @@ class Scope:
         """Take the values; the guards are empty."""
         self.values = dict(values)
         self.guards: dict[Guard, None] = {}
-        self.chosen: dict[object, Symbol] = {}
-        """The lengths that only the running program knows, by what chooses (see `choose`)."""
+        self.data_dependent: dict[object, Symbol] = {}
+        """The symbols of data-dependent lengths, by their masks (see `data_dependent_length`)."""
 
     def record(self, guard: Guard) -> None:
         """Keep a comparison that was made."""
@@ -342,7 +342,7 @@ class Scope:
     def restart(self) -> None:
         """Forget what was looked at: the function is followed once more."""
         self.guards.clear()
-        self.chosen.clear()
+        self.data_dependent.clear()
 
     def value(self, length: Dim) -> int:
         """The value in this call, without a guard."""

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TypeVar
 
 from axiomjit.base.records import Record
-from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, dim, evaluate
 
 IntOrDim = TypeVar("IntOrDim", int, Dim)
@@ -81,7 +81,7 @@ def identity(rank: int) -> IndexMap:
     return tuple(iterator(k) for k in range(rank))
 
 
-def changes_nothing(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...]) -> bool:
+def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...]) -> bool:
     """Whether an array of a shape, read through a map, is as before.
 
     Lengths that only the running program knows are compared by what they are: a look at what they
@@ -89,7 +89,7 @@ def changes_nothing(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim,
     """
     whole = identity(len(extents))
     named = (d for function in index for d in (function.offset, *(c for _, c in function.terms)))
-    if chosen_in(*named, *extents, *shape):
+    if data_dependent_in(*named, *extents, *shape):
         return _exact(index, extents) == _exact(whole, shape)
     return index == whole and extents == shape
 

@@ -1,7 +1,7 @@
 """Lengths and strides without looking at their values: slices, signs of strides, inferred lengths.
 
 `range_of` follows Python's rules for `[start:stop:step]`, `stride_size` and `is_backward` order
-strides by the kinds of their symbols, and `fitted` finds a length as a function of others from
+strides by the kinds of their symbols, and `infer_dim` finds a length as a function of others from
 what it is in a few cases.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import DIMS, Dim, Monomial, Symbol, dim, larger, smaller
 
 SliceBound = int | Dim | None
@@ -43,23 +43,23 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
     return begin, (span + (abs(step) - 1)) // abs(step)
 
 
-def settled(length: Dim) -> Dim:
-    """The length with every minimum and maximum replaced by the length chosen in this call.
+def resolved(length: Dim) -> Dim:
+    """The length with every minimum and maximum replaced by the operand that it is in this call.
 
-    Each choice records a guard in the ambient scope. Those of lengths that only the running program
-    knows stay: it computes them.
+    Each comparison records a guard in the ambient scope. Minima and maxima of data-dependent
+    lengths stay: the program computes them.
     """
     return length.fold(dim, _DECIDING)
 
 
 def _least(left: Dim, right: Dim) -> Dim:
-    if chosen_in(left, right):
+    if data_dependent_in(left, right):
         return smaller(left, right)
     return left if left <= right else right
 
 
 def _largest(left: Dim, right: Dim) -> Dim:
-    if chosen_in(left, right):
+    if data_dependent_in(left, right):
         return larger(left, right)
     return right if left <= right else left
 
@@ -71,7 +71,7 @@ Cases = Sequence[int]
 """The values of a length, one for each case."""
 
 
-def fitted(cases: Cases, known: Mapping[Dim, Cases]) -> Dim | None:
+def infer_dim(cases: Cases, known: Mapping[Dim, Cases]) -> Dim | None:
     """A length that has these values, as a number or by one or two lengths that are known.
 
     It may be a * n + b, a * (n // 2) + b, or n + m + b.

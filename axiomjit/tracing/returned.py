@@ -11,7 +11,7 @@ from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, base_of, is_view, size
 from axiomjit.graph.primitives import COPY
-from axiomjit.symbolic.chosen import chosen_in
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import Length, SymbolicFloat, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import traced
@@ -46,7 +46,7 @@ def take_results(
             node = _array_of_its_own(value, owners)
             place = _place(value, node, arguments)
             leaves.append((outputs.setdefault(node, len(outputs)), place))
-        elif isinstance(value, Length) and chosen_in(value.dim):
+        elif isinstance(value, Length) and data_dependent_in(value.dim):
             node = builder.elementwise(COPY, size(value.dim))
             leaves.append((outputs.setdefault(node, len(outputs)), int))
         elif isinstance(value, SymbolicFloat):

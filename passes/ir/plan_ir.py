@@ -13,7 +13,7 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.passes.ir.cost import NO_COST, Cost
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.view_ir import ArrayRole
-from axiomjit.symbolic.chosen import Choice
+from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Conditions
 
@@ -138,7 +138,7 @@ class WriteBack(Record):
 class Choose(Record):
     """A length is known now: the number in a window. Guards that name it are asked."""
 
-    choice: Choice
+    choice: DataDependent
     count: Window
 
 

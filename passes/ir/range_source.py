@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import Block, For, Limit, State
+from axiomjit.symbolic.assumptions import SMALL
 from axiomjit.symbolic.dims import Dim, dim
-from axiomjit.symbolic.number_kinds import SMALL
 
 Term = tuple[str, Dim]
 

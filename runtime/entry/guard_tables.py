@@ -18,7 +18,7 @@ from axiomjit.runtime.entry.native_calls import runtime_block
 from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.entry.structures import ALIGNED, BYTES, WRITEABLE, dtype_word
 from axiomjit.runtime.pool.memory import address, span
-from axiomjit.symbolic.chosen import OtherLengthError
+from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8

@@ -12,7 +12,7 @@ from axiomjit.passes.ir.plan_ir import Buffer, Call
 from axiomjit.runtime.launching.blas import is_limited, limited, share_parts
 from axiomjit.runtime.launching.bound_steps import Action
 from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow
-from axiomjit.symbolic.chosen import OtherLengthError, chosen_in
+from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Symbol, Values, evaluate
 from axiomjit.symbolic.index_maps import at_lengths
 
@@ -104,7 +104,8 @@ class Making:
         functions: list[Any] = [step.operation.evaluate, *(one.evaluate for one, _ in step.more)]
         for function, window in zip(functions, step.targets, strict=True):
             shape = tuple(
-                None if chosen_in(n) - set(lengths) else evaluate(n, lengths) for n in window.shape
+                None if data_dependent_in(n) - set(lengths) else evaluate(n, lengths)
+                for n in window.shape
             )
             self._results.append((function, window.dtype, shape))
         self._function = functions[0].bound(self._results[0][2])

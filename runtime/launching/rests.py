@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from axiomjit.base.bounded_tables import BoundedTable
-from axiomjit.symbolic.chosen import Choice
+from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Symbol
 
 AnyPlan = TypeVar("AnyPlan")
@@ -17,7 +17,7 @@ class Rest(Generic[AnyPlan]):
 
     def __init__(
         self,
-        choice: Choice,
+        choice: DataDependent,
         lengths: Mapping[Symbol, int],
         bind: Callable[[Mapping[Symbol, int]], AnyPlan],
     ) -> None:

@@ -13,8 +13,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from axiomjit.driver.call_classes import ArgumentClass
 from axiomjit.runtime.pool import memory
+from axiomjit.symbolic.assumptions import LENGTH, STRIDE
 from axiomjit.symbolic.dims import evaluate
-from axiomjit.symbolic.number_kinds import LENGTH, STRIDE
 
 LONG = (5, 6, 7, 8, 9, 10, 12)
 SHORT = (0, 1, 2, 2, 3, 3, 4, 4)

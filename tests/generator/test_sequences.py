@@ -8,8 +8,8 @@ import pytest
 
 from axiomjit.driver import call_classes, programs
 from axiomjit.symbolic import dims
+from axiomjit.symbolic.assumptions import ANY, SMALL, Kind
 from axiomjit.symbolic.dims import Symbol
-from axiomjit.symbolic.number_kinds import ANY, SMALL, Kind
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid
 

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from axiomjit.base.errors import TraceError
+from axiomjit.symbolic.assumptions import ANY, BACKWARD, LENGTH, STRIDE
 from axiomjit.symbolic.dims import (
     SIGNS,
     Binary,
@@ -26,7 +27,6 @@ from axiomjit.symbolic.dims import (
     smaller,
     substitute,
 )
-from axiomjit.symbolic.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
 
 N, M = named_length("n0"), named_length("n1")
 AT = {Symbol("n0"): 17, Symbol("n1"): 6, Symbol("t2", STRIDE): 6, Symbol("u2", BACKWARD): -3}
