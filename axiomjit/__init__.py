@@ -93,7 +93,7 @@ if _TYPE_CHECKING:
         tensor_slice,
         unflatten,
     )
-    from axiomjit.graph.error_functions import erf, erfc
+    from axiomjit.graph.powers import erf, erfc
     from axiomjit.notation.bitcast import bitcast
     from axiomjit.notation.constructors import tensor
     from axiomjit.notation.einsum import concat, einsum
@@ -232,7 +232,7 @@ _MODULES = {
     "axiomjit.axis.tensors": "Tensor constant placeholder",
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
-    "axiomjit.graph.error_functions": "erf erfc",
+    "axiomjit.graph.powers": "erf erfc",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",
     "axiomjit.notation.bitcast": "bitcast",

@@ -35,7 +35,7 @@ A plan says in which steps. `make_plan` puts allocation, launches and library ca
 
 `pipeline` is this page as code; the forms, their printers and verifiers are in `passes.ir`.
 
-May import `base`, `algebra`, `views`, `graph`, `passes.ir`, `passes.costs`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`.
 """
 
 if __name__ != "axiomjit.passes":

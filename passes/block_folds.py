@@ -6,9 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim, product
-from axiomjit.algebra.extremes import larger
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -32,6 +29,8 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 
 BLOCK: Final = 1024
 """Elements that are added in any order; block results are added as a tree."""
@@ -57,7 +56,7 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: each result within the bound of the sum's rounding; max and min bit for bit.
     """
     numbers = count()
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return map_nests(program, lambda nest: _cut(nest, numbers))
 
 

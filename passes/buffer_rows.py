@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import bound, dim
-from axiomjit.algebra.extremes import smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.graph.nodes import LengthNode
 from axiomjit.passes.ir.accesses import accessed
@@ -25,6 +23,7 @@ from axiomjit.passes.ir.plain_walks import PlainWalk, in_one_nest, in_one_walk, 
 from axiomjit.passes.ir.row_distances import ZERO, Distances, distances_of
 from axiomjit.passes.ir.row_nests import Rows, row_nest
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.dims import bound, dim, smaller
 
 ROW: Final = 512
 """Elements of a row, at least; shorter ones are taken together."""

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import FLOAT, INT
-from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
+from axiomjit.graph.reductions import WelfordFold
 from axiomjit.passes.ir.body_values import needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -30,6 +29,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.dims import Dim, dim
 
 SUM: Final = ACCUMULATORS["sum"]
 
@@ -56,7 +56,7 @@ def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _is_moment(fold: Fold) -> bool:
-    return isinstance(fold.state.accumulator, MomentFold)
+    return isinstance(fold.state.accumulator, WelfordFold)
 
 
 def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import IndexMap, identity, strides_through
-from axiomjit.algebra.strides import magnitude, stride_size
-from axiomjit.graph.known_strides import strides_of_held
+from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.nodes import (
+    Constant,
     Graph,
-    Held,
     Input,
     Node,
     Op,
@@ -27,6 +24,9 @@ from axiomjit.passes.costs.estimate_walk import STORE, Walk, estimate_walk
 from axiomjit.passes.ir.context import Layouts
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, identity, strides_through
+from axiomjit.symbolic.ranges import magnitude, stride_size
 
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
@@ -71,8 +71,10 @@ def _memory_orders(
     for node in post_order(graph.outputs):
         if isinstance(node, Update):
             sizes[node] = sizes[node.operands[0]]
-        elif isinstance(node, Input | Held) and not (isinstance(node, Input) and node.weak):
-            given = strides_of_held(node) if isinstance(node, Held) else layouts[node.position]
+        elif isinstance(node, Input | Constant) and not (isinstance(node, Input) and node.weak):
+            given = (
+                strides_of_constant(node) if isinstance(node, Constant) else layouts[node.position]
+            )
             strides[node], sizes[node] = given, _sizes_of(given, node.shape)
         elif isinstance(node, Op) and not is_view(node):
             order = orders[node] = _order(node, sizes)

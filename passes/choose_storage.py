@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Scope
-from axiomjit.algebra.index_maps import IndexMap, iterators_of
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -19,14 +16,17 @@ from axiomjit.graph.nodes import (
     base_of,
     is_scan,
     is_view,
+    operand_iterators,
+    origin,
     post_order,
     users,
 )
-from axiomjit.graph.operand_iterators import operand_iterators
-from axiomjit.graph.origins import origin
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, Scope
+from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
 CHEAP: Final = 4
 """Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
@@ -147,7 +147,7 @@ class _Choice:
         A gather of or to lengths that only the running program knows counts as one of everything.
         """
         places = self._points(op)
-        if chosen_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
+        if data_dependent_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
             at_positions = places * len(gathers)
         else:
             at_positions = sum(map(self._points, gathers))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import dim
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Bound,
@@ -20,6 +19,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.rewriting import rewrite_nests
+from axiomjit.symbolic.dims import dim
 
 
 def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:

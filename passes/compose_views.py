@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.index_maps import IndexMap, compose
 from axiomjit.graph.nodes import PART_VIEWS, Graph, Node, Op, is_view, rewrite
 from axiomjit.graph.primitives import READ_ONLY
 from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.index_maps import IndexMap, compose
 
 
 def compose_views(graph: Graph, context: Context) -> Graph:

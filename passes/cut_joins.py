@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Region, shift
 from axiomjit.graph.primitives import VIEW
 from axiomjit.passes.choose_storage import PARTS
 from axiomjit.passes.ir.context import Context
@@ -18,6 +16,8 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Region, shift
 
 Part = tuple[ReadOperand, Region]
 PIECE: Final = 8

@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import (
-    Affine,
-    IndexMap,
-    affine,
-    compose,
-    fixed,
-    identity,
-    iterator,
-    strides_through,
-)
-from axiomjit.algebra.quotients import exact_quotient
-from axiomjit.graph.known_strides import strides_of_held
+from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
+    Constant,
     Graph,
-    Held,
     Input,
     Node,
     Op,
@@ -32,6 +20,17 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE
 from axiomjit.passes.ir.context import Context, Layouts
+from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    IndexMap,
+    affine,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    strides_through,
+)
 from axiomjit.views.dense_layout import row_major_strides
 
 STORED: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
@@ -192,6 +191,6 @@ def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
 
 def _strides(node: Node, layouts: Layouts) -> tuple[Dim, ...] | None:
     """The strides of an argument or of a held array, in elements."""
-    if isinstance(node, Held):
-        return strides_of_held(node)
+    if isinstance(node, Constant):
+        return strides_of_constant(node)
     return layouts.get(node.position) if isinstance(node, Input) else None

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axiomjit.algebra.index_maps import (
+from axiomjit.graph.contractions import Read
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Node, Op, Update, is_view, rewrite
+from axiomjit.graph.primitives import GATHER
+from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.index_maps import (
     Condition,
     Conditions,
     IndexMap,
@@ -13,11 +18,6 @@ from axiomjit.algebra.index_maps import (
     compose,
     condition,
 )
-from axiomjit.graph.contractions import Read
-from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Node, Op, Update, is_view, rewrite
-from axiomjit.graph.primitives import GATHER
-from axiomjit.passes.ir.context import Context
 
 
 def drop_padding(graph: Graph, context: Context) -> Graph:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, product
-from axiomjit.algebra.index_maps import IndexMap, iterators_of
 from axiomjit.base.dtypes import code
 from axiomjit.graph.library_operations import CONVOLUTION
-from axiomjit.graph.nodes import Graph, Held, Input, Node, Op, rewrite
+from axiomjit.graph.nodes import Constant, Graph, Input, Node, Op, rewrite
 from axiomjit.graph.primitives import PRIMITIVES, SUM
 from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import Dim, bound, product
+from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
 OUTPUTS: Final = 8
 """Results of each window from which on a product of matrices is faster than loops."""
@@ -29,7 +29,7 @@ def find_convolutions(graph: Graph, context: Context) -> Graph:
     Gives: a legal graph.
     Keeps: the value of every output within the bound of a sum's rounding.
     """
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return rewrite(graph, _find)
 
 
@@ -59,7 +59,7 @@ def _has_windows(index: IndexMap) -> bool:
 
 def _is_at_hand(node: Node) -> bool:
     """Whether an operand has elements of its own in memory."""
-    return isinstance(node, Op | Held) or (isinstance(node, Input) and not node.is_weak)
+    return isinstance(node, Op | Constant) or (isinstance(node, Input) and not node.is_weak)
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.strides import is_backward
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -22,6 +20,8 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import keeps_order
 from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.ranges import is_backward
 
 
 def flip_loops(program: LoopProgram, context: Context) -> LoopProgram:

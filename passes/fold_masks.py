@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Symbol
-from axiomjit.algebra.index_maps import (
-    Affine,
-    IndexMap,
-    compose,
-    fixed,
-    identity,
-    iterator,
-    iterators_of,
-)
-from axiomjit.graph.choices import counted, lengths_of
+from axiomjit.graph.builder import cast
 from axiomjit.graph.contractions import Read
+from axiomjit.graph.indexing_ops import counted, lengths_of
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -25,14 +15,24 @@ from axiomjit.graph.nodes import (
     Op,
     Scalar,
     Update,
+    inherit,
     is_scan,
     post_order,
     with_operands,
 )
-from axiomjit.graph.origins import inherit
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
-from axiomjit.graph.promotion import cast
 from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, Symbol, symbol_of
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    IndexMap,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    iterators_of,
+)
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
@@ -46,20 +46,20 @@ def fold_masks(graph: Graph, context: Context) -> Graph:
     Gives: a legal graph in which no number is a length that only the running program knows.
     Keeps: the value of every output; sums may be added in another order.
     """
-    if not graph.chosen:
+    if not graph.data_dependent:
         return graph
     new: dict[Node, Node] = {}
-    symbols = [choice.symbol for choice in graph.chosen]
+    symbols = [choice.symbol for choice in graph.data_dependent]
     counts = dict(zip(symbols, graph.counts, strict=True))
 
     def below(node: Node) -> tuple[Node, ...]:
         if isinstance(node, LengthNode):
-            return tuple(counts[s] for s in symbols if s in chosen_in(node.length))
+            return tuple(counts[s] for s in symbols if s in data_dependent_in(node.length))
         return node.children
 
     for node in post_order(graph.outputs, below):
         made = with_operands(node, [new[child] for child in node.children])
-        if isinstance(made, LengthNode) and chosen_in(made.length):
+        if isinstance(made, LengthNode) and data_dependent_in(made.length):
             known = {s: new[n] for s, n in counts.items() if n in new}
             made = cast(counted(made.length, known), made.dtype)
         elif isinstance(made, Op):
@@ -72,15 +72,15 @@ def fold_masks(graph: Graph, context: Context) -> Graph:
 def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
     """The graph with new outputs, without counts that neither a length nor a guard needs."""
     first = len(graph.results)
-    counts = outputs[first : first + len(graph.chosen)]
-    others = [*outputs[:first], *outputs[first + len(graph.chosen) :]]
-    named = {s for n in post_order((*others, *counts)) for s in chosen_in(*lengths_of(n))}
-    for choice in graph.chosen:
+    counts = outputs[first : first + len(graph.data_dependent)]
+    others = [*outputs[:first], *outputs[first + len(graph.data_dependent) :]]
+    named = {s for n in post_order((*others, *counts)) for s in data_dependent_in(*lengths_of(n))}
+    for choice in graph.data_dependent:
         for guard in choice.guards:
-            named |= chosen_in(guard.left, guard.right)
+            named |= data_dependent_in(guard.left, guard.right)
     kept = [
         (choice, count)
-        for choice, count in zip(graph.chosen, counts, strict=True)
+        for choice, count in zip(graph.data_dependent, counts, strict=True)
         if choice.symbol in named
     ]
     outputs = (*others[:first], *(count for _, count in kept), *others[first:])
@@ -104,10 +104,8 @@ def _over_masks(op: Op) -> Op:
 
 def _symbol(length: Dim) -> Symbol | None:
     """The symbol of chosen elements that a length is; None if it is anything else."""
-    found = chosen_in(length)
-    if len(found) != 1 or length.terms != (((next(iter(found)),), 1),):
-        return None
-    return next(iter(found))
+    symbol = symbol_of(length)
+    return symbol if symbol in data_dependent_in(length) else None
 
 
 def _places_of(op: Op, symbol: Symbol) -> Op | None:

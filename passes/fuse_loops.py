@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import Dim, Symbol, bound
 from axiomjit.base.records import Record
 from axiomjit.passes.choose_storage import STATEMENTS
 from axiomjit.passes.ir.accesses import accessed
@@ -40,6 +38,8 @@ from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.shared_values import share_scalars, share_states
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
+from axiomjit.symbolic.dims import Dim, Symbol, bound
 
 ROW: Final = 65_536
 """Steps of loops side by side in a loop over rows: so many elements stay in the cache."""
@@ -70,7 +70,7 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     steps: list[Nest | LibraryCall] = []
     known: list[_Facts] = []
     counts = {count.choice.symbol: count.view.storage for count in program.counts}
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         for step in program.steps:
             facts = _facts(step, counts)
             place = _host(steps, known, step, facts) if isinstance(step, Nest) else None
@@ -144,7 +144,7 @@ def _chosen(every: list[Stmt]) -> frozenset[Symbol]:
     extents = [s.extent for s in every if isinstance(s, For)]
     indices = [s.index for s in every if isinstance(s, Load | Store)]
     named = [d for i in indices for d in (i.offset, *(stride for _, stride in i.terms))]
-    return chosen_in(*extents, *named)
+    return data_dependent_in(*extents, *named)
 
 
 def _host(

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.dims import bound, dim
-from axiomjit.graph.place_folds import PlaceFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import ArgReduceFold, StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -26,6 +24,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.dims import bound, dim
 
 LANES: Final = 64
 """Elements that are folded side by side: several vectors of any dtype."""
@@ -96,5 +95,5 @@ def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
 def _may_turn(state: State) -> bool:
     """Whether elements may be folded in any order, and are not folded in lanes already."""
     fold = state.accumulator
-    known = isinstance(fold, StateFold) and not isinstance(fold, PlaceFold)
+    known = isinstance(fold, StateFold) and not isinstance(fold, ArgReduceFold)
     return known and fold.commutative and state.lanes is None

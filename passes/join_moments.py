@@ -8,13 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import bound
 from axiomjit.base.dtypes import FLOAT, DType, state_dtype
 from axiomjit.base.records import Record
-from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.graph.primitives import CAST, PRIMITIVES
+from axiomjit.graph.reductions import WelfordFold
 from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.added_numbers import AddedNumbers
 from axiomjit.passes.ir.body_values import dtypes_of, needed
@@ -41,6 +39,8 @@ from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_c
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.shared_values import share_scalars
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
+from axiomjit.symbolic.dims import bound
 
 ROW: Final = 65_536
 """Elements of a row that stays in the cache: two loops over it are as fast (see `fuse_loops`)."""
@@ -59,7 +59,7 @@ def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
     Keeps: each result up to the order in which its elements are combined.
     """
     joining = _Joining(program)
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         for step in program.steps:
             joining.add(step)
     return joining.program()
@@ -172,7 +172,7 @@ class _Joining:
             steps.append(Let(f"{name}e", FLOAT, CAST, (value,)))
             start, element = f"{name}k", f"{name}e"
         steps.append(Let(apart, FLOAT, PRIMITIVES["subtract"], (element, start)))
-        rule = MomentFold()
+        rule = WelfordFold()
         state = State(fold.state.name, rule, state_dtype(rule.parts))
         numbers = (Scalar(FLOAT, np.float64(value), False) for value in (1.0, 0.0))
         ones, zeros = map(self.numbers.named, numbers)
@@ -225,7 +225,7 @@ class _Rows(Record):
         """Whether rows are long and walked by one, or all is one row."""
         whole = all_steps(self.chain)
         loads = [s for s in self.inner if isinstance(s, Load)]
-        if chosen_in(whole):  # there may be none, and a first element is read
+        if data_dependent_in(whole):  # there may be none, and a first element is read
             return False
         if not self.loops:
             return whole >= 1

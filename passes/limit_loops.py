@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import bound
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Fold,
@@ -18,6 +17,7 @@ from axiomjit.passes.ir.loop_ir import (
     statements,
 )
 from axiomjit.passes.ir.rewriting import map_bodies
+from axiomjit.symbolic.dims import bound
 
 
 def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:

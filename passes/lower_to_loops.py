@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, iterator, through
 from axiomjit.base.dtypes import DType
 from axiomjit.graph.primitives import CAST, GATHER, POSITION, STATE, UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -39,6 +37,8 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Affine, IndexMap, apply_map, fixed, iterator, through
 
 
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:

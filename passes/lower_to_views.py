@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import IndexMap, strides_through
 from axiomjit.base.locks import import_late
-from axiomjit.graph.known_strides import strides_of_held
+from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.nodes import (
     PART_VIEWS,
+    Constant,
     Graph,
-    Held,
     Input,
     LengthNode,
     Node,
@@ -39,6 +37,8 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, strides_through
 from axiomjit.views.dense_layout import ordered_strides
 
 
@@ -85,7 +85,7 @@ class _Lowering:
             else:
                 self._leaf(node)
         results = tuple(self._shown(node) for node in self.graph.results)
-        pairs = zip(self.graph.chosen, self.graph.counts, strict=True)
+        pairs = zip(self.graph.data_dependent, self.graph.counts, strict=True)
         counts = tuple(Count(choice, self._shown(node)) for choice, node in pairs)
         return ViewProgram(
             tuple(dict.fromkeys(self.storages.values())),
@@ -129,8 +129,8 @@ class _Lowering:
             self.storages[node] = Storage(
                 name, ArrayRole.ARGUMENT, node.dtype, node.shape, strides, node
             )
-        elif isinstance(node, Held):
-            strides = strides_of_held(node)
+        elif isinstance(node, Constant):
+            strides = strides_of_constant(node)
             name = f"a{len(self.storages)}"
             self.storages[node] = Storage(
                 name, ArrayRole.HELD, node.dtype, node.shape, strides, node

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.chosen import Choice, chosen_in
-from axiomjit.algebra.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.base.dtypes import code
 from axiomjit.base.locks import import_late
-from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
+from axiomjit.graph.nodes import Constant, Input, LengthNode, Scalar
 from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
@@ -34,6 +32,8 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Number, Storage, View
 from axiomjit.passes.render_source import Rendered, render_source
+from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 Steps = Sequence[Nest | LibraryCall]
@@ -68,7 +68,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     plain = [s for s in scratch if s not in made]
     heirs = _heirs(plain, first, last)
     choices = _choices(program, context)
-    late = {s: chosen_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
+    late = {s: data_dependent_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
     steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
     known: set[Symbol] = set()
     for k, step in enumerate(program.steps):
@@ -117,7 +117,7 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 def _shared(call: LibraryCall) -> object:
     """What calls have in common that are results of one function; None where it has one."""
-    found: object = import_late("axiomjit.graph.array_functions").shared(call.operation)
+    found: object = import_late("axiomjit.graph.external_calls").shared(call.operation)
     return found
 
 
@@ -142,10 +142,10 @@ def _choices(program: LoopProgram, context: Context) -> list[Choose]:
     asked: dict[Symbol, dict[Guard, None]] = {symbol: {} for symbol in order}
     followed = (guard for count in program.counts for guard in count.choice.guards)
     for guard in (*followed, *context.scope.guards):
-        named = chosen_in(guard.left, guard.right)
+        named = data_dependent_in(guard.left, guard.right)
         if named:
             asked[max(named, key=order.index)][guard] = None
-    choices = [Choice(symbol, tuple(asked[symbol])) for symbol in order]
+    choices = [DataDependent(symbol, tuple(asked[symbol])) for symbol in order]
     windows = [_window(count.view) for count in counts]
     return list(map(Choose, choices, windows))
 
@@ -234,7 +234,7 @@ def _buffer(storage: Storage) -> Buffer:
         storage.shape,
         storage.strides,
         origin.position if isinstance(origin, Input) else None,
-        origin.array if isinstance(origin, Held) else None,
+        origin.array if isinstance(origin, Constant) else None,
     )
 
 

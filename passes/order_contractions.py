@@ -10,8 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import (
+from axiomjit.base.records import Record
+from axiomjit.graph.library_operations import MATRIX_PRODUCTS
+from axiomjit.graph.nodes import Graph, Node, Op, rewrite
+from axiomjit.graph.primitives import COPY, PRIMITIVES, PRODUCT, SUM, VIEW
+from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import (
     Affine,
     IndexMap,
     affine,
@@ -19,11 +24,6 @@ from axiomjit.algebra.index_maps import (
     iterators_of,
     permutation,
 )
-from axiomjit.base.records import Record
-from axiomjit.graph.library_operations import MATRIX_PRODUCTS
-from axiomjit.graph.nodes import Graph, Node, Op, rewrite
-from axiomjit.graph.primitives import COPY, PRIMITIVES, PRODUCT, SUM, VIEW
-from axiomjit.passes.ir.context import Context
 
 GAIN: Final = 2
 """How many times fewer multiplications make steps of two operands better than one loop nest."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.strides import stride_size
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     For,
@@ -15,6 +14,7 @@ from axiomjit.passes.ir.loop_ir import (
     statements,
 )
 from axiomjit.passes.ir.loop_orders import chain_of, keeps_order, nested, stride_cost
+from axiomjit.symbolic.ranges import stride_size
 
 
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:

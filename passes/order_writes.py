@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Symbol
 from axiomjit.base.records import Record
-from axiomjit.graph.choices import lengths_of
+from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, Update, base_of, post_order
-from axiomjit.graph.stored_reads import reads_of
+from axiomjit.graph.storages import reads_of
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Symbol
 
 
 class Order(Record):
@@ -44,7 +44,7 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
         before[unit] = {n for n in (*read, *unit.operands) if n in stored and n is not unit}
         for old in read & set(successor):
             readers[old].add(unit)
-    if graph.chosen:
+    if graph.data_dependent:
         _count_first(graph, stored, before)
     for node in graph.outputs:
         if base_of(node) in successor:
@@ -68,7 +68,7 @@ def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[No
     """Let each op come after the counts of the lengths it names, and each count after the last."""
     counts: dict[Symbol, Node] = {}
     last: Node | None = None
-    for choice, node in zip(graph.chosen, graph.counts, strict=True):
+    for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
         count = base_of(node)
         if isinstance(count, Op) and count in before:
             counts[choice.symbol] = count
@@ -80,7 +80,8 @@ def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[No
         return tuple(child for child in node.children if child not in stored)
 
     for unit, needed in before.items():
-        named = {s for node in post_order((unit,), own) for s in chosen_in(*lengths_of(node))}
+        lengths = (length for node in post_order((unit,), own) for length in lengths_of(node))
+        named = data_dependent_in(*lengths)
         needed |= {counts[s] for s in named if s in counts and counts[s] is not unit}
 
 

@@ -49,7 +49,7 @@ Watcher = Callable[[str, "AnyProgram", "AnyProgram", int], None]
 
 PASSES: Final[tuple[Pass, ...]] = (
     compose_views,
-    LatePass("fold_masks", lambda graph: bool(graph.chosen)),
+    LatePass("fold_masks", lambda graph: bool(graph.data_dependent)),
     LatePass("order_contractions", has_op(lambda op: op.primitive is PRODUCT)),
     LatePass("drop_padding", has_op(lambda op: bool(op.conditions))),
     LatePass("drop_packs", has_op(lambda op: op.primitive is MERGED)),

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice, chosen_in
-from axiomjit.algebra.dims import Dim, bound, dim, product
-from axiomjit.algebra.extremes import smaller
 from axiomjit.base.dtypes import DType, integer_range
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar
@@ -32,6 +29,8 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import all_steps
 from axiomjit.passes.ir.rewriting import replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
+from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
 from axiomjit.views.dense_layout import row_major_strides
 
 LONG: Final = 1 << 19
@@ -123,7 +122,7 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
         own = cost.replace(bytes_read=read, bytes_written=written)
         return [(scatter.shared(copies, numbers), own), (nest, cost)]
 
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         made = replace_nests(program, both)
     return made if made is program else made.replace(numbers=tuple(numbers.every))
 
@@ -182,15 +181,15 @@ class _Scatter(Record):
     @property
     def may_pay(self) -> bool:
         """Whether all rooms are there, as far as is known before the program runs."""
-        known = [room for room in self.rooms if not chosen_in(room)]
-        return not chosen_in(self.positions) and all(room >= 0 for room in known)
+        known = [room for room in self.rooms if not data_dependent_in(room)]
+        return not data_dependent_in(self.positions) and all(room >= 0 for room in known)
 
     def copies(self, numbers: Iterator[int]) -> tuple[Storage, ...]:
         """Memory for a copy of each target in each block; no more than what would pay."""
         made: list[Storage] = []
         for store in self.stores:
             cells, dtype = _pitch(store) * BLOCKS, store.buffer.dtype
-            if chosen_in(cells):
+            if data_dependent_in(cells):
                 cells = smaller(cells, self.positions // SHARE + BLOCKS * APART)
             made.append(Storage(f"z{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),)))
         return tuple(made)

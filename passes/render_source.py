@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.number_kinds import SMALL
 from axiomjit.base.dtypes import INT, DType, cast_name, code
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.primitives import UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -46,6 +44,8 @@ from axiomjit.passes.ir.state_source import (
     start_source,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
+from axiomjit.symbolic.assumptions import SMALL
+from axiomjit.symbolic.dims import Dim, dim
 
 LEVELS: Final = 32
 """Depth of a tree of blocks: enough for 2**32 of them."""

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Final
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, compose, identity, iterator, iterators_of
 from axiomjit.graph.nodes import (
     Graph,
     Node,
@@ -21,10 +19,12 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import COPY, SAVE
-from axiomjit.graph.stored_reads import reads_of
+from axiomjit.graph.storages import reads_of
 from axiomjit.passes.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.order_writes import order_writes
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, iterators_of
 
 MANY: Final = 4
 """Parts of a version that are copied one by one; of more, the version is."""

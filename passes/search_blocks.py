@@ -8,12 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim
 from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.base.records import Record
-from axiomjit.graph.place_folds import PlaceFold
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
+from axiomjit.graph.reductions import ArgReduceFold
 from axiomjit.passes.ir.body_values import needed, outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
@@ -37,6 +35,8 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import Dim, bound, dim
 
 BLOCK: Final = 256
 """Elements of a block: so many that the step from block to block costs little, so few that the
@@ -70,7 +70,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         return _searched(stmt, numbers) if isinstance(stmt, For) else (stmt,)
 
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return rewrite_nests(program, rule)
 
 
@@ -124,7 +124,7 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
     for stmt in loop.body:
-        if not isinstance(stmt, Fold) or not isinstance(stmt.state.accumulator, PlaceFold):
+        if not isinstance(stmt, Fold) or not isinstance(stmt.state.accumulator, ArgReduceFold):
             continue
         place = made.get(stmt.values[1])
         index = place.index if isinstance(place, Load) and place.buffer is POSITIONS else None
@@ -169,7 +169,7 @@ class _Search(Record):
     def block(self) -> State:
         """The extreme of a block, which is compared and not given back: zeros are all equal."""
         rule = self.fold.state.accumulator
-        assert isinstance(rule, PlaceFold)
+        assert isinstance(rule, ArgReduceFold)
         return State(f"{self.name}b", rule.extreme, rule.dtype, signs=False)
 
     @property

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from axiomjit.algebra.index_maps import identity
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Node, Op, Update, rewrite, with_operands
 from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.index_maps import identity
 
 
 class Rule(Record):

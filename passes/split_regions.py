@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from axiomjit.algebra.dims import Dim, bound, current_scope, dim
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Bound,
@@ -23,6 +22,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.rewriting import map_bodies
+from axiomjit.symbolic.dims import Dim, bound, current_scope, dim
 
 
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:

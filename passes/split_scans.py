@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.records import Record
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.costs.estimate_cost import cost_of
 from axiomjit.passes.ir.body_values import outer_values
 from axiomjit.passes.ir.context import Context
@@ -36,6 +34,8 @@ from axiomjit.passes.ir.loop_ir import (
 from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
 from axiomjit.passes.ir.rewriting import replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import bound, dim
 
 LONG: Final = 1 << 18
 """Elements from which on a scan is split: below, one thread is about as fast."""
@@ -72,7 +72,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
         first = scan.ahead(partials), own.replace(flops=own.flops + waits)
         return [first, (scan.chained(partials), cost)]
 
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return replace_nests(program, split)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Set
 from itertools import count
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
 from axiomjit.base.kept_properties import kept_property
 from axiomjit.base.target import ChosenTarget
@@ -34,6 +32,8 @@ from axiomjit.passes.ir.loop_ir import (
     used,
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import bound, dim
 
 STRIP: Final = 512
 """Steps of a strip: so many that entering a vector loop costs little, so few that what a strip
@@ -91,7 +91,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
         body = rewrite_body(nest.body, rule)
         return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
 
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return map_nests(program, mined)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.algebra.dims import bound
-from axiomjit.algebra.number_kinds import SMALL
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -25,6 +23,8 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
 from axiomjit.passes.ir.rewriting import rewrite_nests
+from axiomjit.symbolic.assumptions import SMALL
+from axiomjit.symbolic.dims import bound
 
 LANES: Final = 512
 """Lanes that one thread takes at least: long enough for vector code."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.algebra.chosen import Advice
-from axiomjit.algebra.dims import Dim, bound, dim
-from axiomjit.algebra.extremes import smaller
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Fold,
@@ -21,6 +18,8 @@ from axiomjit.passes.ir.loop_ir import (
     map_nests,
     statements,
 )
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
 LONG: Final = 2**29
 """Additions, or bytes, from which on a loop looks: some 20 ms."""
@@ -43,7 +42,7 @@ def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: every result, bit for bit, of calls that are not given up.
     """
-    with bound(Advice(context.scope)):
+    with bound(HeuristicScope(context.scope)):
         return map_nests(program, _watched)
 
 

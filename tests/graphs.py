@@ -13,23 +13,20 @@ from unittest.mock import patch
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from axiomjit.algebra.boxes import at_lengths
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import starting_values
 from axiomjit.axis.late_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.errors import UnaskedError
-from axiomjit.base.owners import Following
 from axiomjit.base.target import ChosenTarget, chosen_target, target
+from axiomjit.base.trace_context import Following
 from axiomjit.driver.arguments import plain_arguments, take_apart
 from axiomjit.driver.call_classes import classify
 from axiomjit.driver.programs import placed_graph
-from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
+from axiomjit.graph.storages import with_versions
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements
@@ -49,6 +46,9 @@ from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
 from axiomjit.runtime.launching.windows import BoundWindow
 from axiomjit.runtime.names.plain import run_plain
 from axiomjit.runtime.pool.memory import allocate, span
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
+from axiomjit.symbolic.index_maps import at_lengths
 from axiomjit.tracing.asking import AskingRebinding
 from axiomjit.tracing.trace import trace
 from tests.plan_steps import steps_run
@@ -331,7 +331,7 @@ def run_plan_plain(
                         operation.run(operands, step.labels, seen(target), bounds)
                         continue
                     shape = tuple(
-                        None if chosen_in(n) else evaluate(n, lengths) for n in target.shape
+                        None if data_dependent_in(n) else evaluate(n, lengths) for n in target.shape
                     )
                     made = operation.evaluate.bound(shape)(*operands)
                     arrays[target.buffer] = operation.evaluate.alone(made, target.dtype, shape)

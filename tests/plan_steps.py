@@ -1,7 +1,7 @@
 """Which steps of a plan are run: those that threads run, or those of one thread."""
 
-from axiomjit.algebra.dims import evaluate
 from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.symbolic.dims import evaluate
 
 
 def steps_run(steps, lengths, *, alone: bool):

@@ -13,9 +13,9 @@ from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
+from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.promotion import cast
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]

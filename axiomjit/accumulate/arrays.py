@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Scope, Symbol, bound, dim, named_length
-from axiomjit.algebra.number_kinds import LENGTH, SMALL
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import supported
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
+from axiomjit.symbolic.assumptions import LENGTH, SMALL
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim, named_length
 
 
 class Given:

@@ -9,17 +9,17 @@ from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.arrays import ArrayFunction
 from axiomjit.accumulate.fold import accumulator_of, fold_nodes
 from axiomjit.accumulate.scalars import follow
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import permutation
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
+from axiomjit.graph.describe import describe_call, describe_length
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import CAST, COPY
-from axiomjit.graph.promotion import cast
-from axiomjit.graph.seen import at_hand, seen_call
-from axiomjit.graph.state_folds import computed
+from axiomjit.graph.reductions import computed
 from axiomjit.graph.traced_values import NamedValue, NodeValue, TracedValue
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import permutation
 
 Mode = str | tuple[str, Accumulator | str]
 ORDERS: Final = ("c", "f")
@@ -167,7 +167,7 @@ class Elementwise(ArrayFunction):
             if len(outputs) != len(self._accumulators):
                 modes = amount(len(self._accumulators), "mode")
                 raise GraphValueError(
-                    seen_call(repr(self), *arrays),
+                    describe_call(repr(self), *arrays),
                     f"{amount(len(outputs), 'result')} and {modes}",
                     "give one mode for each result",
                     user_location(),
@@ -203,10 +203,10 @@ class Elementwise(ArrayFunction):
                 other, known = found.setdefault(at + d, (k, length))
                 if known != length:
                     raise GraphValueError(
-                        seen_call(repr(self), *arrays),
-                        f"lengths {at_hand(known)} (dimension {at + d - first[other]} of input "
-                        f"{other}) and {at_hand(length)} (dimension {d} of input {k}) on axis "
-                        f"{at + d} of order {self._order!r}",
+                        describe_call(repr(self), *arrays),
+                        f"lengths {describe_length(known)} (dimension {at + d - first[other]} of "
+                        f"input {other}) and {describe_length(length)} (dimension {d} of input "
+                        f"{k}) on axis {at + d} of order {self._order!r}",
                         "make the lengths equal; a length of 1 does not stretch",
                         user_location(),
                     )

@@ -10,15 +10,20 @@ from typing import Any
 from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.arrays import ArrayFunction
 from axiomjit.accumulate.rows import BUILT_IN, BuiltIn
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, scans
+from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op, base_of
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import ACCUMULATORS, COPY
-from axiomjit.graph.state_folds import fold_states, in_nodes
+from axiomjit.graph.reductions import (
+    fold_states,
+    in_nodes,
+    positions_along,
+    running_fold,
+    scan_states,
+)
 from axiomjit.graph.traced_values import NamedValue, NodeValue, broadcast_folding
+from axiomjit.symbolic.dims import Dim
 
 
 def fold(acc: Accumulator | str, *operands: Any, axes: Any = None, running: bool = False) -> Any:
@@ -120,13 +125,13 @@ def fold_nodes(
             return [acc.build(operand, axes)], False
         if acc.name in ACCUMULATORS:
             fold = ACCUMULATORS[acc.name]
-            return [scans.running(fold, operand, fold.result_dtype(operand.dtype), axes)], False
+            return [running_fold(fold, operand, fold.result_dtype(operand.dtype), axes)], False
         if acc.name.startswith("arg"):
             nodes = [operand, positions_along(operand.shape, axes)]
     traced = acc.traced([node.dtype for node in nodes])
     lifted = [builder.broadcast_to(n, nodes[0].shape) for n in in_nodes(traced.lift, nodes)]
     if running:
-        states = scans.scan_states(traced.fold, lifted, axes)
+        states = scan_states(traced.fold, lifted, axes)
     else:
         states = fold_states(traced.fold, lifted, axes)
     found = states if traced.final is None else in_nodes(traced.final, states)

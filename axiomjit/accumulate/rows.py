@@ -12,8 +12,8 @@ from axiomjit.accumulate.accumulator import Accumulator, Start
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.positions import choose_position, log_sum_exp
 from axiomjit.graph.primitives import MAX, MIN, SUM
+from axiomjit.graph.reductions import choose_position, log_sum_exp
 from axiomjit.numpy_table import reductions
 
 Build = Callable[[Node, tuple[int, ...]], Node]

@@ -14,7 +14,7 @@ from axiomjit.axis.tensors import Tensor
 from axiomjit.base.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.overlaps import overlaps_itself
-from axiomjit.graph.effects import storage_root
+from axiomjit.graph.storages import storage_root
 
 
 def _ordered(asked: str, tensor: Tensor, value: object) -> object:

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from typing import Final, SupportsIndex
 from weakref import WeakValueDictionary
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, evaluate, named_length, product
-from axiomjit.algebra.number_kinds import ANY
 from axiomjit.axis.tags import AxisClass, AxisRole, checked_class, checked_roles
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
+from axiomjit.symbolic.assumptions import ANY
+from axiomjit.symbolic.dims import Dim, Symbol, dim, evaluate, named_length, product, symbol_of
 
 _numbers: Final = itertools.count()
 _lock: Final = new_lock()
@@ -140,9 +140,9 @@ class Axis:
     @property
     def symbol(self) -> Symbol:
         """The symbol of the length in graphs, for an axis that `make_axis` made."""
-        atom = self.dim.terms[0][0][0]
-        assert isinstance(atom, Symbol)
-        return atom
+        symbol = symbol_of(self.dim)
+        assert symbol is not None
+        return symbol
 
     @property
     def roots(self) -> tuple[Axis, ...]:

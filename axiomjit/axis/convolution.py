@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, SupportsIndex
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import iterator, permutation, through
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.functions import axes_with_order, relabelled
@@ -27,10 +25,12 @@ from axiomjit.base.dtypes import FLOAT, HALF, SINGLE
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, resolve
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
-from axiomjit.graph.promotion import cast, resolve
-from axiomjit.graph.sliding import kept
+from axiomjit.graph.shape_ops import kept
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import iterator, permutation, through
 
 Pairs = dict[Axis, Axis]
 _FOLDS: Final[dict[str, UfuncFold]] = {"max": MAX, "min": MIN, "sum": SUM, "mean": SUM}

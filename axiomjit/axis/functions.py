@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis, derived_axis, make_axis
@@ -28,6 +26,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.traced_values import Placing, Source
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import identity, permutation
 
 
 def dot(x: Operand, y: Operand) -> Tensor:

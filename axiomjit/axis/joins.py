@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsIndex
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.functions import relabelled
@@ -31,13 +29,13 @@ from axiomjit.base import dtypes
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate
+from axiomjit.graph.builder import cast, concatenate, promotable
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.padding import padded
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.promotion import cast, promotable
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.reductions import positions_along
+from axiomjit.graph.shape_ops import insert_dimensions, padded
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import identity, permutation
 
 PadWidth = SupportsIndex | Sequence[SupportsIndex]
 

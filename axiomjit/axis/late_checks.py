@@ -9,38 +9,31 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from axiomjit.algebra.dims import SIGNS, Dim, Symbol, evaluate
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.axis import Axis
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Node, is_view, post_order
+from axiomjit.graph.nodes import Node, post_order, views_on
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim
 
 MessageParts = tuple[str, str, str]
 """What was asked, what was seen, and what to do instead."""
 
 
-class Requirement(Record):
-    """`left sign right`; `explain` makes the error message, with the lengths known then."""
+class Refusal(Record):
+    """The error of a guard that does not hold: `explain` makes it, with the lengths known then."""
 
-    left: Dim
-    sign: str
-    right: Dim
     explain: Callable[[], MessageParts]
     where: str | None
 
-    def check(self, lengths: Mapping[Symbol, int]) -> None:
-        """Compare the lengths.
 
-        Raises:
-            AxesError: the requirement does not hold.
-        """
-        if not SIGNS[self.sign](evaluate(self.left - self.right, lengths), 0):
-            raise AxesError(*self.explain(), self.where)
+_required: Final[WeakKeyDictionary[Node, dict[Guard, Refusal]]] = WeakKeyDictionary()
 
 
-_required: Final[WeakKeyDictionary[Node, tuple[Requirement, ...]]] = WeakKeyDictionary()
+def _check(guard: Guard, refusal: Refusal, lengths: Mapping[Symbol, int]) -> None:
+    if not guard.holds(lengths):
+        raise AxesError(*refusal.explain(), refusal.where)
 
 
 def require(
@@ -64,16 +57,14 @@ def require(
     Raises:
         AxesError: the lengths are known and it does not hold.
     """
-    requirement = Requirement(left, sign, right, explain, user_location())
+    guard = Guard(left - right, dim(0), sign, True)
+    refusal = Refusal(explain, user_location())
     known = known_lengths(axes)
     roots = {root for axis in axes for root in axis.roots}
-    decided = (left - right).constant is not None
-    if decided or len(known) == len(roots):
-        requirement.check(known)
+    if guard.left.constant is not None or len(known) == len(roots):
+        _check(guard, refusal, known)
         return
-    before = _required.get(node, ())
-    if all((r.left, r.sign, r.right) != (left, sign, right) for r in before):
-        _required[node] = (*before, requirement)
+    _required.setdefault(node, {}).setdefault(guard, refusal)
 
 
 def of_nothing(asked: str, name: str) -> MessageParts:
@@ -84,12 +75,10 @@ def of_nothing(asked: str, name: str) -> MessageParts:
 
 def inherit(node: Node, source: Node) -> None:
     """Require for a node what another node, and the node that this one views, require."""
-    found = list(_required.get(source, ()))
-    while is_view(source):
-        (source,) = source.children
-        found += _required.get(source, ())
-    if found:
-        _required[node] = tuple(dict.fromkeys((*_required.get(node, ()), *found)))
+    base, views = views_on(source)
+    for one in (*reversed(views), base):
+        for guard, refusal in _required.get(one, {}).items():
+            _required.setdefault(node, {}).setdefault(guard, refusal)
 
 
 def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
@@ -114,6 +103,6 @@ def bound_lengths(outputs: Iterable[Node], axes: Axes, asked: str) -> dict[Symbo
         )
     lengths = known_lengths(axes)
     for node in post_order(tuple(outputs)):
-        for requirement in _required.get(node, ()):
-            requirement.check(lengths)
+        for guard, refusal in _required.get(node, {}).items():
+            _check(guard, refusal, lengths)
     return lengths

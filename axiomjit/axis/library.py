@@ -5,7 +5,6 @@ NumPy sorts, in steps of its own between the fused loops, which take elements as
 
 from __future__ import annotations
 
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.names import AxisName, axis_of
 from axiomjit.axis.pairing import check_names
@@ -18,12 +17,13 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
-from axiomjit.graph import library_nodes
-from axiomjit.graph.gathers import gather, placed
+from axiomjit.graph import external_calls
+from axiomjit.graph.indexing_ops import gather, placed
 from axiomjit.graph.library_operations import ARGSORT, SORT
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PROD, SUM, UfuncFold
-from axiomjit.graph.scans import running
+from axiomjit.graph.reductions import running_fold
+from axiomjit.symbolic.index_maps import iterator
 
 
 def cumsum(x: Operand, axis: AxisName) -> Tensor:
@@ -51,7 +51,7 @@ def cumprod(x: Operand, axis: AxisName) -> Tensor:
 def _running(name: str, fold: UfuncFold, x: Operand, axis: AxisName) -> Tensor:
     tensor, along = _along(name, x, axis)
     dtype = fold.result_dtype(tensor.dtype)
-    return _like(tensor, running(fold, tensor.node, dtype, (along,)))
+    return _like(tensor, running_fold(fold, tensor.node, dtype, (along,)))
 
 
 def sort(x: Operand, axis: AxisName) -> Tensor:
@@ -69,7 +69,7 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
         GraphTypeError: x is an array without axes, or of the wrong kind.
     """
     tensor, along = _along("sort", x, axis)
-    return _like(tensor, library_nodes.in_order(SORT, tensor.node, along))
+    return _like(tensor, external_calls.in_order(SORT, tensor.node, along))
 
 
 def argsort(x: Operand, axis: AxisName) -> Tensor:
@@ -79,7 +79,7 @@ def argsort(x: Operand, axis: AxisName) -> Tensor:
         An int64 tensor with the axes of x.
     """
     tensor, along = _along("argsort", x, axis)
-    return _like(tensor, library_nodes.in_order(ARGSORT, tensor.node, along))
+    return _like(tensor, external_calls.in_order(ARGSORT, tensor.node, along))
 
 
 def _along(name: str, x: Operand, axis: AxisName) -> tuple[Tensor, int]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axiomjit.algebra.dims import Dim, Symbol, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, strides_through
-from axiomjit.algebra.substitution import substitute
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.descriptions import TensorDescription, ViewDescription
 from axiomjit.axis.placed_arrays import layout_of
-from axiomjit.graph.effects import place_of, storage_root
-from axiomjit.graph.known_strides import strides_of_held
-from axiomjit.graph.nodes import Held, Node, Op, views_on
+from axiomjit.graph.known_strides import strides_of_constant
+from axiomjit.graph.nodes import Constant, Node, Op, views_on
 from axiomjit.graph.primitives import JOIN, VIEW
+from axiomjit.graph.storages import place_of, storage_root
+from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
+from axiomjit.symbolic.index_maps import IndexMap, strides_through
 from axiomjit.views.complex_views import ComplexTensorViewDescription
 from axiomjit.views.dense_layout import Layout, LengthLike
 from axiomjit.views.descriptions import (
@@ -64,8 +63,8 @@ class _Known:
         if root is not None:
             layout = layout_of(layout_of_storage(root), lengths)
             return BasicTensorDescription(lengths, node.dtype, False, layout)
-        if isinstance(node, Held):
-            strides = map(_plain, strides_of_held(node))
+        if isinstance(node, Constant):
+            strides = map(_plain, strides_of_constant(node))
             return BasicTensorDescription(lengths, node.dtype, True, Layout(strides))
         if isinstance(node, Op) and node.primitive is JOIN:
             parts = [BasicTensorDescription(self.lengths(n), n.dtype) for n in node.operands]
@@ -78,13 +77,7 @@ class _Known:
 
     def index(self, index: IndexMap) -> IndexMap:
         """A map with its known lengths as integers."""
-        return tuple(
-            Affine(
-                substitute(function.offset, self.symbols),
-                tuple((k, substitute(factor, self.symbols)) for k, factor in function.terms),
-            )
-            for function in index
-        )
+        return tuple(f.map(Dim, lambda length: substitute(length, self.symbols)) for f in index)
 
     def seen(self, view: Op, base: BasicTensorDescription) -> SimpleTensorViewDescription:
         """A view of a tensor; it can be assigned to if it shows each element once."""

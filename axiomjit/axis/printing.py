@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
-from axiomjit.graph.library_nodes import stored
+from axiomjit.graph.external_calls import stored
 from axiomjit.graph.library_operations import PRINT
-from axiomjit.graph.nodes import Held, Op
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Constant, Op, note
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import identity, permutation
 
 
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
@@ -31,7 +30,7 @@ def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
     text = np.frombuffer(f"{before}{tensor!r}\n".encode(), np.uint8)
     rank = len(tensor.axes)
     extents = (*axis_extents(tensor.axes), dim(text.size))
-    operands = stored(tensor.node), Held(text.dtype, text, (dim(text.size),))
+    operands = stored(tensor.node), Constant(text.dtype, text, (dim(text.size),))
     maps = identity(rank), permutation([rank])
     node = note(Op(tensor.dtype, PRINT, None, operands, maps, extents, rank))
     return labelled(node, tensor.axes, tensor)

@@ -9,10 +9,9 @@ import numpy as np
 
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 from axiomjit.base.dtypes import FLOAT
+from axiomjit.graph.builder import cast
 from axiomjit.graph.library_operations import NORMAL, UNIFORM, LibraryOperation
-from axiomjit.graph.nodes import Held, Op
-from axiomjit.graph.origins import note
-from axiomjit.graph.promotion import cast
+from axiomjit.graph.nodes import Constant, Op, note
 
 
 def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
@@ -58,7 +57,7 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
 def _drawn(operation: LibraryOperation, x: Operand, asked: str) -> Tensor:
     tensor = as_tensor(x, asked)
     # An array of its own, so that two draws are never the same node.
-    token = Held(FLOAT, np.zeros(()), ())
+    token = Constant(FLOAT, np.zeros(()), ())
     extents = axis_extents(tensor.axes)
     node = note(Op(FLOAT, operation, None, (token,), ((),), extents, len(extents)))
     dtype = tensor.dtype if tensor.dtype.kind == "f" else FLOAT

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import dim, product
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
 from axiomjit.axis.elementwise import apply_ufunc, paired
@@ -26,11 +25,13 @@ from axiomjit.axis.tensors import (
 )
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
-from axiomjit.graph import builder, positions
+from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import MAX, MIN, UfuncFold
+from axiomjit.graph.reductions import choose_position, log_sum_exp
 from axiomjit.graph.traced_values import Folding
 from axiomjit.numpy_table import reductions
+from axiomjit.symbolic.dims import dim, product
 
 NodeReduction = Callable[[Node, Sequence[int]], Node]
 
@@ -49,7 +50,7 @@ def _numpys(function: Callable[..., Any]) -> NodeReduction:
 
 
 def _choosing(extreme: UfuncFold) -> NodeReduction:
-    return lambda node, axes: positions.choose_position(extreme, node, axes)
+    return lambda node, axes: choose_position(extreme, node, axes)
 
 
 _FOLDS: Final[dict[str, NodeReduction]] = {
@@ -64,7 +65,7 @@ _FOLDS: Final[dict[str, NodeReduction]] = {
     "std": _numpys(np.std),
     "argmax": _choosing(MAX),
     "argmin": _choosing(MIN),
-    "logsumexp": positions.log_sum_exp,
+    "logsumexp": log_sum_exp,
     "squared_L2": _numpys(np.sum),
     "L1_norm": _numpys(np.sum),
 }

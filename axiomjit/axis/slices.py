@@ -14,9 +14,6 @@ from typing import Final, SupportsIndex
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, affine, iterator
-from axiomjit.algebra.ranges import range_of
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.late_checks import MessageParts, require
@@ -26,6 +23,9 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Affine, affine, iterator
+from axiomjit.symbolic.ranges import range_of
 
 REMEDY: Final = (
     "use integers, slices of integers, ... or a dictionary from axes to these, as x[{'H': 0}]; "

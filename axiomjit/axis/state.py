@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap
 from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesLike
 from axiomjit.axis.declarations import DeclaredStorage, joined_uses
@@ -37,10 +35,11 @@ from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.effects import Materialized, Sequential, assignment, place_of, statement
-from axiomjit.graph.nodes import Node, Token
-from axiomjit.graph.origins import note
-from axiomjit.graph.promotion import cast
+from axiomjit.graph.builder import cast
+from axiomjit.graph.nodes import Node, Token, note
+from axiomjit.graph.storages import Materialized, Sequential, assignment, place_of, statement
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, permutation
 from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
 from axiomjit.axis.declarations import (
     Declaration,
@@ -37,13 +35,14 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import refused
+from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder, execution
-from axiomjit.graph.effects import storage_root, with_versions
-from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Constant, Input, Node, Scalar, base_of, note, post_order
 from axiomjit.graph.primitives import Primitive
+from axiomjit.graph.storages import storage_root, with_versions
 from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap, permutation
 from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:
@@ -271,7 +270,7 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
             "list one axis per dimension, each with the length of its dimension set",
             user_location(),
         )
-    return Tensor(Held(array.dtype, array, axis_extents(labels)), labels)
+    return Tensor(Constant(array.dtype, array, axis_extents(labels)), labels)
 
 
 def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from axiomjit.algebra.dims import Symbol
 from axiomjit.axis import operators
 from axiomjit.axis.arguments import (
     check_writable,
@@ -31,9 +30,9 @@ from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
-from axiomjit.graph.effects import storage_root, with_versions
-from axiomjit.graph.nodes import Graph, Input, Node, post_order
-from axiomjit.graph.origins import origin
+from axiomjit.graph.nodes import Graph, Input, Node, origin, post_order
+from axiomjit.graph.storages import storage_root, with_versions
+from axiomjit.symbolic.dims import Symbol
 
 Orders = Callable[[list[np.ndarray], Sequence[int]], Mapping[int, tuple[int, ...]]]
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None

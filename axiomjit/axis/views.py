@@ -24,8 +24,8 @@ from axiomjit.axis.tensors import (
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.merging import merge, split
 from axiomjit.graph.nodes import Node
+from axiomjit.graph.shape_ops import merge, split
 
 
 def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Tensor:

@@ -1,11 +1,10 @@
-"""Settings by axes for windows that slide (`graph.sliding` has the views)."""
+"""Settings by axes for windows that slide (`graph.shape_ops` has the views)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsIndex
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.joins import padding_pair
@@ -15,7 +14,8 @@ from axiomjit.axis.slices import checked_integer
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.sliding import SlidingWindow, slide
+from axiomjit.graph.shape_ops import SlidingWindow, slide
+from axiomjit.symbolic.dims import Dim, dim
 
 Setting = SupportsIndex | Mapping[AxisName, SupportsIndex]
 WindowPadding = SupportsIndex | Sequence[SupportsIndex] | Mapping[AxisName, object]
@@ -99,7 +99,7 @@ def _positive(value: object, what: str, asked: str) -> int:
 def windows_of(
     node: Node, dims: Sequence[int], slides: Sequence[Slide], filler: Scalar, asked: str
 ) -> Node:
-    """The windows of a node that slide along these dimensions, as `graph.sliding.slide` has them.
+    """The windows of a node that slide along these dimensions, as `graph.shape_ops.slide` has them.
 
     Raises:
         AxesError: a window is longer than the padded axis; where lengths are unknown, at the call.

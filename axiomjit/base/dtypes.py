@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from axiomjit.base.errors import GraphTypeError, NeedsValuesError, UnsupportedError
-from axiomjit.base.owners import current
+from axiomjit.base.trace_context import current
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

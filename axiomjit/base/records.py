@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
+from operator import attrgetter, is_
 from types import FunctionType
 from typing import Any, Self, dataclass_transform
 
@@ -112,8 +112,27 @@ class Record(metaclass=RecordType):
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), tuple(getattr(self, f) for f in type(self)._given)
 
+    def map(self, kinds: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Self:
+        """The record with `rule` applied to the values of some kinds in its fields.
+
+        Tuples and records in the fields are searched as well; what has no such value stays the
+        same object.
+        """
+        old = {field: getattr(self, field) for field in type(self)._given}
+        changes = {field: _mapped(value, kinds, rule) for field, value in old.items()}
+        return self.replace(**changes) if any(changes[f] is not old[f] for f in old) else self
+
     def replace(self, **changes: Any) -> Self:
         """The same record with some of what its constructor takes changed."""
         given = type(self)._given
         values = [changes.pop(f) if f in changes else getattr(self, f) for f in given]
         return type(self)(*values, **changes)
+
+
+def _mapped(value: Any, kinds: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Any:
+    if isinstance(value, kinds):
+        return rule(value)
+    if isinstance(value, tuple):
+        new = tuple([_mapped(part, kinds, rule) for part in value])
+        return value if all(map(is_, new, value)) else new
+    return value.map(kinds, rule) if isinstance(value, Record) else value

@@ -9,7 +9,7 @@ reason; a test of the structure compares this list with the code.
 
 Tables of identity: equal things are one object, gone with the last one who uses it.
 
-- `axiomjit/algebra/dims.py` `_interned`: equal lengths are compared by identity
+- `axiomjit/symbolic/dims.py` `_interned`: equal lengths are compared by identity
 - `axiomjit/graph/nodes.py` `_interned`: equal nodes are one node, computed once
 - `axiomjit/axis/axis.py` `_merged`: flattening the same axes twice gives the same axis
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
@@ -17,7 +17,7 @@ Tables of identity: equal things are one object, gone with the last one who uses
 What is known of a node, a storage or a graph but must not be in it, since it is no part of what
 is computed, or holds data; gone with that.
 
-- `axiomjit/graph/origins.py` `_origins`: the user's line of a node; nodes of two lines may be one
+- `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; nodes of two lines may be one
 - `axiomjit/axis/late_checks.py` `_required`: what unknown lengths of a node must fulfil later
 - `axiomjit/axis/declarations.py` `_declared`: axes, layout and first values of a storage's token
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, others in each transformer
@@ -36,8 +36,8 @@ What equal programs and kernels share, with a limit or small.
 
 What holds for a piece of the program's run, in one thread or context.
 
-- `axiomjit/algebra/dims.py` `_scope`: the lengths at hand; Python's `if n > m` has no other access
-- `axiomjit/base/owners.py` `_following`: the function that is followed, for tracers made in it
+- `axiomjit/symbolic/dims.py` `_scope`: the lengths at hand; Python's `if n > m` has no other access
+- `axiomjit/base/trace_context.py` `_following`: the function that is followed, for its tracers
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/stage_times.py` `_clock`: the function for which a thread compiles, to count time
@@ -58,6 +58,6 @@ Installs, where a layer calls what stands in a later one.
 - `axiomjit/axis/operators.py` `_operations`: the functions installed there
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
-`base`, `algebra`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,
+`base`, `symbolic`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,
 `passes.ir`, `passes`, `runtime.compiling`, `runtime.entry`, `runtime.launching`, `show`.
 """

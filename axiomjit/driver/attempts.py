@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError, OtherResultError, UnfitNumberError
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.fallbacks import WRITTEN, LeftError, other_length, other_result
 from axiomjit.driver.tables import Ready
 from axiomjit.driver.written_arguments import Same, why_not_written
+from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
 
 
 def attempt(

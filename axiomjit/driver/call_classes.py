@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Symbol, dim, named_length, symbol_of
-from axiomjit.algebra.number_kinds import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
 from axiomjit.base.dtypes import COMPLEX, FLOAT, supported
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.driver.arguments import CallArguments, statics_key
 from axiomjit.driver.static_keys import Forget, structure_key
 from axiomjit.graph.nodes import Input
+from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
+from axiomjit.symbolic.dims import Dim, Symbol, dim, named_length, symbol_of
 
 Array = np.ndarray
 Layouts = dict[int, tuple[Dim, ...]]

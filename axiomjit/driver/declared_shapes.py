@@ -15,11 +15,11 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Guard, dim
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.driver.arguments import CallArguments
+from axiomjit.symbolic.dims import Dim, Guard, dim
 
 ONE: Final = "1"
 FREE: Final = "..."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn, TypeVar
 
-from axiomjit.algebra.chosen import OtherLengthError, UnfitNumberError
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import (
@@ -20,6 +19,7 @@ from axiomjit.base.errors import (
 from axiomjit.base.origins import user_location, warn
 from axiomjit.base.records import Record
 from axiomjit.driver.tables import Ready
+from axiomjit.symbolic.data_dependent import OtherLengthError, UnfitNumberError
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
-from axiomjit.algebra.dims import Scope
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import (
     ImpureError,
@@ -20,14 +18,16 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import Following
 from axiomjit.base.records import Record
+from axiomjit.base.trace_context import Following
 from axiomjit.base.tree import unflatten_tree
 from axiomjit.driver.arguments import CallArguments, plain_arguments
 from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fresh import Returned
 from axiomjit.driver.surroundings import reachable
 from axiomjit.graph.captured import Captured, Watch, capturing
+from axiomjit.symbolic.data_dependent import OtherLengthError
+from axiomjit.symbolic.dims import Scope
 from axiomjit.tracing.creation import concerns, new_rebinding
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.rebinding import Rebinding, handles_errors
@@ -231,7 +231,7 @@ def _follow_once(
     loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
     graph, structure = made.graph, made.structure
     del made, leaves  # and with it the last reference to what the function made
-    graph = captured.settle(graph)
+    graph = captured.finalize(graph)
     settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
     watch = Watch(captured.used, captured.shown)
     handles = following.handles or handles_errors(function)

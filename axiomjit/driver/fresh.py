@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_in_owner
+from axiomjit.symbolic.dims import Dim
 
 Statics = Sequence[tuple[int, object]]
 Memo = dict[int, Any]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.guarded_calls import GuardedCall, change_tables
@@ -31,6 +30,7 @@ from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.launching.direct_calls import direct_call, direct_results
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.launching.native_plan import native_plan
+from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Runner = Callable[..., Any]
 Vector = Sequence[object]

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
-from axiomjit.algebra.chosen import OtherLengthError
-from axiomjit.algebra.dims import Scope
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors, without_traps
 from axiomjit.base.errors import (
@@ -68,6 +66,8 @@ from axiomjit.driver.traced_programs import TracedProgram
 from axiomjit.driver.warm import no_named_arrays, stood_in
 from axiomjit.driver.written_arguments import Same, same_arrays
 from axiomjit.graph.traced_values import AxisValue
+from axiomjit.symbolic.data_dependent import OtherLengthError
+from axiomjit.symbolic.dims import Scope
 
 if TYPE_CHECKING:
     from axiomjit.show.explain import Explanation

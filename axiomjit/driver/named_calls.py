@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from axiomjit.algebra.dims import Dim, Symbol
 from axiomjit.axis.arguments import leaf_key
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
@@ -18,6 +17,7 @@ from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
 from axiomjit.driver.reasons import Aspects, labelled_in, short_text, static_aspects
 from axiomjit.driver.static_keys import Forget, structure_key
 from axiomjit.driver.tables import Ready
+from axiomjit.symbolic.dims import Dim, Symbol
 
 if TYPE_CHECKING:
     from axiomjit.show.lowered import Lowered

@@ -10,12 +10,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound, pinned
-from axiomjit.algebra.evaluation import Looks
-from axiomjit.algebra.index_maps import Affine, Condition
-from axiomjit.algebra.ranges import settled
-from axiomjit.algebra.substitution import substitute
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
@@ -27,8 +21,10 @@ from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
 from axiomjit.driver.call_classes import ArgumentClass, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
-from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
-from axiomjit.graph.origins import inherit
+from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, post_order, rebuild
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, pinned, substitute
+from axiomjit.symbolic.ranges import resolved
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher
@@ -69,15 +65,13 @@ class LoweredProgram:
         # A call may be made while another function is followed.
         with bound(None), stage("lowering"):
             self.stages: Stages = run_pipeline(graph, context, _watcher())
-        known = (g for g in scope.guards if not chosen_in(g.left, g.right))
-        self.guards: tuple[Guard, ...] = tuple(known)
+        self.guards = Guards([g for g in scope.guards if not data_dependent_in(g.left, g.right)])
         self.pins = pinned(self.guards)
-        self._looks = Looks(self.guards)
         self._form: PlanForm | None = None
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """Whether everything that was looked at looks the same for these lengths."""
-        return self._looks.hold(lengths)
+        return self.guards.hold(lengths)
 
     def is_stale(self) -> bool:
         """Whether it fits no call any more."""
@@ -256,7 +250,7 @@ def placed_graph(
     arrays = list(arguments)
     constants: dict[Node, Input] = {}
     for held in post_order(graph.outputs):
-        if isinstance(held, Held):
+        if isinstance(held, Constant):
             constants[held] = Input(held.dtype, len(arrays), held.extents)
             arrays.append(held.array)
     classes = ArgumentClass()
@@ -279,43 +273,15 @@ def _substituted(
 
     Which of two lengths is smaller is decided by those at hand.
     """
-    new: dict[Node, Node] = {}
 
     def place(length: Dim) -> Dim:
-        return settled(substitute(length, values))
+        return resolved(substitute(length, values))
 
-    def function(old: Affine) -> Affine:
-        return Affine(place(old.offset), tuple((k, place(c)) for k, c in old.terms))
+    def rule(node: Node, new: Mapping[Node, Node]) -> Node:
+        return map_fields(constants.get(node, node), new.__getitem__, place)
 
-    for node in (*graph.inputs, *post_order(graph.outputs)):
-        match node:
-            case Input() | Held():
-                given = constants.get(node, node)
-                new[node] = given.replace(extents=tuple(map(place, node.extents)))
-            case LengthNode():
-                new[node] = node.replace(length=place(node.length))
-            case Op():
-                new[node] = node.replace(
-                    operands=tuple(new[child] for child in node.operands),
-                    maps=tuple(tuple(map(function, index)) for index in node.maps),
-                    extents=tuple(map(place, node.extents)),
-                    regions=tuple(
-                        tuple((place(low), place(high)) for low, high in region)
-                        for region in node.regions
-                    ),
-                    conditions=tuple(
-                        Condition(function(c.function), place(c.low), place(c.high))
-                        for c in node.conditions
-                    ),
-                )
-            case _:
-                new[node] = node
-        inherit(new[node], node)
-        if isinstance(node, Update):
-            new[node] = new[node].replace(whole=tuple(map(place, node.whole)))
-    inputs = tuple(new[node] for node in (*graph.inputs, *constants))
-    outputs = tuple(new[node] for node in graph.outputs)
-    return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
+    inputs = tuple(node.map(Dim, place) for node in (*graph.inputs, *constants.values()))
+    return rebuild(graph.replace(inputs=inputs), rule)
 
 
 execution.install_runner(run_graph)

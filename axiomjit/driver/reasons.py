@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Guard, Symbol, pinned, symbols_in
 from axiomjit.base.errors import RetraceWarning
 from axiomjit.base.origins import warn
 from axiomjit.base.records import Record
@@ -19,6 +18,7 @@ from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fallbacks import CallsInNumPy, InNumPy
 from axiomjit.driver.static_keys import static_key
 from axiomjit.graph.nodes import Input
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, pinned, symbols_in
 
 MOST: Final = 64
 """Reasons that are kept for one function, and classes of calls that new ones are compared with."""

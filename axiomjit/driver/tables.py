@@ -15,13 +15,13 @@ from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Symbol, evaluate
 from axiomjit.base.locks import is_held_here, new_lock
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, Structure
 from axiomjit.driver.arguments import plain_arguments
 from axiomjit.driver.static_keys import mentions_dead
 from axiomjit.graph.captured import Watch
+from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
 LAYOUTS: Final = 512
 """Exact layouts of arguments for which a ready plan is kept, per function or graph."""

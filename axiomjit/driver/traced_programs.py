@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from axiomjit.algebra.dims import Dim, Scope, Symbol, evaluate
 from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.programs import LoweredProgram
 from axiomjit.driver.tables import Ready
-from axiomjit.graph.choices import most
+from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Node
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, evaluate
 
 if TYPE_CHECKING:
     from axiomjit.driver.following import Followed
@@ -30,11 +30,11 @@ class TracedProgram(LoweredProgram):
         return not self.watch.holds()
 
     def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
-        """The lengths of a call, and those of what masks choose as if they chose everything."""
+        """All lengths: the call's own, and for each data-dependent one its size estimate."""
         found = dict(given)
-        for mask, symbol in self.stages.context.scope.chosen.items():
+        for mask, symbol in self.stages.context.scope.data_dependent.items():
             assert isinstance(mask, Node)
-            found[symbol] = evaluate(most(mask), found)
+            found[symbol] = evaluate(size_estimate(mask), found)
         return found
 
     def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
@@ -46,7 +46,7 @@ class TracedProgram(LoweredProgram):
         structure = self.trace.structure
         watch, graph = self.watch or None, self.trace.graph
         plan = self.stages.plan
-        chooses = bool(graph.chosen) or plan.guesses
+        chooses = bool(graph.data_dependent) or plan.guesses
         fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
         facts = structure, leaves, graph.writes, chooses or fails
         drawn = plan.generators if chooses or fails else ()

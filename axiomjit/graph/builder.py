@@ -1,7 +1,12 @@
-"""The one builder of nodes: dtypes, lengths and maps are settled here, later stages only check.
+"""The one builder of nodes: dtypes, lengths and maps are resolved here, later stages only check.
 
 Every door (tracing under `jit`, the axis graph) comes through these functions. Positional
-functions follow NumPy's broadcasting; the mapped forms take the maps as they are.
+functions follow NumPy's broadcasting; the mapped forms take the maps as they are. NumPy's own
+tables decide dtypes (`axiomjit.base.dtypes.resolve`): a Python number is weak, it takes the dtype
+of the arrays beside it, and one that this dtype cannot hold is refused.
+
+A join has no memory of its own (ngraph tensors: complex views). Its parts are read in place, and
+only a join that is a result is stored; padding an operand, or shifting it in a circle, is no copy.
 """
 
 from __future__ import annotations
@@ -11,42 +16,186 @@ from numbers import Complex, Integral, Real
 from typing import Any, Final
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
-from axiomjit.algebra.chosen import assumed_equal, chosen_in
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import (
-    Conditions,
-    IndexMap,
-    affine,
-    changes_nothing,
-    identity,
-    iterator,
-    permutation,
-    through,
-)
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType
-from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError
-from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current
-from axiomjit.graph.captured import held_array
-from axiomjit.graph.joins import concatenate
-from axiomjit.graph.nodes import Held, Node, Op, Scalar, size
-from axiomjit.graph.origins import note
+from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, WEAK_TYPES, DType, Promotable
+from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError, UnsupportedError
+from axiomjit.base.origins import user_location, warn
+from axiomjit.base.trace_context import current
+from axiomjit.graph.captured import constant_array
+from axiomjit.graph.describe import describe_call, describe_length, describe_shape, describe_type
+from axiomjit.graph.nodes import Constant, LengthNode, Node, Op, Scalar, note, size
 from axiomjit.graph.primitives import (
     ANY,
+    CAST,
+    COPIES,
     COPY,
+    IMAG,
+    JOIN,
     MAX,
     MIN,
     PRIMITIVES,
     READ_ONLY,
+    REAL,
     SUM,
     VIEW,
+    WHERE,
     Primitive,
     UfuncFold,
 )
-from axiomjit.graph.promotion import cast, loop_of, resolve
-from axiomjit.graph.seen import at_hand, seen_call, seen_shape, seen_type
+from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_in
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import (
+    Conditions,
+    IndexMap,
+    Region,
+    affine,
+    identity,
+    is_identity,
+    iterator,
+    permutation,
+    shift,
+    through,
+)
+
+JoinedPart = tuple[Node, IndexMap, Region]
+"""An operand, the map from points of the whole to it, and the region that it fills."""
+
+
+def join(parts: Sequence[JoinedPart], extents: tuple[Dim, ...]) -> Node:
+    """A value made of parts of one dtype, whose regions partition the extents."""
+    operands, maps, regions = zip(*parts, strict=True)
+    dtype = operands[0].dtype
+    return note(Op(dtype, JOIN, None, operands, maps, extents, len(extents), regions))
+
+
+def whole(extents: Sequence[Dim]) -> Region:
+    """The region of all points."""
+    return tuple((dim(0), extent) for extent in extents)
+
+
+def concatenate(nodes: Sequence[Node], axis: int) -> Node:
+    """Nodes of one dtype that follow each other along a dimension; the others are equal."""
+    start = dim(0)
+    places: list[tuple[Node, Dim]] = []
+    for node in nodes:
+        places.append((node, start))
+        start = start + node.shape[axis]
+    first = nodes[0].shape
+    extents = (*first[:axis], start, *first[axis + 1 :])
+    parts: list[JoinedPart] = []
+    for node, low in places:
+        if node.shape[axis].constant == 0:
+            continue
+        region = list(whole(extents))
+        region[axis] = (low, low + node.shape[axis])
+        starts = [-low if d == axis else dim(0) for d in range(len(extents))]
+        parts.append((node, shift(identity(len(extents)), starts), tuple(region)))
+    return join(parts or [(nodes[0], identity(len(extents)), whole(extents))], extents)
+
+
+def promotable(node: Node) -> Promotable:
+    """The node as promotion sees it: its dtype, or the type of a Python number."""
+    return WEAK_TYPES[node.dtype.kind] if node.weak and node.dtype != BOOL else node.dtype
+
+
+def fits(node: Node, dtype: DType) -> bool:
+    """Whether a dtype holds the value of a Python integer; true for everything else.
+
+    A look at a length leaves a guard.
+    """
+    if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | LengthNode):
+        return True
+    if node.dtype.kind not in "iu":
+        return True
+    low, high = dtypes.integer_range(dtype)
+    if isinstance(node, Scalar):
+        return bool(low <= node.value.item() <= high)
+    above = low == -(2**63) or node.length >= low
+    return above and (high >= 2**63 - 1 or node.length <= high)
+
+
+def cast(node: Node, dtype: DType) -> Node:
+    """The node with elements of another dtype, as `astype`; itself where nothing changes.
+
+    Dropping imaginary parts warns at the user's line, once, while the function is followed.
+    """
+    if node.dtype == dtype and not node.weak:
+        return node
+    if node.dtype.kind == "c" and dtype.kind not in "bc":
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+    if isinstance(node, LengthNode) and fits(node, dtype):
+        return LengthNode(dtype, node.length)
+    if isinstance(node, Scalar):
+        with np.errstate(all="ignore"):
+            value = dtypes.convert(node.value, dtype)
+        return Scalar(dtype, value, node.weak and dtype != BOOL)
+    rank = len(node.shape)
+    return note(Op(dtype, CAST, None, (node,), (identity(rank),), node.shape, rank))
+
+
+def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node, ...], DType]:
+    """Operands cast to the loop's dtypes, and the dtype of the result.
+
+    Raises:
+        GraphTypeError, UnsupportedError: no such loop.
+        OverflowError: a Python integer beside an array that cannot hold it.
+    """
+    kinds = tuple(promotable(node) for node in operands)
+    if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
+        kinds = tuple(node.dtype for node in operands)
+    if primitive in COPIES:
+        return tuple(operands), operands[0].dtype
+    if primitive in (REAL, IMAG):
+        return tuple(operands), dtypes.part_dtype(operands[0].dtype)
+    if primitive is WHERE:
+        result = dtypes.common(kinds[1:])
+        loop: tuple[DType, ...] = (BOOL, result, result)
+    else:
+        assert primitive.loop is not None, primitive
+        *loop_in, result = loop_of(primitive.loop, kinds, primitive.name)
+        loop = tuple(loop_in)
+    for wanted in loop[-1:]:
+        if dtypes.code(wanted) not in primitive.loops:
+            raise GraphTypeError(
+                describe_call(primitive.name, *operands),
+                f"{primitive.name} of {wanted} elements is not compiled",
+                "convert the operands with .astype(np.float64)",
+                user_location(),
+            )
+    if primitive is not WHERE:
+        for node, wanted in zip(operands, loop, strict=True):
+            check_fits(node, wanted)
+    return tuple(cast(n, d) for n, d in zip(operands, loop, strict=True)), result
+
+
+def check_fits(node: Node, dtype: DType) -> None:
+    """NumPy's own complaint about a Python integer beside a narrower array.
+
+    Raises:
+        OverflowError: the dtype does not hold it.
+    """
+    if not fits(node, dtype):
+        value = int(node.length) if isinstance(node, LengthNode) else getattr(node, "value", None)
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+
+
+def loop_of(
+    ufunc: np.ufunc, kinds: tuple[Promotable, ...], name: str | None = None
+) -> tuple[DType, ...]:
+    """Operand and result dtypes of NumPy's loop for such operands; errors speak of `name`.
+
+    Raises:
+        GraphTypeError, UnsupportedError: no such loop.
+    """
+    try:
+        return dtypes.resolve_loop(ufunc, kinds)
+    except (GraphTypeError, UnsupportedError) as error:
+        own, shown = ufunc.__name__, name or ufunc.__name__
+        asked, seen = (text.replace(own, shown) for text in (error.asked, error.seen))
+        raise type(error)(asked, seen, error.remedy, user_location()) from None
+
 
 MULTIPLY: Final = PRIMITIVES["multiply"]
 
@@ -81,8 +230,8 @@ def as_node(value: Any, asked: str) -> Node:
                 "convert it there once, for example with x.astype(x.dtype.newbyteorder('='))",
                 user_location(),
             )
-        value = held_array(value)
-        return Held(native, value, tuple(dim(n) for n in value.shape))
+        value = constant_array(value)
+        return Constant(native, value, tuple(dim(n) for n in value.shape))
     if issubclass(kind, np.generic):
         native = dtypes.supported(value.dtype, asked, user_location())
         return Scalar(native, native.type(value), False)
@@ -97,7 +246,7 @@ def as_node(value: Any, asked: str) -> Node:
         return Scalar(dtypes.COMPLEX, np.complex128(complex(value)), True)
     raise GraphTypeError(
         f"an operand of {asked}",
-        seen_type(value),
+        describe_type(value),
         "pass arrays or numbers; mark other arguments with static_argnames",
         user_location(),
     )
@@ -119,7 +268,7 @@ def _stacked(parts: Sequence[Node]) -> Node:
     ):
         raise ValueError(
             "setting an array element with a sequence. The requested array has an inhomogeneous "
-            f"shape; its parts have the shapes {', '.join(seen_shape(p.shape) for p in parts)}"
+            f"shape; its parts have the shapes {', '.join(describe_shape(p.shape) for p in parts)}"
         )
     common = dtypes.common(tuple(part.dtype for part in parts))
     index = tuple(iterator(d + 1) for d in range(rank))
@@ -164,12 +313,12 @@ def broadcast_shapes(
             if length == 1:
                 length = each
             elif assumed_equal(length, each):
-                length = each if chosen_in(length) else length
+                length = each if data_dependent_in(length) else length
             else:
-                meet = f"lengths {at_hand(length)} and {at_hand(each)} meet"
+                meet = f"lengths {describe_length(length)} and {describe_length(each)} meet"
                 raise GraphValueError(
-                    seen_call(function, *operands),
-                    f"{meet} at dimension {position} of {', '.join(map(seen_shape, shapes))}",
+                    describe_call(function, *operands),
+                    f"{meet} at dimension {position} of {', '.join(map(describe_shape, shapes))}",
                     "reshape or slice so that the lengths are equal, or 1 where one stretches",
                     user_location(),
                 )
@@ -197,7 +346,7 @@ def elementwise(primitive: Primitive, *operands: Node) -> Node:
 
 def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
     """The node read through a map; the node itself if the map changes nothing."""
-    if changes_nothing(index, extents, node.shape):
+    if is_identity(index, extents, node.shape):
         return node
     return note(Op(node.dtype, VIEW, None, (node,), (index,), extents, len(extents)))
 
@@ -240,8 +389,8 @@ def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
     """The node stretched to `extents`, as NumPy's broadcast_to."""
     if broadcast_shapes([node.shape, extents], "broadcast_to", node) != extents:
         raise GraphValueError(
-            f"broadcast_to({seen_type(node)}, {seen_shape(extents)})",
-            f"{seen_shape(node.shape)} does not stretch to {seen_shape(extents)}",
+            f"broadcast_to({describe_type(node)}, {describe_shape(extents)})",
+            f"{describe_shape(node.shape)} does not stretch to {describe_shape(extents)}",
             "give a shape whose trailing lengths equal the array's, or where the array has 1",
             user_location(),
         )
@@ -299,7 +448,7 @@ def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> 
     """Refuse to fold along a length of 0 what has no value then."""
     if not accumulator.has_identity and any(node.shape[d] == 0 for d in axes):
         raise GraphValueError(
-            f"{accumulator.name} of {seen_type(node)} along dimensions {tuple(axes)}",
+            f"{accumulator.name} of {describe_type(node)} along dimensions {tuple(axes)}",
             f"a length of 0, and {accumulator.name} of nothing has no value",
             f"call {accumulator.name} only where the array has elements",
             user_location(),
@@ -368,9 +517,9 @@ def dot(left: Node, right: Node) -> Node:
     meet = max(b - 2, 0)
     if not assumed_equal(left.shape[-1], right.shape[meet]):
         raise GraphValueError(
-            seen_call("dot", left, right),
-            f"lengths {at_hand(left.shape[-1])} (last dimension of the left operand) and "
-            f"{at_hand(right.shape[meet])} (dimension {meet} of the right one)",
+            describe_call("dot", left, right),
+            f"lengths {describe_length(left.shape[-1])} (last dimension of the left operand) and "
+            f"{describe_length(right.shape[meet])} (dimension {meet} of the right one)",
             "transpose or slice an operand so that these two lengths are equal",
             user_location(),
         )

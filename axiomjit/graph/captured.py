@@ -18,7 +18,7 @@ import numpy as np
 from axiomjit.base.errors import GraphTypeError, NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Graph, Held, Node, rewrite
+from axiomjit.graph.nodes import Constant, Graph, Node, rewrite
 
 Array = np.ndarray
 Reference = Callable[[], Any]
@@ -118,7 +118,7 @@ class Captured:
         self._seen[id(array)] = made
         return made.copy
 
-    def settle(self, graph: Graph) -> Graph:
+    def finalize(self, graph: Graph) -> Graph:
         """The graph, with copies replaced by the original arrays that still exist.
 
         Raises:
@@ -140,8 +140,8 @@ class Captured:
             self.used.append(array)
 
         def rule(node: Node) -> Node:
-            if isinstance(node, Held) and id(node.array) in real:
-                return Held(node.dtype, real[id(node.array)], node.extents)
+            if isinstance(node, Constant) and id(node.array) in real:
+                return Constant(node.dtype, real[id(node.array)], node.extents)
             return node
 
         return rewrite(graph, rule) if real else graph
@@ -170,7 +170,7 @@ def capturing(captured: Captured) -> Iterator[Captured]:
         _captured.reset(token)
 
 
-def held_array(array: Array) -> Array:
+def constant_array(array: Array) -> Array:
     """The array that a program holds for one used as an operand now.
 
     Raises:

@@ -1,22 +1,34 @@
-"""Sums of products of any number of operands over common iterators.
+"""Sums of products over common iterators, and which elements of operands and result meet.
 
 The dtype is that of NumPy's einsum: the common one of the operands, also for integers; of bools
 the sum is `any` and the product `and`. float16 is summed in float32 and rounded once.
+
+In `Projections` (OCANNL shapes) a dimension is read or written at an affine function of the
+iterators of the product space. What the result does not have is reduced; whether it is written
+everywhere and only once follows from the functions alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Conditions, IndexMap, identity
 from axiomjit.base.dtypes import BOOL, HALF, SINGLE, common
+from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.nodes import Node, Op
-from axiomjit.graph.origins import note
+from axiomjit.graph.builder import cast, promotable
+from axiomjit.graph.nodes import Node, Op, note
 from axiomjit.graph.primitives import ANY, PRIMITIVES, PRODUCT, SUM, VIEW
-from axiomjit.graph.promotion import cast, promotable
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    Conditions,
+    IndexMap,
+    identity,
+    iterator,
+    iterators_of,
+)
 
 Read = tuple[Node, IndexMap]
 """An operand and the map by which it is read."""
@@ -52,3 +64,134 @@ def sum_of_products(
     first, first_map = reduce(multiplied, before)
     found = builder.contract(first, last, (first_map, last_map), extents, rank, conditions)
     return cast(found, dtype)
+
+
+AxisIndex = tuple[dict[int, int], int]
+"""Coefficients of positions of the space, and an offset; symbolic where they are not known."""
+Margins = tuple[tuple[Dim, Dim], ...]
+"""How far an operand is read before and after each dimension."""
+
+
+class Projections(Record):
+    """The product space of an operation, and where its operands and its result are touched.
+
+    The points of the space have the `extents`; the result, of this `shape`, is `written` there,
+    and each operand is `read`, which reaches beyond it by its `margins`. `space`, `result` and
+    `operands` show the same as numbers: for each dimension, in memory order, the coefficients of
+    the index by position, and its offset. `symbols` are indices that are known later, with what
+    stands for them in an offset.
+    """
+
+    extents: tuple[Dim, ...]
+    shape: tuple[Dim, ...]
+    written: IndexMap
+    read: tuple[IndexMap, ...]
+    margins: tuple[Margins, ...] = ()
+    symbols: tuple[tuple[Dim, Any], ...] = ()
+
+    @property
+    def space(self) -> tuple[int, ...]:
+        """The extent of each iterator; symbolic where it is not known."""
+        return tuple(_number(extent) for extent in self.extents)
+
+    @property
+    def rank(self) -> int:
+        """The number of iterators that the result has; they are the first ones."""
+        return len(iterators_of(self.written))
+
+    @property
+    def reduced(self) -> tuple[int, ...]:
+        """The positions of the iterators that are reduced."""
+        return tuple(range(self.rank, len(self.extents)))
+
+    @property
+    def result(self) -> tuple[AxisIndex, ...]:
+        """Where each dimension of the result is written."""
+        return _indices(self.written, self.symbols)
+
+    @property
+    def operands(self) -> tuple[tuple[AxisIndex, ...], ...]:
+        """For each operand where each of its dimensions is read."""
+        return tuple(_indices(index, self.symbols) for index in self.read)
+
+    @property
+    def is_surjective(self) -> bool:
+        """Whether each element of the result is written, so that none has to be filled before.
+
+        False also where it cannot be decided.
+        """
+        seen: set[int] = set()
+        for function, length in zip(self.written, self.shape, strict=True):
+            if not _covers(function, length, self.extents) or seen & {*_places(function)}:
+                return False
+            seen |= {*_places(function)}
+        return True
+
+    @property
+    def is_injective(self) -> bool:
+        """Whether no element of the result is written at two points of its own iterators.
+
+        False also where it cannot be decided.
+        """
+        pinned: set[int] = set()
+        waiting = list(self.written)
+        while True:
+            found = [f for f in waiting if _pins(f, pinned, self.extents)]
+            if not found:
+                return pinned == iterators_of(self.written)
+            for function in found:
+                pinned |= {*_places(function)}
+                waiting.remove(function)
+
+
+def in_place(core: Node, to: Projections) -> Node:
+    """The result of values that have one dimension per iterator of a result written plainly."""
+    index = [iterator(0)] * to.rank
+    for d, function in enumerate(to.written):
+        for k in _places(function):
+            index[k] = iterator(d)
+    return builder.view(core, tuple(index), to.shape)
+
+
+def _number(length: Dim) -> int:
+    return length if length.constant is None else length.constant  # type: ignore[return-value]
+
+
+def _indices(index: IndexMap, symbols: Sequence[tuple[Dim, Any]]) -> tuple[AxisIndex, ...]:
+    named = dict(symbols)
+    return tuple(
+        ({k: _number(c) for k, c in f.terms}, named.get(f.offset, _number(f.offset))) for f in index
+    )
+
+
+def _places(function: Affine) -> list[int]:
+    return [k for k, _ in function.terms]
+
+
+def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
+    """Whether an axis is written from end to end by iterators of its own."""
+    if function.offset.constant != 0:
+        return False
+    if not function.terms:
+        return length.constant == 1
+    reach = dim(0)  # the last index that is written, without a gap up to it
+    for k, factor in sorted(function.terms, key=lambda term: term[1].constant or 0):
+        step = factor.constant
+        if step is None or (reach.constant is None and step != 1):
+            return False
+        if reach.constant is not None and step > reach.constant + 1:
+            return False
+        reach = reach + (extents[k] - 1) * factor
+    return reach + 1 is length
+
+
+def _pins(function: Affine, pinned: set[int], extents: Sequence[Dim]) -> bool:
+    """Whether an index says which values its iterators have, where some are known."""
+    reach = dim(0)
+    open_terms = [(k, factor) for k, factor in function.terms if k not in pinned]
+    for k, factor in sorted(open_terms, key=lambda term: abs(term[1].constant or 0)):
+        step = factor.constant
+        if step is None or (reach.constant is None or abs(step) <= reach.constant):
+            return False
+        reach = reach + (extents[k] - 1) * abs(step)
+    return bool(open_terms)

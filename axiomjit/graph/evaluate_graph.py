@@ -7,23 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.boxes import at_lengths, boxes
-from axiomjit.algebra.dims import Symbol, dim, evaluate
-from axiomjit.algebra.index_maps import (
-    IndexMap,
-    compose,
-    fixed,
-    iterator,
-    iterators_of,
-    shift,
-    strides_through,
-)
 from axiomjit.base.dtypes import convert
 from axiomjit.base.errors import AxiomError
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
+    Constant,
     Graph,
-    Held,
     Input,
     LengthNode,
     Node,
@@ -32,13 +21,25 @@ from axiomjit.graph.nodes import (
     Update,
     is_scan,
     is_view,
+    operand_iterators,
+    origin,
     post_order,
     views_on,
 )
-from axiomjit.graph.operand_iterators import operand_iterators
-from axiomjit.graph.origins import origin
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
+from axiomjit.symbolic.dims import Symbol, dim, evaluate
+from axiomjit.symbolic.index_maps import (
+    IndexMap,
+    at_lengths,
+    boxes,
+    compose,
+    fixed,
+    iterator,
+    iterators_of,
+    shift,
+    strides_through,
+)
 
 Array = np.ndarray
 
@@ -52,7 +53,7 @@ def evaluate_graph(
     shares memory with that argument, as in NumPy. Floating-point warnings are NumPy's own.
 
     Raises:
-        OtherLengthError: what was looked at of a chosen length looks otherwise.
+        OtherLengthError: a guard of a data-dependent length does not hold.
     """
     values: dict[Node, Array] = {}
     known = dict(lengths)
@@ -62,7 +63,7 @@ def evaluate_graph(
             if node not in values:
                 values[node] = _evaluate_node(node, values, arguments, known)
 
-    for choice, count in zip(graph.chosen, graph.counts, strict=True):
+    for choice, count in zip(graph.data_dependent, graph.counts, strict=True):
         evaluate_all((count,))
         known[choice.symbol] = int(values[count])
         choice.check(known)
@@ -112,7 +113,7 @@ def _evaluate_node(
             return value if isinstance(value, Array) else np.asarray(value, node.dtype)
         case Scalar():
             return np.asarray(node.value)
-        case Held():
+        case Constant():
             return node.array
         case LengthNode():
             return np.asarray(evaluate(node.length, lengths), node.dtype)

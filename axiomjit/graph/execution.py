@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.algebra.dims import Symbol
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late
-from axiomjit.graph.nodes import Graph, Held, post_order
+from axiomjit.graph.nodes import Constant, Graph, post_order
+from axiomjit.symbolic.dims import Symbol
 
 Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndarray, ...]]
 
@@ -146,7 +146,7 @@ def _evaluate(
 ) -> tuple[np.ndarray, ...]:
     """The evaluator's outputs, copied if they share memory with arguments or held arrays."""
     taken = {id(argument) for argument in arguments}
-    taken |= {id(node.array) for node in post_order(graph.outputs) if isinstance(node, Held)}
+    taken |= {id(node.array) for node in post_order(graph.outputs) if isinstance(node, Constant)}
     values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]
     # Every array with a base is a view; finding out of which memory is not worth the time.
     return tuple(v.copy() if v.base is not None or id(v) in taken else v for v in values)

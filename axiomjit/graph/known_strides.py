@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import strides_through
-from axiomjit.graph.nodes import PART_VIEWS, Held, Input, Node, Op, root_of, views_on
+from axiomjit.graph.nodes import PART_VIEWS, Constant, Input, Node, Op, root_of, views_on
 from axiomjit.graph.primitives import PACK
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import strides_through
 from axiomjit.views.dense_layout import row_major_strides
 
 Strides = tuple[Dim, ...]
@@ -42,8 +42,8 @@ def strides_of(node: Node) -> Strides | None:
     strides: Strides | None = None
     if isinstance(node, Input):
         strides = (_layouts.get() or {}).get(node.position)
-    elif isinstance(node, Held):
-        strides = strides_of_held(node)
+    elif isinstance(node, Constant):
+        strides = strides_of_constant(node)
     elif isinstance(node, Op) and node.primitive is PACK:
         strides = row_major_strides(node.shape)
     for view in views:
@@ -57,6 +57,6 @@ def _seen_through(view: Op, strides: Strides) -> Strides:
     return strides_through(view.maps[0], strides, view.rank, dim)[1]
 
 
-def strides_of_held(node: Held) -> Strides:
+def strides_of_constant(node: Constant) -> Strides:
     """The strides of a held array, in elements."""
     return tuple(dim(step // node.array.itemsize) for step in node.array.strides)

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.boxes import BoundCondition
-from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import BOOL, DTYPES, INT, DType
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import ALL, INTEGERS, NUMBERS, Primitive
 from axiomjit.graph.window_products import Parts, in_blocks, multiply_windows
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import BoundCondition
 
 Labels = tuple[tuple[int, ...], ...]
 """For each operand the iterator along which each of its dimensions runs."""

@@ -4,7 +4,7 @@ An `Op` is a primitive, an optional fold, and for each operand occurrence a map 
 dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
 the result; the others are folded, in their order. Nodes are immutable, equal
 by identity and interned on what they compute; the user's lines are kept beside the graph
-(`axiomjit.base.origins`), axes and names in the doors.
+(`note`, `origin`), axes and names in the doors.
 
 Glossary: axis (named dimension), length (of an axis), Dim (symbolic length), iterator and extent
 (of a loop), map (operand dimensions to iterators), view (map onto a storage), fold (apply an
@@ -14,20 +14,21 @@ accumulator along iterators), kernel (one compiled loop nest), plan (steps in or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
-from weakref import WeakValueDictionary
+from itertools import accumulate, pairwise
+from typing import Final, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.locks import new_lock
+from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.origins import inherit
 from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
+from axiomjit.symbolic.data_dependent import DataDependent
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
 
 
 class NodeType(RecordType):
@@ -82,6 +83,31 @@ _lock: Final = new_lock()
 _interned: Final[WeakValueDictionary[tuple[object, ...], Node]] = WeakValueDictionary()
 
 
+AnyNode = TypeVar("AnyNode", bound="Node")
+_origins: Final[WeakKeyDictionary[Node, str]] = WeakKeyDictionary()
+
+
+def note(node: AnyNode) -> AnyNode:
+    """Remember the user's line for a node that has none yet."""
+    if node not in _origins:
+        where = user_location()
+        if where is not None:
+            _origins[node] = where
+    return node
+
+
+def inherit(new: AnyNode, old: AnyNode) -> None:
+    """Give a node that stands for another one, and has no line, the other's."""
+    where = _origins.get(old)
+    if new is not old and where is not None:
+        _origins.setdefault(new, where)
+
+
+def origin(node: Node) -> str | None:
+    """`file:line` where the node was first written."""
+    return _origins.get(node)
+
+
 class Token:
     """The identity of a storage, as its nodes carry it; it holds no data."""
 
@@ -126,7 +152,7 @@ class Scalar(Node):
         return self.dtype, self.value.tobytes(), self.is_weak
 
 
-class Held(Node):
+class Constant(Node):
     """An array that the program holds: a constant, or one the function closes over."""
 
     array: np.ndarray
@@ -250,8 +276,8 @@ class Graph(Record):
     """A program: its inputs, in the order of arguments, and its outputs.
 
     `writes` are positions of inputs that the program changes; the last outputs, one for each in
-    order, are their final values. They are written, not returned. `chosen` are lengths that are
-    outputs too: their counts stand between the results and the final values.
+    order, are their final values. They are written, not returned. The counts of `data_dependent`
+    lengths are outputs too, between the results and the final values.
     """
 
     __slots__ = ("__weakref__",)
@@ -259,18 +285,18 @@ class Graph(Record):
     inputs: tuple[Input, ...]
     outputs: tuple[Node, ...]
     writes: tuple[int, ...] = ()
-    chosen: tuple[Choice, ...] = ()
+    data_dependent: tuple[DataDependent, ...] = ()
 
     @property
     def results(self) -> tuple[Node, ...]:
         """The outputs that are returned."""
-        return self.outputs[: len(self.outputs) - len(self.writes) - len(self.chosen)]
+        return self.outputs[: len(self.outputs) - len(self.writes) - len(self.data_dependent)]
 
     @property
     def counts(self) -> tuple[Node, ...]:
-        """The values of chosen lengths."""
+        """The values of data-dependent lengths."""
         first = len(self.results)
-        return self.outputs[first : first + len(self.chosen)]
+        return self.outputs[first : first + len(self.data_dependent)]
 
     @property
     def finals(self) -> tuple[Node, ...]:
@@ -319,6 +345,17 @@ def with_operands(node: Node, operands: Sequence[Node]) -> Node:
     if not isinstance(node, Op) or tuple(operands) == node.operands:
         return node
     return node.replace(operands=tuple(operands))
+
+
+def map_fields(node: Node, other: Callable[[Node], Node], length: Callable[[Dim], Dim]) -> Node:
+    """The node with other nodes and lengths in its fields; primitives and folds stay."""
+
+    def leaf(value: object) -> object:
+        if isinstance(value, Dim):
+            return length(value)
+        return other(value) if isinstance(value, Node) else value
+
+    return node.map((Dim, Node, Primitive, FoldRule), leaf)
 
 
 def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
@@ -382,3 +419,25 @@ def views_on(node: Node) -> tuple[Node, list[Op]]:
         views.append(node)
         node = node.operands[0]
     return node, views[::-1]
+
+
+def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
+    """For each operand the iterators along which a library operation sees it.
+
+    A single operand runs along all of them, and so do those of an operation that keeps all. Of two
+    others, each runs along those that its map names, and the first one also along those that
+    neither names, along which its values repeat. Where the operation says how many dimensions
+    operands have, each has iterators of its own.
+    """
+    library = op.primitive if isinstance(op.primitive, LibraryOperation) else None
+    if library is not None and library.ranks is not None:
+        ends = accumulate(library.ranks, initial=op.rank)
+        return tuple(tuple(range(low, high)) for low, high in pairwise(ends))
+    if len(op.operands) == 1 or (library is not None and library.keeps):
+        return (tuple(range(len(op.extents))),) * len(op.operands)
+    first, second = (
+        tuple(dict.fromkeys(k for function in index for k, _ in function.terms))
+        for index in op.maps
+    )
+    repeated = (k for k in range(op.rank + 1) if k not in (*first, *second))
+    return (*first, *repeated), second

@@ -1,6 +1,11 @@
-"""Powers and reciprocals, in the forms that NumPy has for some exponents."""
+"""Powers in the forms that NumPy has for some exponents, reciprocals, and the error function.
+
+`erf` and `erfc`, which NumPy lacks, take arrays, traced ones and tensors.
+"""
 
 from __future__ import annotations
+
+from typing import Any, Final
 
 import numpy as np
 
@@ -8,11 +13,20 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import SINGLE, DType
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
-from axiomjit.graph.builder import MULTIPLY, as_node, broadcast_to, elementwise
+from axiomjit.graph.builder import (
+    MULTIPLY,
+    as_node,
+    broadcast_to,
+    cast,
+    check_fits,
+    elementwise,
+    loop_of,
+    promotable,
+)
+from axiomjit.graph.describe import describe_call
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
-from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.graph.promotion import cast, check_fits, loop_of, promotable
-from axiomjit.graph.seen import seen_call
+from axiomjit.graph.primitives import COPY, PRIMITIVES, Primitive
+from axiomjit.graph.traced_values import NodeValue
 
 
 def power(base: Node, exponent: Node) -> Node:
@@ -58,7 +72,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
     """
     if not isinstance(exponent, Scalar | LengthNode):
         raise UnsupportedError(
-            seen_call("power", base, exponent),
+            describe_call("power", base, exponent),
             "an array of integer exponents, of which NumPy refuses negative ones by value",
             "use an exponent that is a number, or floats: power(x.astype(float), y)",
             user_location(),
@@ -76,3 +90,42 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
         square = elementwise(MULTIPLY, square, square) if times else square
     assert power_of is not None
     return elementwise(COPY, power_of)
+
+
+def erf(x: Any) -> Any:
+    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x, element by element.
+
+    Args:
+        x: A tensor of the axis graph, an array, a traced one among them, or a number.
+
+    Returns:
+        A tensor, array or number, as x is one; integers and bools give floats as in `numpy.cbrt`.
+
+    Raises:
+        GraphTypeError: complex numbers, or elements that are no numbers.
+    """
+    return _applied(_ERF, x)
+
+
+def erfc(x: Any) -> Any:
+    """1 - erf(x), as exact where erf(x) is near 1; else as `erf`.
+
+    Raises:
+        GraphTypeError: complex numbers, or elements that are no numbers.
+    """
+    return _applied(_ERFC, x)
+
+
+def _applied(primitive: Primitive, x: Any) -> Any:
+    if isinstance(x, NodeValue):
+        return x.mapped(primitive)
+    assert primitive.loop is not None
+    given = np.asarray(x)
+    kind = dtypes.supported(given.dtype, f"{primitive.name}(x)")
+    dtype = loop_of(primitive.loop, (kind,), primitive.name)[0]
+    result = primitive.evaluate(given.astype(dtype, copy=False))
+    return result[()] if given.ndim == 0 else result
+
+
+_ERF: Final = PRIMITIVES["erf"]
+_ERFC: Final = PRIMITIVES["erfc"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import show, show_conditions, show_region
 from axiomjit.base.dtypes import type_name
 from axiomjit.graph.nodes import (
+    Constant,
     Graph,
-    Held,
     Input,
     LengthNode,
     Node,
@@ -16,6 +14,8 @@ from axiomjit.graph.nodes import (
     Update,
     post_order,
 )
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import show, show_conditions, show_region
 
 
 def shape_text(shape: tuple[Dim, ...]) -> str:
@@ -54,7 +54,7 @@ def node_text(node: Node, numbers: dict[Node, int]) -> str:
             return f"input {node.position}"
         case Scalar():
             return f"scalar {node.value.item()!r}"
-        case Held():
+        case Constant():
             return "held array"
         case LengthNode():
             return f"length {node.length}"
@@ -74,7 +74,7 @@ def print_graph(graph: Graph) -> str:
         lines.append(f"  %{numbers[node]} = {node_text(node, numbers)}: {type_text(node)}")
     lines.append("  return " + ", ".join(f"%{numbers[node]}" for node in graph.results))
     last = graph.finals
-    for choice, node in zip(graph.chosen, graph.counts, strict=True):
+    for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
         asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in choice.guards]
         lines.append(
             f"  let {choice.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)

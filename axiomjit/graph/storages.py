@@ -3,19 +3,39 @@
 A handle, such as an axis tensor, is a storage and a view of it. The storage points at the node of
 its current version; a write makes the next version, a read binds to the version of its moment.
 Nodes never point back at storages: they carry at most the token of one.
+
+A placeholder or variable names a storage. `Assign` writes into one, `Sequential` puts operations in
+an order; both are in graphs only until `with_versions` has followed them in their order: then each
+write is an `Update` of the version before, and each read is of the version of its moment.
+`reads_of` finds which memory the loops of a stored value read, and where.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, compose, identity
 from axiomjit.base.locks import new_lock
-from axiomjit.graph.nodes import Node, Op, Update, base_of, views_on
-from axiomjit.graph.primitives import UPDATE, VIEW, Primitive
+from axiomjit.graph import builder
+from axiomjit.graph.library_operations import PRINT
+from axiomjit.graph.nodes import (
+    Graph,
+    Input,
+    Node,
+    Op,
+    Token,
+    Update,
+    base_of,
+    post_order,
+    rewrite,
+    views_on,
+    with_operands,
+)
+from axiomjit.graph.primitives import MATERIALIZE, UPDATE, VIEW, Primitive
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Affine, IndexMap, compose, identity, iterator
 
 _lock: Final = new_lock()
 """Held while a storage gets its next version: writes of several threads are all kept."""
@@ -103,3 +123,325 @@ def update(
     nodes, maps = tuple(n for n, _ in positions), tuple(index for _, index in positions)
     parts = (old, value, *nodes), (target, source, *maps), (*extents, *lengths), len(extents)
     return Update(old.dtype, UPDATE, None, *parts, whole=old.shape, combine=combine)
+
+
+_serials: Final = itertools.count()
+
+
+class Effect(Node):
+    """A node with an effect: it writes, makes a storage, or orders other effects."""
+
+
+class Assign(Effect):
+    """A value is written into a storage: at `target` of the root, read at `source`.
+
+    Its value is the part that was written; the serial number tells equal writes apart. A
+    statement, `x[...] = y`, happens after what was built before it, and before what is built later;
+    other writes happen when the expression that contains them is computed.
+    """
+
+    root: Root
+    target: IndexMap
+    value: Node
+    source: IndexMap
+    extents: tuple[Dim, ...]
+    serial: int
+    statement: bool
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The shape of the part."""
+        return self.extents
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value, then the storage."""
+        return self.value, self.root
+
+
+class Materialized(Effect):
+    """A storage that is made at this moment and holds a value."""
+
+    value: Node
+    storage: Token
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The shape of the value."""
+        return self.value.shape
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value."""
+        return (self.value,)
+
+
+Root = Input | Materialized
+
+
+class Sequential(Effect):
+    """Operations in an order; its value is that of the last one, computed in its turn."""
+
+    steps: tuple[Node, ...]
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The shape of the last operation."""
+        return self.steps[-1].shape
+
+    @property
+    def weak(self) -> bool:
+        """Whether the last one is a Python number."""
+        return self.steps[-1].weak
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operations."""
+        return self.steps
+
+
+class Version(Effect):
+    """What a storage holds after a statement has written into it."""
+
+    effect: Node
+    root: Root
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The shape of the storage."""
+        return self.root.shape
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The effect, then the storage."""
+        return self.effect, self.root
+
+
+def storage_root(node: Node) -> Root | None:
+    """The storage that a node names, None where it names none."""
+    root = node.root if isinstance(node, Version) else node
+    if isinstance(root, Input) and root.storage is None:
+        return None
+    return root if isinstance(root, Root) else None
+
+
+def place_of(node: Node) -> tuple[Root, IndexMap] | None:
+    """The storage that a node is all or a part of, and the map to it; None if it cannot be written.
+
+    Real and imaginary parts, and views in which an element occurs more than once, cannot.
+    """
+    seen = view_map(node)
+    root = None if seen is None else storage_root(seen[0])
+    return None if seen is None or root is None else (root, seen[1])
+
+
+def assignment(
+    version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
+) -> Node:
+    """The effect of writing a value, read through `source`, into a part of a storage.
+
+    Its value is the part. The effect that made this version of the storage happens before.
+    """
+    return _assigned(version, target, value, source, extents, False)
+
+
+def statement(
+    version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
+) -> Version:
+    """The version of a storage after a statement writes a value into a part of it."""
+    effect = _assigned(version, target, value, source, extents, True)
+    root = storage_root(version)
+    assert root is not None
+    return Version(root.dtype, effect, root)
+
+
+def _assigned(
+    version: Node,
+    target: IndexMap,
+    value: Node,
+    source: IndexMap,
+    extents: tuple[Dim, ...],
+    is_statement: bool,
+) -> Node:
+    root = storage_root(version)
+    assert root is not None, "only what has storage is assigned to"
+    serial = next(_serials)
+    effect = Assign(root.dtype, root, target, value, source, extents, serial, is_statement)
+    return effect if version is root else Sequential(root.dtype, (version, effect))
+
+
+class _Storage(VersionedStorage):
+    """A storage while effects happen in their order.
+
+    What was built before a statement, or from its version, reads the version in `bound` until a
+    write that is no statement happens; `writes` counts these.
+    """
+
+    __slots__ = ("bound", "writes")
+
+    def __init__(self, root: Node) -> None:
+        """Start with nothing written."""
+        super().__init__(root)
+        self.writes = 0
+        self.bound: dict[Node, tuple[int, Node]] = {}
+
+    def bind(self, name: Node) -> None:
+        """Let a node that names the storage mean the version of now."""
+        self.bound[name] = self.writes, self.version
+
+    def read(self, name: Node) -> Node:
+        """The version that a node means which names the storage."""
+        writes, version = self.bound.get(name, (-1, self.version))
+        return version if writes == self.writes else self.version
+
+
+class _Effects:
+    """Effects that happen in their order, each once, on the storages that they name."""
+
+    def __init__(self) -> None:
+        """Start with nothing written."""
+        self.storages: dict[Node, _Storage] = {}
+        self.done: dict[Node, Node] = {}
+        self.ran: list[Node] = []
+
+    def value(self, node: Node) -> Node:
+        """The node over versions: its effects happen, each once, then the rest is read."""
+        for effect in _effects(node):
+            self._perform(effect)
+        return self._read(node)
+
+    def _perform(self, effect: Effect) -> None:
+        waiting = [effect]
+        while (first := _first(waiting[-1])) is not None and first not in self.done:
+            waiting.append(first)
+        for one in reversed(waiting):
+            if one not in self.done:
+                self.done[one] = self._performed(one)
+
+    def _performed(self, effect: Effect) -> Node:
+        match effect:
+            case Assign(root=root, target=target, extents=extents):
+                place = target, self.value(effect.value), effect.source, extents
+                storage = self._storage(root)
+                if not effect.statement:
+                    storage.writes += 1
+                elif root not in storage.bound:
+                    storage.bind(root)
+                storage.write(lambda old: update(old, *place))
+                return builder.view(storage.version, target, extents)
+            case Materialized():
+                made = builder.elementwise(MATERIALIZE, self.value(effect.value))
+                self.storages[effect] = _Storage(made)
+                return made
+            case Sequential(steps=steps):
+                values = [self.value(step) for step in steps]
+                others = zip(steps[:-1], values[:-1], strict=True)
+                self.ran += [value for step, value in others if _is_seen(step)]
+                return values[-1]
+            case Version(effect=write, root=root):
+                self.value(write)
+                self._storage(root).bind(effect)
+                return self._storage(root).version
+        raise TypeError(type(effect).__name__)
+
+    def _storage(self, root: Root) -> _Storage:
+        if isinstance(root, Materialized):
+            self._perform(root)
+        return self.storages.setdefault(root, _Storage(root))
+
+    def _read(self, node: Node) -> Node:
+        new: dict[Node, Node] = {}
+        for part in post_order((node,), _inside):
+            match part:
+                case Version() | Input() | Materialized():
+                    root = part.root if isinstance(part, Version) else part
+                    new[part] = self.storages[root].read(part) if root in self.storages else root
+                case Effect():
+                    new[part] = self.done[part]
+                case _:
+                    new[part] = with_operands(part, [new[child] for child in part.children])
+        return new[node]
+
+
+def _is_seen(node: Node) -> bool:
+    """Whether computing a value has an effect that is visible even if nobody uses the value."""
+    own = post_order((node,), _inside)
+    return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
+
+
+def _inside(node: Node) -> tuple[Node, ...]:
+    """The operands; an effect counts as a whole and has none."""
+    return () if isinstance(node, Effect) else node.children
+
+
+def _effects(node: Node) -> Iterator[Effect]:
+    """The effects that are not inside others, from left to right."""
+    return (part for part in post_order((node,), _inside) if isinstance(part, Effect))
+
+
+def _first(effect: Effect) -> Effect | None:
+    """The effect that happens first within an effect, None if there is none; chains may be long."""
+    inner = None
+    if isinstance(effect, Sequential):
+        inner = effect.steps[0]
+    elif isinstance(effect, Version):
+        inner = effect.effect
+    return inner if isinstance(inner, Effect) else None
+
+
+def with_versions(
+    outputs: Sequence[Node], placeholders: Sequence[Input]
+) -> tuple[Graph, tuple[Input, ...]]:
+    """The program that computes outputs one after the other, and the variables it takes.
+
+    Its inputs are the placeholders, then the variables, numbered; it writes those of either that
+    are assigned to. What is printed in between are results before those of the outputs.
+    """
+    effects = _Effects()
+    results = [effects.value(node) for node in outputs]
+    results = [*effects.ran, *results]
+    last = {r: s.version for r, s in effects.storages.items() if isinstance(r, Input)}
+    found = (n for n in post_order((*results, *last.values())) if isinstance(n, Input))
+    variables = tuple(n for n in dict.fromkeys(found) if n not in placeholders)
+    inputs = (*placeholders, *variables)
+    numbered = {node: node.replace(position=k, storage=None) for k, node in enumerate(inputs)}
+    written = [node for node in inputs if node in last]
+    nodes = (*results, *(last[node] for node in written))
+    positions = tuple(numbered[node].position for node in written)
+    graph = Graph(tuple(numbered.values()), nodes, positions)
+
+    def number(node: Node) -> Node:
+        return numbered[node] if isinstance(node, Input) else node
+
+    return rewrite(graph, number), variables
+
+
+def reads_of(
+    unit: Op, stored: Collection[Node], operand: int | None = None
+) -> dict[Node, set[IndexMap]]:
+    """The stored nodes that the loops of a stored op read, and the maps through which they read.
+
+    A map is from the dimensions of the node read to the iterators of the op and of the folds
+    computed in it. The elements that an update overwrites are not read. With `operand`, it is what
+    the loops read for this one of the op's operands.
+    """
+    found: dict[Node, set[IndexMap]] = {}
+    first = 1 if isinstance(unit, Update) else 0
+    which = slice(first, None) if operand is None else slice(operand, operand + 1)
+    stack = list(zip(unit.operands[which], unit.maps[which], strict=True))
+    seen: set[tuple[Node, IndexMap]] = set()
+    inner = len(unit.extents)
+    while stack:
+        node, index = stack.pop()
+        if (node, index) in seen:
+            continue
+        seen.add((node, index))
+        if not isinstance(node, Op) or node in stored:
+            found.setdefault(node, set()).add(index)
+            continue
+        place = list(index)
+        for _ in node.extents[node.rank :]:
+            place.append(iterator(inner))
+            inner += 1
+        stack += [(c, compose(m, place)) for c, m in zip(node.operands, node.maps, strict=True)]
+    return found

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from axiomjit.algebra.dims import Dim, Scope, Symbol, bound
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
+from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound
 
 
 class Folding(Record):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.algebra.index_maps import iterators_of, show
 from axiomjit.base.dtypes import CODES, INT, UNSIGNED, code, state_dtype, state_parts
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
@@ -22,6 +21,7 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import ANY_NUMBER, GATHER, JOIN, STATE, UPDATE
 from axiomjit.graph.print_graph import print_graph
+from axiomjit.symbolic.index_maps import iterators_of, show
 from axiomjit.views.complex_views import partition_fault
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.algebra.boxes import BoundCondition, Span, boxes, multiples_within
 from axiomjit.base.records import Record
+from axiomjit.symbolic.index_maps import BoundCondition, Span, boxes, multiples_within
 
 Array = np.ndarray
 Labels = tuple[tuple[int, ...], ...]

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
 from axiomjit.base.errors import GraphTypeError, ShapeError
 from axiomjit.base.origins import user_location
-from axiomjit.graph.library_nodes import bits_of
-from axiomjit.graph.merging import reshaped
+from axiomjit.graph.contractions import Projections
+from axiomjit.graph.describe import describe_shape
+from axiomjit.graph.external_calls import bits_of
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.projections import Projections
-from axiomjit.graph.seen import seen_shape
+from axiomjit.graph.shape_ops import reshaped
 from axiomjit.graph.traced_values import NodeValue, ShapedValue
 from axiomjit.notation.logic import Bitcast
 from axiomjit.notation.rows import Solution
 from axiomjit.notation.tensors import ShapedTensor, as_shaped, record
+from axiomjit.symbolic.dims import Dim, dim
 
 WORD = DTYPES["u4"]
 
@@ -82,5 +82,5 @@ def _check(dtype: DType, shape: Sequence[int | Dim], asked: str) -> None:
         remedy = "give uint32 words, as words.view(np.uint32) has them"
         raise GraphTypeError(asked, f"words of dtype {dtype}", remedy, user_location())
     if len(shape) != 2 or shape[1] != 4:
-        seen = f"words of shape {seen_shape(tuple(map(dim, shape)))}"
+        seen = f"words of shape {describe_shape(tuple(map(dim, shape)))}"
         raise ShapeError(asked, seen, "give words of shape (n, 4)", user_location())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.notation.demands import Joins, JoinsAxes, Stretches, StretchesAxis
 from axiomjit.notation.sums import AffineSize, ConcatSize, Exact, Total
 from axiomjit.notation.terms import Cell, Demand, RowVariable, Unknown
+from axiomjit.symbolic.dims import Dim
 
 Key = TypeVar("Key", RowVariable, Cell)
 

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from axiomjit.accumulate.arrays import ArrayFunction
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import ShapeError, SpecError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
+from axiomjit.graph.contractions import Projections
+from axiomjit.graph.describe import describe_shape
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.projections import Projections
-from axiomjit.graph.seen import seen_shape
 from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
 from axiomjit.notation.joins import Joining
 from axiomjit.notation.logic import Einsum
@@ -30,6 +29,7 @@ from axiomjit.notation.specs import EinsumSpec
 from axiomjit.notation.templates import SizeOf
 from axiomjit.notation.tensors import as_shaped, record
 from axiomjit.numpy_table.einsum import SpecReader
+from axiomjit.symbolic.dims import Dim, dim
 
 
 def computed(function: ArrayCall, placed: Sequence[Any]) -> Any:
@@ -130,7 +130,7 @@ def check_ranks(parsed: EinsumSpec, shapes: Sequence[tuple[Dim, ...]]) -> None:
         if rank < count or (rank > count and not several):
             at = start + len(parsed.text[start:]) - len(parsed.text[start:].lstrip())
             axes = in_memory_order(slot)
-            seen = f"operand {k} of shape {seen_shape(shape)} for axes in memory order {axes}"
+            seen = f"operand {k} of shape {describe_shape(shape)} for axes in memory order {axes}"
             remedy = "write an axis for each dimension, or '...' for any number of them"
             raise SpecError(parsed.text, at, seen, remedy, user_location())
         start = parsed.text.find(";", start) + 1

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation.bounds import Bounds
 from axiomjit.notation.demands import EqualRows, Stretches
 from axiomjit.notation.solving import LOCK, Solver, connected
 from axiomjit.notation.sums import AffineSize, Exact, Total, quotient_of
 from axiomjit.notation.terms import Cell, Origin, RowVariable, Unknown, closed_row, open_row
+from axiomjit.symbolic.dims import Dim, dim, product
 
 _CLOSING: Final = Origin("closing", "the shapes that are asked for", None)
 _RowChoices = list[tuple[RowVariable, int]]

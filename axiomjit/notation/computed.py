@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from axiomjit.algebra.dims import Symbol as LengthSymbol
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.projections import Projections
 from axiomjit.graph.traced_values import ShapedValue
 from axiomjit.notation.joins import Joining
 from axiomjit.notation.leaves import Source
@@ -20,6 +19,8 @@ from axiomjit.notation.specs import KINDS
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.templates import Template
 from axiomjit.notation.terms import closed_row, open_row
+from axiomjit.symbolic.dims import Symbol as LengthSymbol
+from axiomjit.symbolic.dims import symbol_of
 
 Where = Projections | Joining
 """Where an operation touches its operands and its result."""
@@ -106,8 +107,8 @@ class Shaped(ShapedValue):
                 seen = f"{index!r} of value {index.value} for an axis of length {length}"
                 remedy = "bind it to an index below the length"
                 raise PositionError(asked, seen, remedy, user_location())
-            (((symbol,), _),) = index.dim.terms
-            assert isinstance(symbol, LengthSymbol)
+            symbol = symbol_of(index.dim)
+            assert symbol is not None
             found[symbol] = index.value
         return found
 

@@ -7,18 +7,17 @@ from typing import cast
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Affine, fixed, iterator
 from axiomjit.graph import builder
-from axiomjit.graph.contractions import sum_of_products
+from axiomjit.graph.contractions import Projections, in_place, sum_of_products
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.projections import Projections, in_place
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Row
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.table import FUNCTIONS
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Affine, fixed, iterator
 
 Apply = Callable[..., Node | tuple[Node, ...]]
 """A row of the NumPy table."""

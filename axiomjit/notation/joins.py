@@ -9,22 +9,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Affine
 from axiomjit.base.dtypes import common
 from axiomjit.base.errors import ShapeError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate
+from axiomjit.graph.builder import cast, concatenate, promotable
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.projections import Projections
-from axiomjit.graph.promotion import cast, promotable
 from axiomjit.notation.products import Meaning, emit
 from axiomjit.notation.projections import axes_of, projections_of
 from axiomjit.notation.rows import Solution
 from axiomjit.notation.specs import AxisSpec, Concat, EinsumSpec, Label, SlotSpec
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Affine
 
 _SUM = Meaning("mul", "sum")
 

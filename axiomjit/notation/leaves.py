@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base import dtypes
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.nodes import Held, Node, Scalar
+from axiomjit.graph.nodes import Constant, Node, Scalar
 from axiomjit.notation.shapes import number
 from axiomjit.numpy_table.table import FUNCTIONS
+from axiomjit.symbolic.dims import Dim
 
 
 class Source:
@@ -55,10 +55,10 @@ class Given(Source):
         if self.value.shape == lengths:
             return self.value
         sizes = [length.constant for length in lengths]
-        if isinstance(self.value, Held) and None not in sizes:
+        if isinstance(self.value, Constant) and None not in sizes:
             array = self.value.array.reshape([size or 0 for size in sizes])
             array.flags.writeable = False
-            return Held(array.dtype, array, lengths)
+            return Constant(array.dtype, array, lengths)
         reshaped = FUNCTIONS[np.reshape](self.value, lengths)
         assert isinstance(reshaped, Node)
         return reshaped

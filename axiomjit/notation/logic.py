@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.dims import dim
 from axiomjit.base.records import Record
 from axiomjit.notation.demands import EqualRows, Joins, Stretches
 from axiomjit.notation.rows import check_count
@@ -18,6 +17,7 @@ from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
 from axiomjit.notation.sums import Exact, Total
 from axiomjit.notation.templates import Rows, SizeOf, Template
 from axiomjit.notation.terms import Cell, Demand, Origin, Row
+from axiomjit.symbolic.dims import dim
 
 
 class Place(Record):

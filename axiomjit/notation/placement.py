@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.extremes import larger
-from axiomjit.algebra.index_maps import Affine, affine, identity, iterator
 from axiomjit.graph import builder
-from axiomjit.graph.merging import merge
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.padding import padded
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES, WHERE
-from axiomjit.graph.projections import Projections
+from axiomjit.graph.reductions import positions_along
+from axiomjit.graph.shape_ops import merge, padded
+from axiomjit.symbolic.dims import Dim, dim, larger
+from axiomjit.symbolic.index_maps import Affine, affine, identity, iterator
 
 Fold = Callable[[Node, tuple[int, ...]], Node]
 

@@ -16,22 +16,21 @@ import numpy as np
 from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.fold import accumulator_of, fold_nodes
 from axiomjit.accumulate.rows import BUILT_IN
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Condition, Conditions, IndexMap, condition
 from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.choices import as_mask
-from axiomjit.graph.contractions import Read, sum_of_products
+from axiomjit.graph.builder import cast, promotable
+from axiomjit.graph.contractions import Margins, Projections, Read, in_place, sum_of_products
+from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.padding import padded
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
-from axiomjit.graph.projections import Margins, Projections, in_place
-from axiomjit.graph.promotion import cast, promotable
+from axiomjit.graph.shape_ops import padded
 from axiomjit.notation.placement import placed
 from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Condition, Conditions, IndexMap, condition
 
 COMBINE: Final = {"mul": np.multiply, "add": np.add, "sub": np.subtract, "div": np.divide}
 """Functions of two elements, applied from left to right; `where` takes three."""

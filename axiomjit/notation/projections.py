@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.extremes import larger
-from axiomjit.algebra.index_maps import Affine, IndexMap, affine, fixed, iterator
-from axiomjit.graph.projections import Margins, Projections
+from axiomjit.graph.contractions import Margins, Projections
 from axiomjit.notation.rows import Rows, Solution
 from axiomjit.notation.specs import (
     MEMORY_ORDER,
@@ -24,6 +21,8 @@ from axiomjit.notation.specs import (
     SlotSpec,
 )
 from axiomjit.notation.specs import Affine as Window
+from axiomjit.symbolic.dims import Dim, dim, larger
+from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, fixed, iterator
 
 
 def projections_of(spec: EinsumSpec, solution: Solution, live: Sequence[str] = ()) -> Projections:

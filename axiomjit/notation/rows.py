@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.errors import ShapeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -22,6 +21,7 @@ from axiomjit.notation.terms import (
     closed_row,
     open_row,
 )
+from axiomjit.symbolic.dims import Dim, dim
 
 
 class Rows(Record):

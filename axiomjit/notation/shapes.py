@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.errors import ShapeError
 from axiomjit.base.origins import user_location
 from axiomjit.notation.closing import close
@@ -23,6 +22,7 @@ from axiomjit.notation.specs import (
     SlotSpec,
 )
 from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, Unknown, closed_row, open_row
+from axiomjit.symbolic.dims import Dim, dim
 
 DEDUCED: Final = (None, "not_constrained", "input_equals_output")
 

@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.errors import ShapeError
 from axiomjit.base.locks import new_lock
-from axiomjit.graph.seen import at_hand
+from axiomjit.graph.describe import describe_length
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown, merged
+from axiomjit.symbolic.dims import Dim, dim
 
 _RANK: Final = 64
 """Axes of a row; rows that would grow without end are refused there."""
@@ -147,7 +147,7 @@ class Solver:
         if root.size is not None and least and root.size < least:
             self.fail(
                 origin,
-                f"the index {least - 1} in an axis of length {at_hand(root.size)}",
+                f"the index {least - 1} in an axis of length {describe_length(root.size)}",
                 "use an index below the length",
                 root.origins,
             )

@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.base.errors import ShapeError, amount
-from axiomjit.graph.seen import at_hand
+from axiomjit.graph.describe import describe_length
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown
+from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 
 
 def quotient_of(top: Dim, bottom: Dim) -> Dim | None:
@@ -138,7 +137,8 @@ class ConcatSize(Demand):
         if rest is None or rest < 0:
             solver.fail(
                 self.origin,
-                f"parts of {at_hand(total)} in a concatenated axis of {at_hand(whole)}",
+                f"parts of {describe_length(total)} in a concatenated axis of "
+                f"{describe_length(whole)}",
                 "give parts that make up the axis",
                 self.origins,
             )
@@ -237,15 +237,15 @@ class Total(Demand):
                 return False
             number = quotient_of(self.known * self.divisor, dim(self.coefficient))
             if number is None:
-                had = amount(at_hand(self.known), "element")
+                had = amount(describe_length(self.known), "element")
                 seen = f"{had} where a multiple of {self.coefficient} fits"
                 solver.fail(self.origin, seen, "give a shape of such a number", self.origins)
             solver.set_size(self.factor, number, self.origin)
             return True
         if not cells:
             if rest != 1 and self.known != 0:
-                had = amount(at_hand(rest * self.known), "element")
-                seen = f"{had} for a shape of {at_hand(self.known)}"
+                had = amount(describe_length(rest * self.known), "element")
+                seen = f"{had} for a shape of {describe_length(self.known)}"
                 remedy = "give as many elements as the shape has"
                 solver.fail(self.origin, seen, remedy, self.origins)
             return True
@@ -261,7 +261,7 @@ class Total(Demand):
         ((cell, power),) = cells.items()
         side = rest if power == 1 else _root(rest, power)
         if side is None:
-            seen = f"{amount(at_hand(rest), 'element')} for {power} equal axes"
+            seen = f"{amount(describe_length(rest), 'element')} for {power} equal axes"
             solver.fail(self.origin, seen, f"give a {power}th power of a size", self.origins)
         solver.set_size(cell, side, self.origin)
         return True

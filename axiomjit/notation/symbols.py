@@ -6,10 +6,10 @@ import itertools
 import operator
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, named_length
-from axiomjit.algebra.number_kinds import ANY
 from axiomjit.base.errors import GraphTypeError, PositionError
 from axiomjit.base.origins import user_location
+from axiomjit.symbolic.assumptions import ANY
+from axiomjit.symbolic.dims import Dim, named_length
 
 _numbers: Final = itertools.count()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation.demands import EqualRows, Joins, Stretches
 from axiomjit.notation.shapes import Entry, entry_cell
@@ -21,6 +20,7 @@ from axiomjit.notation.specs import (
 )
 from axiomjit.notation.sums import AffineSize, ConcatSize, Total
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, closed_row, open_row
+from axiomjit.symbolic.dims import Dim
 
 Rows = Mapping[str, Row]
 SizeOf = int | Dim | Entry | Sequence[int | Dim | Entry]

@@ -14,15 +14,14 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, execution
-from axiomjit.graph.effects import with_versions
+from axiomjit.graph.contractions import Projections
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import Primitive
-from axiomjit.graph.projections import Projections
+from axiomjit.graph.storages import with_versions
 from axiomjit.graph.traced_values import NodeValue, TracedValue
 from axiomjit.notation import emission
 from axiomjit.notation.computed import Emit, Operation, Project, Shaped
@@ -46,6 +45,7 @@ from axiomjit.notation.sums import Exact
 from axiomjit.notation.symbols import Symbol
 from axiomjit.notation.terms import Cell, Origin, RowVariable, open_row
 from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.symbolic.dims import product
 
 
 class ShapedTensor(NDArrayOperatorsMixin, Shaped):

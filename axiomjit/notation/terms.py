@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.records import Record
-from axiomjit.graph.seen import at_hand
+from axiomjit.graph.describe import describe_length
+from axiomjit.symbolic.dims import Dim
 
 _KEPT: Final = 20
 """Origins that are kept of a size or a row."""
@@ -84,7 +84,7 @@ class Cell(Unknown):
 
     def __str__(self) -> str:
         root = self.root
-        size = f"${root.name or ''}" if root.size is None else at_hand(root.size)
+        size = f"${root.name or ''}" if root.size is None else describe_length(root.size)
         return size if root.label is None else f"{root.label}={size}"
 
 

@@ -8,12 +8,11 @@ from typing import Final
 import numpy as np
 
 from axiomjit.base.dtypes import INT
-from axiomjit.graph.array_functions import ArrayCall
-from axiomjit.graph.choices import as_mask, positions_chosen
-from axiomjit.graph.gathers import take, taken
+from axiomjit.graph.external_calls import ArrayCall
+from axiomjit.graph.indexing_ops import as_mask, take, taken, true_positions
 from axiomjit.graph.library_operations import nonzero_positions
-from axiomjit.graph.merging import flat
-from axiomjit.graph.nodes import Held, Input, Node, base_of
+from axiomjit.graph.nodes import Constant, Input, Node, base_of
+from axiomjit.graph.shape_ops import flat
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.library import OneAxis, flat_along
 from axiomjit.numpy_table.options import Row, only_defaults
@@ -33,11 +32,11 @@ def nonzero(a: object) -> tuple[Node, ...]:
             "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
             "`arr[cond]`."
         )
-    if isinstance(base_of(node), Input | Held):  # NumPy finds how many, and where, in one pass
+    if isinstance(base_of(node), Input | Constant):  # NumPy finds how many, and where, in one pass
         call = ArrayCall("nonzero", nonzero_positions, (node,))
         length = (call.length(0),)
         return tuple(call.result(length, INT, k) for k in range(len(node.shape)))
-    return positions_chosen(as_mask(node))
+    return true_positions(as_mask(node))
 
 
 def _flatnonzero(a: object) -> Node:
@@ -57,7 +56,7 @@ def _compress(condition: object, a: object, axis: OneAxis = None, out: object = 
     if len(mask.shape) != 1:
         raise ValueError("condition must be a 1-d array")
     node, along = flat_along(array_node(a, "compress"), axis)
-    (positions,) = positions_chosen(mask)
+    (positions,) = true_positions(mask)
     if mask.shape[0] <= node.shape[along]:
         return taken(node, positions, along)
     return take(node, positions, along)

@@ -7,22 +7,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal, choose
-from axiomjit.algebra.dims import current_scope
-from axiomjit.algebra.index_maps import identity, iterator
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph import builder
-from axiomjit.graph.gathers import no_integers
-from axiomjit.graph.library_nodes import may_fail, stored
+from axiomjit.graph.builder import cast
+from axiomjit.graph.describe import describe_type
+from axiomjit.graph.external_calls import may_fail, stored
+from axiomjit.graph.indexing_ops import no_integers
 from axiomjit.graph.library_operations import END
-from axiomjit.graph.nodes import Node, Op, Scalar
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Node, Op, Scalar, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.graph.promotion import cast
-from axiomjit.graph.seen import seen_type
 from axiomjit.graph.storages import update
 from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_length
+from axiomjit.symbolic.dims import current_scope
+from axiomjit.symbolic.index_maps import identity, iterator
 
 _ADD: Final = PRIMITIVES["add"]
 
@@ -33,7 +32,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
         deep = "too deep" if node.shape else "of too small depth"
         raise ValueError(f"object {deep} for desired array")
     if node.dtype.kind not in "biu":
-        raise no_integers(f"bincount({seen_type(node)})", "elements")
+        raise no_integers(f"bincount({describe_type(node)})", "elements")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     at = stored(cast(node, INT))
@@ -41,7 +40,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
     count = builder.elementwise(
         PRIMITIVES["maximum"], end, cast(builder.as_node(minlength, "bincount"), INT)
     )
-    length = choose(current_scope(), count)
+    length = data_dependent_length(current_scope(), count)
     values = _values(weights, node)
     source = identity(len(values.shape))
     start = Scalar(values.dtype, values.dtype.type(0), False)

@@ -8,28 +8,28 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import choose
-from axiomjit.algebra.dims import Dim, current_scope, dim
 from axiomjit.base.dtypes import FLOAT, INT, DType, wanted_dtype
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import stored_elements, stored_number
+from axiomjit.graph.builder import cast, check_fits
+from axiomjit.graph.describe import describe_type
+from axiomjit.graph.external_calls import stored_elements, stored_number
 from axiomjit.graph.known_strides import strides_of
-from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import Input, Node, Scalar
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
-from axiomjit.graph.promotion import cast, check_fits
-from axiomjit.graph.seen import seen_type
+from axiomjit.graph.reductions import positions_along
+from axiomjit.graph.shape_ops import pack
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.data_dependent import data_dependent_length
+from axiomjit.symbolic.dims import Dim, current_scope, dim
 from axiomjit.views.dense_layout import row_major_strides
 
 
 def _unsupported(function: str, value: object) -> UnsupportedError:
     return UnsupportedError(
-        f"{function}({seen_type(value)})",
+        f"{function}({describe_type(value)})",
         "arguments of which no array is made in compiled code",
         f"call {function} outside the compiled function",
         user_location(),
@@ -57,7 +57,7 @@ def _computed(value: Node) -> Any:
         return value
     number = cast(builder.strong(value), INT)  # an argument is copied: a count is computed
     computed = builder.elementwise(COPY, number) if isinstance(number, Input) else number
-    return choose(current_scope(), computed)
+    return data_dependent_length(current_scope(), computed)
 
 
 def _filled(value: Node, shape: tuple[Dim, ...], order: object, function: str) -> Node:

@@ -7,18 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Affine, fixed, iterator
 from axiomjit.base.errors import ShapeError, SpecError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.contractions import sum_of_products
+from axiomjit.graph.contractions import Projections, in_place, sum_of_products
+from axiomjit.graph.describe import describe_length, describe_shape
 from axiomjit.graph.nodes import Node, Scalar, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.graph.projections import Projections, in_place
-from axiomjit.graph.seen import at_hand, seen_shape
 from axiomjit.numpy_table.options import Row, only_defaults
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Affine, fixed, iterator
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ELLIPSIS: Final = "..."
@@ -153,7 +152,7 @@ class SpecReader:
         if free < 0 or (free and not several):
             raise ShapeError(
                 f"einsum {self.spec!r}",
-                f"operand {k} of shape {seen_shape(shape)} for {amount(known, 'axis', 'axes')}",
+                f"operand {k} of shape {describe_shape(shape)} for {amount(known, 'axis', 'axes')}",
                 "write an axis for each dimension, in memory order, or '...' for the others",
                 user_location(),
             )
@@ -174,7 +173,8 @@ class SpecReader:
             name = f"axis {label!r}" if isinstance(label, str) else "the ellipsis"
             raise ShapeError(
                 f"einsum {self.spec!r}",
-                f"lengths {at_hand(known)} and {at_hand(length)} (operand {k}) of {name}",
+                f"lengths {describe_length(known)} and {describe_length(length)} (operand {k}) "
+                f"of {name}",
                 "make them equal; a length of 1 stretches",
                 user_location(),
             )

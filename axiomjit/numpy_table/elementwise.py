@@ -10,11 +10,11 @@ import numpy as np
 from axiomjit.base.dtypes import FLOAT, wanted_dtype
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, powers
+from axiomjit.graph.builder import fits, loop_of, promotable
 from axiomjit.graph.known_strides import strides_of
-from axiomjit.graph.merging import pack
 from axiomjit.graph.nodes import LengthNode, Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES
-from axiomjit.graph.promotion import fits, loop_of, promotable
+from axiomjit.graph.shape_ops import pack
 from axiomjit.numpy_table.options import UNGIVEN, Row, only_defaults, refuse
 from axiomjit.numpy_table.products import matmul_node
 from axiomjit.views.dense_layout import row_major_strides

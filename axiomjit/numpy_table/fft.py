@@ -9,14 +9,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.graph.array_functions import ArrayCall, Extent
+from axiomjit.graph.external_calls import ArrayCall, Extent
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.slicing import sliced
+from axiomjit.graph.shape_ops import sliced
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, dim, product
 
 WEIGHT: Final = 60
 """Additions that an element costs."""

@@ -7,19 +7,18 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
 from axiomjit.base.dtypes import BOOL
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.choices import positions_chosen
-from axiomjit.graph.gathers import Position, gather, placed
+from axiomjit.graph.describe import describe_length, describe_type
+from axiomjit.graph.indexing_ops import Position, gather, placed, true_positions
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.seen import at_hand, seen_type
-from axiomjit.graph.slicing import insert_dimensions, positions_of
+from axiomjit.graph.shape_ops import insert_dimensions, positions_of
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Affine, IndexMap, affine, compose, fixed, iterator
 
 _KINDS: Final = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -99,8 +98,8 @@ def mask_of(node: Node, key: object) -> Node | None:
     if mask.shape != node.shape[:rank]:
         raise IndexError(
             "boolean index did not match indexed array; its lengths are "
-            f"{', '.join(map(at_hand, mask.shape))}, those of the array "
-            f"{', '.join(map(at_hand, node.shape))}"
+            f"{', '.join(map(describe_length, mask.shape))}, those of the array "
+            f"{', '.join(map(describe_length, node.shape))}"
         )
     return insert_dimensions(mask, range(rank, len(node.shape)))
 
@@ -125,7 +124,7 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
             found.append(item)
         elif not item.shape:
             raise UnsupportedError(
-                f"indexing with {seen_type(item)}",
+                f"indexing with {describe_type(item)}",
                 "one bool, which decides whether there is an element",
                 "use where(...), or index outside the compiled function",
                 user_location(),
@@ -136,10 +135,10 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
                 if own != 0 and not assumed_equal(length, own):
                     raise IndexError(
                         "boolean index did not match indexed array along axis "
-                        f"{axis + d}; size of axis is {at_hand(length)} but size of "
-                        f"corresponding boolean axis is {at_hand(own)}"
+                        f"{axis + d}; size of axis is {describe_length(length)} but size of "
+                        f"corresponding boolean axis is {describe_length(own)}"
                     )
-            found += map(_Chosen, positions_chosen(item))
+            found += map(_Chosen, true_positions(item))
         axis += _rank(item)
     return found
 
@@ -233,7 +232,8 @@ def _position(item: int | Dim, length: Dim, axis: int) -> Dim:
     at = dim(item)
     if not -length <= at < length:
         raise IndexError(
-            f"index {at_hand(at)} is out of bounds for axis {axis} with size {at_hand(length)}"
+            f"index {describe_length(at)} is out of bounds for axis {axis} with size "
+            f"{describe_length(length)}"
         )
     return at + length if at < 0 else at
 
@@ -293,7 +293,7 @@ def _met(full: Sequence[Any]) -> tuple[Dim, ...]:
     try:
         return builder.broadcast_shapes(shapes, "indexing")
     except GraphValueError as error:
-        numbers = (tuple(map(at_hand, shape)) for shape in shapes)
+        numbers = (tuple(map(describe_length, shape)) for shape in shapes)
         seen = " ".join(f"({','.join(s)}{',' * (len(s) == 1)})" for s in numbers)
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {seen} "

@@ -8,21 +8,25 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.joins import concatenate
-from axiomjit.graph.merging import flat, reshaped
+from axiomjit.graph.builder import cast, check_fits, concatenate
+from axiomjit.graph.describe import describe_call, describe_shape
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.padding import REPEATS, Widths, between, padded
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.promotion import cast, check_fits
-from axiomjit.graph.seen import seen_call, seen_shape
-from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.graph.shape_ops import (
+    REPEATS,
+    Widths,
+    between,
+    flat,
+    insert_dimensions,
+    padded,
+    reshaped,
+    sliced,
+)
 from axiomjit.numpy_table.creation import COUNTERS
 from axiomjit.numpy_table.indexing import index_node
 from axiomjit.numpy_table.options import AxisOption, Row, only_defaults, reduced_dimensions, refuse
@@ -32,6 +36,8 @@ from axiomjit.numpy_table.shapes import (
     at_least_2d,
     at_least_3d,
 )
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import Dim, dim
 
 
 def _nodes(arrays: Any, name: str) -> list[Node]:
@@ -63,8 +69,8 @@ def _joined(
         )
         if not alike:
             raise GraphValueError(
-                seen_call(name, *nodes),
-                f"shapes {seen_shape(nodes[0].shape)} and {seen_shape(node.shape)}",
+                describe_call(name, *nodes),
+                f"shapes {describe_shape(nodes[0].shape)} and {describe_shape(node.shape)}",
                 f"give arrays that agree in every length but that of dimension {at}",
                 user_location(),
             )

@@ -10,19 +10,17 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.base.dtypes import wanted_dtype
 from axiomjit.base.origins import user_location
-from axiomjit.graph import library_nodes
-from axiomjit.graph.array_functions import ArrayCall
+from axiomjit.graph import external_calls
+from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.library_operations import (
     ARGSORT,
     SORT,
     LibraryOperation,
 )
-from axiomjit.graph.merging import flat, merge
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.positions import choose_position
 from axiomjit.graph.primitives import MAX, MIN, PROD, SUM, UfuncFold
-from axiomjit.graph.scans import running
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.reductions import choose_position, running_fold
+from axiomjit.graph.shape_ops import flat, insert_dimensions, merge
 from axiomjit.numpy_table.options import Row, only_defaults, reduced_dimensions, refuse
 from axiomjit.numpy_table.shapes import array_node
 
@@ -49,7 +47,7 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if wanted.kind == "b":
             raise refuse(name, "dtype", dtype)
-        return running(fold, node, wanted, (along,))
+        return running_fold(fold, node, wanted, (along,))
 
     return row
 
@@ -66,7 +64,7 @@ def _accumulate_row(name: str, fold: UfuncFold) -> Row:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
         if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
             raise refuse(name, "dtype", dtype)
-        return running(fold, node, wanted, (along,))
+        return running_fold(fold, node, wanted, (along,))
 
     return row
 
@@ -85,7 +83,7 @@ def _sort_row(name: str, operation: LibraryOperation) -> Row:
             given = (("axis", along), ("kind", kind), ("stable", stable))
             call = ArrayCall(name, getattr(np, name), (node,), given)
             return call.result(node.shape, call.dtypes()[0])
-        return library_nodes.in_order(operation, node, along)
+        return external_calls.in_order(operation, node, along)
 
     return row
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import ArrayCall, Options, cubic, in_tuple, refused_by
+from axiomjit.graph.external_calls import ArrayCall, Options, cubic, in_tuple, refused_by
 from axiomjit.graph.nodes import Node
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, dim
 
 Shape = tuple[Dim, ...]
 

@@ -9,21 +9,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.dtypes import BOOL, supported
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import ArrayCall
+from axiomjit.graph.builder import cast, promotable
+from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.library_operations import Labels, Shapes
-from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES, SUM, WHERE
-from axiomjit.graph.promotion import cast, promotable
-from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.graph.shape_ops import insert_dimensions, reshaped, sliced
 from axiomjit.numpy_table.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_table.options import Row, only_defaults, refuse
 from axiomjit.numpy_table.shapes import array_node, at_least_1d
+from axiomjit.symbolic.dims import Dim, dim, product
 
 _SUBTRACT: Final = PRIMITIVES["subtract"]
 _MULTIPLY: Final = PRIMITIVES["multiply"]

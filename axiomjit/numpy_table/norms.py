@@ -8,14 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.graph import builder
-from axiomjit.graph.merging import reshaped
+from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import MAX, MIN, PRIMITIVES, SUM, UfuncFold
-from axiomjit.graph.promotion import cast
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.shape_ops import insert_dimensions, reshaped
 from axiomjit.numpy_table.linalg import singular_values
 from axiomjit.numpy_table.neighbours import FUNCTIONS as NEIGHBOURS
 from axiomjit.numpy_table.options import Row, refuse
@@ -23,6 +21,7 @@ from axiomjit.numpy_table.products import matmul_node
 from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import product
 
 _SQRT, _MULTIPLY, _ABSOLUTE = (PRIMITIVES[name] for name in ("sqrt", "multiply", "absolute"))
 

@@ -11,8 +11,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
+from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.seen import seen_type
 
 AxisOption = int | Sequence[int] | None
 Row = Callable[..., Any]
@@ -23,7 +23,7 @@ UNGIVEN: Final = np._NoValue
 
 def refuse(function: str, option: str, value: object) -> UnsupportedError:
     """The error for an option that is not compiled."""
-    shown = seen_type(value) if isinstance(value, Node) else repr(value)
+    shown = describe_type(value) if isinstance(value, Node) else repr(value)
     return UnsupportedError(
         f"{function}(..., {option}={shown})",
         f"the option {option} of {function}",

@@ -8,20 +8,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.graph import builder
-from axiomjit.graph.choices import positions_chosen
-from axiomjit.graph.merging import flat
+from axiomjit.graph.builder import cast
+from axiomjit.graph.indexing_ops import true_positions
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.padding import padded
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
-from axiomjit.graph.promotion import cast
-from axiomjit.graph.slicing import insert_dimensions, sliced
+from axiomjit.graph.reductions import positions_along
+from axiomjit.graph.shape_ops import flat, insert_dimensions, padded, sliced
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import iterator
 
 
 def _array_split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
@@ -112,7 +110,7 @@ def _open_grid(*args: object) -> tuple[Node, ...]:
             raise ValueError("Cross index must be 1 dimensional")
         if node.shape[0].constant == 0:
             node = cast(node, np.dtype(np.intp))
-        nodes.append(positions_chosen(node)[0] if node.dtype.kind == "b" else node)
+        nodes.append(true_positions(node)[0] if node.dtype.kind == "b" else node)
     return tuple(_vectors(nodes, "ix_"))
 
 

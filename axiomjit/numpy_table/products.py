@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import sum_of_products
+from axiomjit.graph.describe import describe_call, describe_length
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.seen import at_hand, seen_call
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.index_maps import iterator
 
 
 def matmul_node(a: object, b: object) -> Node:
@@ -23,7 +23,7 @@ def matmul_node(a: object, b: object) -> Node:
     ranks = len(left.shape), len(right.shape)
     if 0 in ranks:
         raise UnsupportedError(
-            seen_call("matmul", left, right),
+            describe_call("matmul", left, right),
             "an operand without dimensions",
             "use matrices, vectors or stacks of matrices; for numbers use *",
             user_location(),
@@ -39,9 +39,9 @@ def _stacks(left: Node, right: Node) -> Node:
     met, other = left.shape[-1], right.shape[max(len(right.shape) - 2, 0)]
     if not assumed_equal(met, other):
         raise GraphValueError(
-            seen_call("matmul", left, right),
-            f"lengths {at_hand(met)} (last dimension of the left operand) and {at_hand(other)} "
-            "(last but one of the right one)",
+            describe_call("matmul", left, right),
+            f"lengths {describe_length(met)} (last dimension of the left operand) and "
+            f"{describe_length(other)} (last but one of the right one)",
             "transpose or slice an operand so that these two lengths are equal",
             user_location(),
         )

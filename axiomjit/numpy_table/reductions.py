@@ -7,12 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.extremes import larger
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, wanted_dtype
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import (
     ALL_OF,
@@ -25,8 +24,7 @@ from axiomjit.graph.primitives import (
     WHERE,
     UfuncFold,
 )
-from axiomjit.graph.seen import seen_type
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_table.options import (
     UNGIVEN,
     AxisOption,
@@ -38,6 +36,7 @@ from axiomjit.numpy_table.options import (
 )
 from axiomjit.numpy_table.shapes import FUNCTIONS as SHAPES
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, larger
 
 
 def _reduction(name: str, accumulator: UfuncFold) -> Row:
@@ -93,7 +92,7 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
     node = builder.as_node(initial, name)
     if node.shape:
         raise GraphValueError(
-            f"{name}(..., initial={seen_type(node)})",
+            f"{name}(..., initial={describe_type(node)})",
             "an initial value with dimensions",
             "give a number, or combine the array with the result",
             user_location(),
@@ -115,7 +114,7 @@ def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
         mask = builder.as_node(bool(mask.value), name)
     if mask.dtype != BOOL:
         raise GraphTypeError(
-            f"{name}(..., where={seen_type(mask)})",
+            f"{name}(..., where={describe_type(mask)})",
             f"a mask of {mask.dtype} elements",
             "compare, for example where=(mask != 0)",
             user_location(),

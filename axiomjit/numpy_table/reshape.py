@@ -7,19 +7,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal, assumed_multiple
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
+from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.known_strides import strides_of
-from axiomjit.graph.merging import is_copied, reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.seen import seen_shape, seen_type
+from axiomjit.graph.shape_ops import is_copied, reshaped
 from axiomjit.numpy_table.options import Row, refuse
 from axiomjit.numpy_table.shapes import array_node, lengths_of
+from axiomjit.symbolic.data_dependent import assumed_equal, assumed_multiple
+from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
 
 
 def _reshape(a: object, shape: Any, order: object = "C", copy: bool | None = None) -> Node:
@@ -94,7 +93,7 @@ def _complete(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
         missing = size // known if exact is None else exact
     if not assumed_equal(missing * known, size) or (unknown and known == 0):
         raise GraphValueError(
-            f"reshape({seen_type(node)}, {seen_shape(lengths)})",
+            f"reshape({describe_type(node)}, {describe_shape(lengths)})",
             f"{amount(size, 'element')} where the new shape has a multiple of {known}"
             if unknown
             else f"{amount(size, 'element')} where the new shape has {known}",

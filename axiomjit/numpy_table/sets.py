@@ -17,12 +17,12 @@ from numpy.lib._arraysetops_impl import (
 )
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, product
-from axiomjit.graph.array_functions import ArrayCall, in_tuple
+from axiomjit.graph.external_calls import ArrayCall, in_tuple
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node
 from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, product
 
 
 def _sorting(shapes: Shapes, labels: Labels) -> Dim:

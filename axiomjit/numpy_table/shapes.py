@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import affine, iterator
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.slicing import flip, insert_dimensions
+from axiomjit.graph.shape_ops import flip, insert_dimensions
 from axiomjit.numpy_table.options import AxisOption, Row, reduced_dimensions
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import affine, iterator
 
 
 def array_node(value: object, function: str) -> Node:

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.graph.array_functions import ArrayCall, WithArrays
+from axiomjit.graph.external_calls import ArrayCall, WithArrays
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.numpy_table.library import OneAxis, flat_along
@@ -23,6 +22,7 @@ from axiomjit.numpy_table.options import (
     refuse,
 )
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, dim, product
 
 
 def _linear(shapes: Shapes, labels: Labels) -> Dim:

@@ -15,7 +15,7 @@ import numpy as np
 from axiomjit.base.late_rows import LateRows
 from axiomjit.base.locks import import_late
 from axiomjit.graph import builder
-from axiomjit.graph.choices import as_mask
+from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import WHERE
 from axiomjit.numpy_table import creation, joins, reductions, reshape, shapes

@@ -8,18 +8,18 @@ from typing import Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT
 from axiomjit.graph import builder
-from axiomjit.graph.gathers import ZERO, Position, gather, no_integers, placed, taken
+from axiomjit.graph.builder import cast
+from axiomjit.graph.indexing_ops import ZERO, Position, gather, no_integers, placed, taken
 from axiomjit.graph.nodes import Node, size
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.promotion import cast
 from axiomjit.numpy_table.indexing import Gathered
 from axiomjit.numpy_table.library import OneAxis, flat_along
 from axiomjit.numpy_table.options import Row, only_defaults
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import iterator
 
 
 def _take(

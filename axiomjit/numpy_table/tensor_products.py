@@ -9,17 +9,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import product
-from axiomjit.algebra.index_maps import IndexMap, iterator
 from axiomjit.graph import builder
-from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.shape_ops import insert_dimensions, reshaped
 from axiomjit.numpy_table.linalg import FUNCTIONS as LINALG
 from axiomjit.numpy_table.options import Row, only_defaults
 from axiomjit.numpy_table.shapes import array_node
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import product
+from axiomjit.symbolic.index_maps import IndexMap, iterator
 
 _MULTIPLY: Final = PRIMITIVES["multiply"]
 

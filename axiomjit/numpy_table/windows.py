@@ -9,12 +9,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import affine
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.shapes import array_node, lengths_of
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import affine
 
 
 def _sliding_window_view(

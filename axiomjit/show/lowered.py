@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.kept_properties import kept_property
 from axiomjit.base.origins import user_location
@@ -22,6 +21,7 @@ from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.show.live import NAMES, source_of
+from axiomjit.symbolic.dims import Symbol, evaluate
 
 if TYPE_CHECKING:
     from axiomjit.runtime.compiling.compile_source import CompiledKernel

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import chosen_in
 from axiomjit.base.errors import AxiomError
 from axiomjit.base.locks import import_late
-from axiomjit.base.owners import current
+from axiomjit.base.trace_context import current
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
 from axiomjit.numpy_table.options import Row
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.tracing.generators import METHODS, is_generator
 from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
 from axiomjit.tracing.impure import NAMES as IMPURE_NAMES
@@ -53,7 +53,7 @@ def _has_unknown(args: Sequence[Any]) -> bool:
 def _is_unknown(value: Any) -> bool:
     kind = type(value)
     return issubclass(kind, TracedValue) or (
-        issubclass(kind, Length) and bool(chosen_in(value.dim))
+        issubclass(kind, Length) and bool(data_dependent_in(value.dim))
     )
 
 

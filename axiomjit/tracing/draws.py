@@ -14,20 +14,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherResultError, chosen_in
-from axiomjit.algebra.dims import Dim, current_scope, dim, product
-from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import CODES, FLOAT
 from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current, refused
 from axiomjit.base.records import Record
-from axiomjit.graph.library_nodes import stored
+from axiomjit.base.trace_context import current, refused
+from axiomjit.graph.external_calls import ForeseenCall, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
-from axiomjit.graph.nodes import Held, Node, Op
-from axiomjit.graph.opaque_calls import ForeseenCall
-from axiomjit.graph.origins import note
+from axiomjit.graph.nodes import Constant, Node, Op, note
 from axiomjit.graph.primitives import ALL
+from axiomjit.symbolic.data_dependent import OtherResultError, data_dependent_in
+from axiomjit.symbolic.dims import Dim, current_scope, dim, product
+from axiomjit.symbolic.index_maps import iterator
 from axiomjit.tracing.generators import METHODS
 from axiomjit.tracing.lengths import Length, known_numbers, unwrap
 from axiomjit.tracing.opaque import Changed, bound_call, changed_call
@@ -132,7 +130,7 @@ def _length(value: Any) -> Dim:
 def _tried(size: tuple[Dim, ...]) -> tuple[int, ...]:
     """A size to try, that of this call where it is small: NumPy says what is wrong with it."""
     count = product(size)
-    known = not chosen_in(count) and current_scope().value(count) <= TRIED
+    known = not data_dependent_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)
 
 
@@ -228,7 +226,7 @@ def _step_with(
 
 def _token(before: object) -> Node:
     """The draw before, on which the next one depends."""
-    return before if isinstance(before, Node) else Held(FLOAT, np.zeros(()), ())
+    return before if isinstance(before, Node) else Constant(FLOAT, np.zeros(()), ())
 
 
 def _draw(

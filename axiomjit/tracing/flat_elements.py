@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import BOOL
-from axiomjit.graph.array_functions import stored_number
+from axiomjit.graph.external_calls import stored_number
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.positions import positions_along
+from axiomjit.graph.reductions import positions_along
 from axiomjit.numpy_table.indexing import index_node
+from axiomjit.symbolic.dims import product
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.base.owners import Following, current
+from axiomjit.base.trace_context import Following, current
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.tracer import Tracer
 

@@ -14,18 +14,18 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, current_scope, dim, product
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.base.errors import AxiomError, UnaskedError
 from axiomjit.base.locks import import_late
 from axiomjit.base.operator_names import INFIX, OPERATORS
-from axiomjit.base.owners import current, is_usable, stranger
+from axiomjit.base.trace_context import current, is_usable, leaked_tracer_error
 from axiomjit.graph.builder import as_node, elementwise, strong
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, post_order
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.elementwise import UFUNCS
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.tracing.refusals import refuse_value
 
 MOST_FACTORS: Final = 4
@@ -135,7 +135,7 @@ class Length(SymbolicNumber):
             TraceError: another function, or none, is followed here.
         """
         if not is_usable(self._following):
-            raise stranger(self._following, "length", "of an array or argument there")
+            raise leaked_tracer_error(self._following, "length", "of an array or argument there")
         return self._dim
 
     @property  # type: ignore[misc]
@@ -155,7 +155,7 @@ class Length(SymbolicNumber):
         return self
 
     def __index__(self) -> int:
-        if chosen_in(self.dim):
+        if data_dependent_in(self.dim):
             refuse_value(
                 "a number of elements that a mask chooses as a Python number",
                 "length",
@@ -225,7 +225,7 @@ class SymbolicFloat(SymbolicNumber):
             TraceError: another function, or none, is followed here.
         """
         if not is_usable(self._following):
-            raise stranger(self._following, "float", "computed from lengths there")
+            raise leaked_tracer_error(self._following, "float", "computed from lengths there")
         return self._node
 
     @property  # type: ignore[misc]

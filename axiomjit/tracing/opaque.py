@@ -10,8 +10,8 @@ import numpy as np
 from axiomjit.base.dtypes import CODES, walkable
 from axiomjit.base.tree import LEAF, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
+from axiomjit.graph.external_calls import ExternalCall, ForeseenCall, Operand, Result
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.opaque_calls import ForeseenCall, OpaqueCall, Operand, Result
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.operands import node_of
 from axiomjit.tracing.operators import TracedOperators
@@ -82,7 +82,7 @@ def _represented(
 
 def bound_call(
     function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[OpaqueCall, list[Node]]:
+) -> tuple[ExternalCall, list[Node]]:
     """The call with places for arrays, and the arrays."""
     given, structure = flatten_tree((tuple(args), kwargs))
     leaves: list[object] = []
@@ -93,7 +93,7 @@ def bound_call(
             operands.append(leaf)
             leaf = Operand(_kind(value))
         leaves.append(leaf)
-    return OpaqueCall(name, function, structure, tuple(leaves)), operands
+    return ExternalCall(name, function, structure, tuple(leaves)), operands
 
 
 def _leaf(value: Any, name: str) -> object:
@@ -134,7 +134,7 @@ class Changed:
         return copy
 
 
-def changed_call(call: OpaqueCall, target: TracedOperators) -> ForeseenCall:
+def changed_call(call: ExternalCall, target: TracedOperators) -> ForeseenCall:
     """The call of a function that changes a copy of a traced array, and gives it."""
     result = Result(target.node.shape, target.node.dtype, True)
     return ForeseenCall(call, LEAF, (result,))

@@ -12,8 +12,8 @@ from axiomjit.base.dtypes import BOOL, INT, WEAK_TYPES
 from axiomjit.base.errors import AxiomError, UnsupportedError
 from axiomjit.base.operator_names import COMPARISONS, INFIX, OPERATORS
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.promotion import cast
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.options import Row

@@ -9,9 +9,9 @@ import numpy as np
 
 from axiomjit.base.dtypes import BOOL
 from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.promotion import cast
 from axiomjit.numpy_table.creation import FUNCTIONS as NEW
 from axiomjit.numpy_table.indexing import index_node
 from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS

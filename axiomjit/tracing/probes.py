@@ -15,8 +15,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import CHOSEN, OtherLengthError, chosen_in
-from axiomjit.algebra.dims import (
+from axiomjit.base.dtypes import CODES
+from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.base.trace_context import current
+from axiomjit.base.tree import Structure, unflatten_tree
+from axiomjit.graph.evaluate_graph import evaluate_graph
+from axiomjit.graph.external_calls import ExternalCall, ForeseenCall, Result
+from axiomjit.graph.indexing_ops import with_counts
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Node, Op, post_order
+from axiomjit.symbolic.assumptions import DECLARED, LENGTH
+from axiomjit.symbolic.data_dependent import DATA_DEPENDENT, OtherLengthError, data_dependent_in
+from axiomjit.symbolic.dims import (
     Dim,
     Scope,
     Symbol,
@@ -26,18 +37,7 @@ from axiomjit.algebra.dims import (
     product,
     symbols_in,
 )
-from axiomjit.algebra.fitting import fitted
-from axiomjit.algebra.number_kinds import DECLARED, LENGTH
-from axiomjit.base.dtypes import CODES
-from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
-from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current
-from axiomjit.base.tree import Structure, unflatten_tree
-from axiomjit.graph.choices import with_choices
-from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Node, Op, post_order
-from axiomjit.graph.opaque_calls import ForeseenCall, OpaqueCall, Result
+from axiomjit.symbolic.ranges import infer_dim
 
 Array = np.ndarray
 Lengths = Mapping[Symbol, int]
@@ -52,10 +52,10 @@ LONGEST: Final = 24
 MOST: Final = 2**22
 """Elements of an array that is made to try a function."""
 NUMBERS: Final = (bool, int, float, complex)
-VARIED: Final = (LENGTH, DECLARED, CHOSEN)
+VARIED: Final = (LENGTH, DECLARED, DATA_DEPENDENT)
 
 
-def foresee(call: OpaqueCall, operands: Sequence[Node]) -> ForeseenCall:
+def foresee(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
     """The call with what it will give for operands like these.
 
     Raises:
@@ -151,7 +151,7 @@ def refusal(name: str, seen: str) -> UnsupportedError:
 
 
 def _related(
-    call: OpaqueCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
+    call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
 ) -> ForeseenCall | None:
     """The call with results whose lengths are functions of those of the operands."""
     varied = any(length.constant is None for node in operands for length in node.shape)
@@ -185,16 +185,16 @@ def _common(leaves: Sequence[Any], known: Mapping[Dim, Sequence[int]]) -> Result
     if len(kinds) > 1:
         return None
     ((dtype, rank, *what),) = kinds
-    shape = [fitted([array.shape[d] for array in arrays], known) for d in range(rank)]
+    shape = [infer_dim([array.shape[d] for array in arrays], known) for d in range(rank)]
     known_shape = tuple(length for length in shape if length is not None)
     return Result(known_shape, dtype, *what) if len(known_shape) == rank else None
 
 
-def _as_now(call: OpaqueCall, operands: Sequence[Node]) -> ForeseenCall:
+def _as_now(call: ExternalCall, operands: Sequence[Node]) -> ForeseenCall:
     """The call with what it gives for the values of this call, and for these lengths alone."""
     for node in operands:
         for length in node.shape:
-            if not chosen_in(length):  # those are no facts of a call before it runs
+            if not data_dependent_in(length):  # those are no facts of a call before it runs
                 int(length)  # with a guard: another length is another program
     arrays = _at_hand(call.name, operands)
     try:
@@ -230,15 +230,15 @@ def _at_hand(name: str, operands: Sequence[Node]) -> list[Array]:
     """
     following, scope = current(), current_scope()
     counting = Scope(scope.values)
-    counting.guards, counting.chosen = dict(scope.guards), scope.chosen
-    graph = with_choices(Graph((), tuple(operands)), counting)
+    counting.guards, counting.data_dependent = dict(scope.guards), scope.data_dependent
+    graph = with_counts(Graph((), tuple(operands)), counting)
     drawn = any(isinstance(n, Op) and _is_drawn(n) for n in post_order(graph.outputs))
     if following is not None and following.arguments is not None and not drawn:
         with suppress(OtherLengthError):
             values = evaluate_graph(graph, following.arguments(), scope.values)
             return list(values[: len(operands)])
     for shape in (node.shape for node in operands):
-        if chosen_in(*shape) and scope.value(product(shape)) > MOST:
+        if data_dependent_in(*shape) and scope.value(product(shape)) > MOST:
             raise refusal(name, "a number of elements that only the running program knows")
     return [_small(node, scope.values, 0) for node in operands]
 

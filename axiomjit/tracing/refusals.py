@@ -16,8 +16,8 @@ from axiomjit.base.errors import (
     UnsupportedError,
 )
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import is_refusal, refused
-from axiomjit.graph.seen import seen_call
+from axiomjit.base.trace_context import is_refusal, refused
+from axiomjit.graph.describe import describe_call
 from axiomjit.tracing.outside_arrays import OutsideArray
 
 P = ParamSpec("P")
@@ -188,7 +188,7 @@ class WithoutValues:
 def unsupported(name: str, operands: Iterable[object]) -> UnsupportedError:
     """The error for a function outside the table."""
     return UnsupportedError(
-        seen_call(name, *operands),
+        describe_call(name, *operands),
         f"{name}, which is not compiled yet",
         "call it outside the compiled function",
         user_location(),

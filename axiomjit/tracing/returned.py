@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from typing import NoReturn
 
-from axiomjit.algebra.chosen import chosen_in
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, base_of, is_view, size
 from axiomjit.graph.primitives import COPY
+from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import Length, SymbolicFloat, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import traced
@@ -49,7 +49,7 @@ def take_results(
             node = _array_of_its_own(value, owners)
             place = _place(value, node, arguments)
             leaves.append((outputs.setdefault(node, len(outputs)), place))
-        elif isinstance(value, Length) and chosen_in(value.dim):
+        elif isinstance(value, Length) and data_dependent_in(value.dim):
             node = builder.elementwise(COPY, size(value.dim))
             leaves.append((outputs.setdefault(node, len(outputs)), int))
         elif isinstance(value, SymbolicFloat):

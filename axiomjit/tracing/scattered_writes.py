@@ -9,13 +9,13 @@ import numpy as np
 
 from axiomjit.base.dtypes import INT, code
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import stored_number
-from axiomjit.graph.gathers import taken
-from axiomjit.graph.merging import flat
+from axiomjit.graph.builder import cast, loop_of
+from axiomjit.graph.external_calls import stored_number
+from axiomjit.graph.indexing_ops import taken
 from axiomjit.graph.nodes import Node, Scalar, size
-from axiomjit.graph.positions import positions_along
 from axiomjit.graph.primitives import PRIMITIVES, Primitive
-from axiomjit.graph.promotion import cast, loop_of
+from axiomjit.graph.reductions import positions_along
+from axiomjit.graph.shape_ops import flat
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.indexing import gathered_by, index_view
 from axiomjit.numpy_table.library import OneAxis

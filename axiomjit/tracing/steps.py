@@ -17,9 +17,9 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current, refused
+from axiomjit.base.trace_context import current, refused
+from axiomjit.graph.describe import describe_call
 from axiomjit.graph.nodes import Node
-from axiomjit.graph.seen import seen_call
 from axiomjit.tracing.operands import node_of
 
 Function = Callable[..., Any]
@@ -49,7 +49,7 @@ def is_step(function: Function) -> bool:
 def misfit(name: str, args: Sequence[Any], error: Exception) -> UnfollowedError:
     """The error for arguments of a function that its row does not take; NumPy may take them."""
     made = UnfollowedError(
-        seen_call(name, *map(node_of, args)),
+        describe_call(name, *map(node_of, args)),
         "arguments of kinds that are not compiled",
         "pass arrays and numbers as NumPy documents them, or call it outside the compiled function",
         user_location(),

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
-from axiomjit.algebra.dims import Dim, Scope, bound
 from axiomjit.base.errors import InterruptedWritesError, TraceError
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import Following, entered
 from axiomjit.base.records import Record
+from axiomjit.base.trace_context import Following, entered
 from axiomjit.base.tree import Structure
-from axiomjit.graph.choices import with_choices
+from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.known_strides import Strides, laid_out
 from axiomjit.graph.nodes import Graph, Input, Node, post_order
+from axiomjit.symbolic.data_dependent import OtherLengthError
+from axiomjit.symbolic.dims import Dim, Scope, bound
 from axiomjit.tracing.lengths import Length
 from axiomjit.tracing.returned import Leaves, take_results
 from axiomjit.tracing.tracer import Tracer
@@ -71,7 +71,7 @@ def trace(
                 done = now.last is not None or _written(arrays)
                 if done and not isinstance(error, TraceError):
                     raise _interrupted(now.name, error) from error
-                if scope.chosen and not isinstance(error, TraceError):
+                if scope.data_dependent and not isinstance(error, TraceError):
                     raise OtherLengthError(str(error)) from error
                 if not isinstance(error, TraceError):
                     _raise_earlier(now, scope)
@@ -88,7 +88,7 @@ def trace(
         outputs = (*outputs, *dict.fromkeys(needed))
         positions = tuple(node.position for node in written)
         graph = Graph(tuple(arrays), (*outputs, *written.values()), positions)
-        graph = with_choices(graph, scope)
+        graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves)
 
 

@@ -8,19 +8,18 @@ from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import WEAK_TYPES, DType
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
 from axiomjit.base.late_rows import LateRows
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import Following, current, is_usable, stranger
+from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
+from axiomjit.graph.describe import describe_type
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Input, Node, Op, base_of
 from axiomjit.graph.primitives import PACK, Primitive
-from axiomjit.graph.seen import seen_type
 from axiomjit.graph.traced_values import Folding, broadcast_folding
 from axiomjit.numpy_table.creation import FUNCTIONS as NEW
 from axiomjit.numpy_table.elementwise import cast_to
@@ -29,6 +28,7 @@ from axiomjit.numpy_table.options import Row
 from axiomjit.numpy_table.reductions import REDUCTIONS
 from axiomjit.numpy_table.shapes import part_of
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS, SCANS
+from axiomjit.symbolic.dims import product
 from axiomjit.tracing.in_place import InPlace
 from axiomjit.tracing.lengths import QUERIES, Length, length, unwrap
 from axiomjit.tracing.operands import node_of
@@ -109,7 +109,7 @@ class Tracer(WithoutValues, TracedOperators):
             dtype, rank = self._held.dtype, len(self._held.shape)
             what = f"{dtype} array with {amount(rank, 'dimension')}" if rank else f"{dtype} number"
             made = f"made at {self._where}" if self._where else "one of its arguments"
-            raise stranger(self._following, what, made)
+            raise leaked_tracer_error(self._following, what, made)
         if self._storage is not None:
             self._held = self._storage.current(self._held)
         return self._held
@@ -131,7 +131,7 @@ class Tracer(WithoutValues, TracedOperators):
     def description(self) -> str:
         """What is represented, and the user's line where it was made."""
         where = f", made at {self._where}" if self._where else ""
-        return f"{seen_type(self.node)}{where}"
+        return f"{describe_type(self.node)}{where}"
 
     def mapped(self, primitive: Primitive) -> Tracer:
         """A primitive of one operand, of each element."""

@@ -15,7 +15,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.slicing import insert_dimensions
+from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.options import refuse
 from axiomjit.tracing.operands import node_of, traced_in
@@ -96,7 +96,7 @@ def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None
 
 def steps_of_ufuncs() -> Any:
     """The module of ufuncs that NumPy runs, with their names and loops; few programs need it."""
-    return import_late("axiomjit.graph.ufunc_steps")
+    return import_late("axiomjit.graph.external_calls")
 
 
 def _results(

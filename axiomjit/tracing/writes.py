@@ -11,22 +11,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import assumed_equal
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import IndexMap, compose
 from axiomjit.base.dtypes import BOOL, DType
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.array_functions import stored_elements, stored_number
-from axiomjit.graph.nodes import Input, Node, Op, views_on
-from axiomjit.graph.origins import note
+from axiomjit.graph.builder import cast, check_fits
+from axiomjit.graph.describe import describe_shape, describe_type
+from axiomjit.graph.external_calls import stored_elements, stored_number
+from axiomjit.graph.nodes import Input, Node, Op, note, views_on
 from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
-from axiomjit.graph.promotion import cast, check_fits
-from axiomjit.graph.seen import seen_shape, seen_type
 from axiomjit.graph.storages import update, view_map
 from axiomjit.numpy_table.indexing import Gathered, gathered_by, index_node, index_view, mask_of
 from axiomjit.numpy_table.shapes import drop_dimensions
+from axiomjit.symbolic.data_dependent import assumed_equal
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap, compose
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.operands import leaves_in, node_of
 from axiomjit.tracing.operators import TracedOperators
@@ -95,7 +94,7 @@ def set_item(
     try:
         gathered = gathered_by(node, key)
     except UnsupportedError:
-        refuse_write(ITEM, seen_type(node))
+        refuse_write(ITEM, describe_type(node))
     if gathered is not None:
         if listed and not _by_arrays(gathered):
             _check_depth(value, gathered.shape)
@@ -301,7 +300,8 @@ def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
     if missing < 0 or not all(n == 1 or assumed_equal(n, wanted) for n, wanted in pairs):
         raise GraphValueError(
             asked,
-            f"a value of shape {seen_shape(value.shape)} for a part of shape {seen_shape(shape)}",
+            f"a value of shape {describe_shape(value.shape)} for a part of shape "
+            f"{describe_shape(shape)}",
             "give a value that stretches to the shape of what is written to",
             user_location(),
         )
@@ -320,5 +320,5 @@ def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
     seen = view_map(part)
     memory = isinstance(base, Op) or (isinstance(base, Input) and not base.weak)
     if seen is None or seen[0] is not storage.version or not memory:
-        refuse_write(asked, seen_type(part))
+        refuse_write(asked, describe_type(part))
     return seen[1]

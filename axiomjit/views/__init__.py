@@ -1,4 +1,4 @@
 """Layouts: dense strides, and descriptions of tensors and of views of them.
 
-May import `base`, `algebra`.
+May import `base`, `symbolic`.
 """

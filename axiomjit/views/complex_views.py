@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, pairwise
 
-from axiomjit.algebra.dims import dim, product
-from axiomjit.algebra.index_maps import Affine, IndexMap, apply_map, fixed, identity, shift
 from axiomjit.base.errors import PositionError
 from axiomjit.base.origins import user_location
+from axiomjit.symbolic.dims import dim, product
+from axiomjit.symbolic.index_maps import Affine, IndexMap, apply_map, fixed, identity, shift
 from axiomjit.views.dense_layout import LengthLike
 from axiomjit.views.descriptions import BasicTensorDescription, PadTensorDescription, known, refusal
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
+from axiomjit.symbolic.dims import Dim
 
 LengthLike = int | Dim
 AnyLength = TypeVar("AnyLength", int, Dim)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim
 from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
+from axiomjit.symbolic.dims import Dim
 from axiomjit.views.dense_layout import Layout, LengthLike
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
 """What programs cost: estimates of traffic, operations and cycles, and the tables they use.
 
-May import `base`, `algebra`, `graph`, `passes.ir`.
+May import `base`, `symbolic`, `graph`, `passes.ir`.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
@@ -22,6 +21,7 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage, View
+from axiomjit.symbolic.dims import Dim, dim, product
 
 
 def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:

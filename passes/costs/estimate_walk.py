@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from axiomjit.algebra.dims import Dim, product
+from axiomjit.symbolic.dims import Dim, product
 
 LINE: Final = 64
 """Bytes that memory is moved in."""

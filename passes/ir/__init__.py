@@ -1,4 +1,4 @@
 """The forms between graph and source: their nodes, printers and verifiers.
 
-May import `base`, `algebra`, `views`, `graph`.
+May import `base`, `symbolic`, `views`, `graph`.
 """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axiomjit.algebra.dims import Dim, Scope
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
+from axiomjit.symbolic.dims import Dim, Scope
 
 Layouts = Mapping[int, tuple[Dim, ...]]
 """The strides (elements) of each array argument, by its position."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
+from axiomjit.symbolic.dims import Dim, dim
 
 
 class Cost(Record):

@@ -9,7 +9,7 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.locks import import_late
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import Fold, For, LoopProgram, Nest, Stmt, statements
 

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import Conditions
 from axiomjit.base.dtypes import DType, state_parts
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import Primitive, UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Count, Number, Storage, View
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Conditions
 
 
 class Name(str):

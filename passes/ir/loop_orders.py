@@ -7,7 +7,6 @@ from functools import partial
 from itertools import permutations
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, product
 from axiomjit.passes.ir.loop_ir import (
     Fold,
     For,
@@ -18,6 +17,7 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.dims import Dim, product
 from axiomjit.views.dense_layout import row_major_strides
 
 DEEPEST: Final = 4

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from axiomjit.algebra.index_maps import IndexMap, compose
 from axiomjit.graph.nodes import Node, Op, is_view
 from axiomjit.graph.primitives import GATHER
+from axiomjit.symbolic.index_maps import IndexMap, compose
 
 Readers = dict[tuple[Op, IndexMap], None]
 """Ops with the map from a value to their iterators, in order."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import For, Let, Load, Name, Nest, Stmt, Store, rewrite_body
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, counted_steps, in_loop_order, nested
 from axiomjit.passes.ir.renaming import rename_iterators
 from axiomjit.passes.ir.view_ir import POSITIONS, Storage
+from axiomjit.symbolic.dims import Dim, dim
 
 
 class PlainWalk(Record):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import Conditions
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.passes.ir.cost import NO_COST, Cost
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.view_ir import ArrayRole
+from axiomjit.symbolic.data_dependent import DataDependent
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import Conditions
 
 
 class Buffer(Record):
@@ -138,7 +138,7 @@ class WriteBack(Record):
 class Choose(Record):
     """A length is known now: the number in a window. Guards that name it are asked."""
 
-    choice: Choice
+    choice: DataDependent
     count: Window
 
 

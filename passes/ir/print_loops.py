@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.index_maps import show_conditions
 from axiomjit.base.dtypes import code, type_name
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -29,6 +27,8 @@ from axiomjit.passes.ir.loop_ir import (
     Take,
 )
 from axiomjit.passes.ir.print_views import number_text, view_text
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import show_conditions
 
 
 def _factor(value: Dim) -> str:

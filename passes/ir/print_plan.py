@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.index_maps import show_conditions
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
@@ -14,6 +13,7 @@ from axiomjit.passes.ir.plan_ir import (
     Window,
     WriteBack,
 )
+from axiomjit.symbolic.index_maps import show_conditions
 
 
 def print_plan(plan: Plan) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.dims import Dim
-from axiomjit.algebra.index_maps import show, show_conditions, show_region
 from axiomjit.base.dtypes import code
 from axiomjit.graph.nodes import Input, LengthNode, Scalar
 from axiomjit.passes.ir.view_ir import (
@@ -15,6 +13,8 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import show, show_conditions, show_region
 
 
 def _list(dims: tuple[Dim, ...]) -> str:

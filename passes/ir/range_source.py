@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.number_kinds import SMALL
 from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import Block, For, Limit, State
+from axiomjit.symbolic.assumptions import SMALL
+from axiomjit.symbolic.dims import Dim, dim
 
 Term = tuple[str, Dim]
 

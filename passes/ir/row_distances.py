@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, current_scope, dim
-from axiomjit.algebra.quotients import exact_quotient
 from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import For, Index
+from axiomjit.symbolic.dims import Dim, current_scope, dim, exact_quotient
 
 
 class Distances(Record):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim
-from axiomjit.algebra.extremes import smaller
 from axiomjit.base.dtypes import INT
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import PRIMITIVES
@@ -14,6 +12,7 @@ from axiomjit.passes.ir.loop_ir import Block, For, Index, Let, Limit, Load, Nest
 from axiomjit.passes.ir.loop_orders import counted_steps, nested
 from axiomjit.passes.ir.plain_walks import PlainWalk
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
+from axiomjit.symbolic.dims import Dim, dim, smaller
 
 Terms = tuple[tuple[str, Dim], ...]
 ONE: Final = dim(1)

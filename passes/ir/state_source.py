@@ -8,7 +8,7 @@ from typing import Any, Final
 from axiomjit.base.dtypes import DType, cast_name, code, part_dtype, resolve_loop
 from axiomjit.graph.nodes import Node, Op, Scalar
 from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
-from axiomjit.graph.state_folds import StateFold, computed
+from axiomjit.graph.reductions import StateFold, computed
 from axiomjit.passes.ir.loop_ir import Fold, Let, Nest, State, Take, statements
 
 EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}

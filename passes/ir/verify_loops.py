@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.algebra.dims import dim
 from axiomjit.base.errors import VerifyError
 from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.loop_ir import (
@@ -31,6 +30,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.print_loops import print_loops
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole
+from axiomjit.symbolic.dims import dim
 
 
 def verify_loops(program: LoopProgram) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axiomjit.algebra.dims import product
 from axiomjit.base.errors import VerifyError
-from axiomjit.graph.array_functions import shared
+from axiomjit.graph.external_calls import shared
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
@@ -19,6 +18,7 @@ from axiomjit.passes.ir.plan_ir import (
     WriteBack,
 )
 from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.symbolic.dims import product
 
 
 def verify_plan(plan: Plan) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.primitives import GATHER
@@ -19,6 +18,7 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.views.complex_views import partition_fault
 
 NOTHING: Final = dim(0)

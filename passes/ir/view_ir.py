@@ -11,14 +11,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Dim, dim, product
-from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
+from axiomjit.graph.nodes import Constant, Input, LengthNode, Scalar
 from axiomjit.graph.primitives import FoldRule, Primitive
+from axiomjit.symbolic.data_dependent import DataDependent
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
 from axiomjit.views.dense_layout import Layout
 from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorViewDescription
 
@@ -61,7 +61,7 @@ class Storage(Record):
     name: str
     role: ArrayRole
     tensor: BasicTensorDescription
-    origin: Input | Held | None
+    origin: Input | Constant | None
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Storage(Record):
         dtype: DType,
         shape: tuple[Dim, ...],
         strides: tuple[Dim, ...],
-        origin: Input | Held | None = None,
+        origin: Input | Constant | None = None,
     ) -> None:
         """An l-tensor of this dtype and shape, with these strides from its first element on."""
         tensor = BasicTensorDescription(shape, dtype, False, Layout(strides))
@@ -223,7 +223,7 @@ class Definition(Record):
 class Count(Record):
     """Where the value of a chosen length is found."""
 
-    choice: Choice
+    choice: DataDependent
     view: View
 
 

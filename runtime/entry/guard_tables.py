@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.base.config import settings_number
 from axiomjit.base.records import Record
 from axiomjit.runtime.entry import layout as at
@@ -19,6 +18,7 @@ from axiomjit.runtime.entry.native_calls import runtime_block
 from axiomjit.runtime.entry.native_plans import NativePlan
 from axiomjit.runtime.entry.structures import ALIGNED, BYTES, WRITEABLE, dtype_word
 from axiomjit.runtime.pool.memory import address, span
+from axiomjit.symbolic.data_dependent import OtherLengthError
 
 Array = np.ndarray[Any, Any]
 MOST_TABLES: Final = 8

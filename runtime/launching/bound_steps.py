@@ -14,8 +14,6 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Symbol
-from axiomjit.algebra.evaluation import Lengths, Values
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import GraphValueError
 from axiomjit.passes.ir.kernel_ir import Kernel
@@ -27,6 +25,7 @@ from axiomjit.runtime.launching.windows import Array, Arrays
 from axiomjit.runtime.launching.workers import Pace
 from axiomjit.runtime.names.report import REPORT, refuse_report
 from axiomjit.runtime.pool import memory
+from axiomjit.symbolic.dims import Dim, Lengths, Symbol, Values
 
 SERIAL_WORK: Final = 6_000_000
 """Additions below which one thread is faster: about 0.2 ms."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from axiomjit.algebra.dims import Symbol
-from axiomjit.algebra.evaluation import Lengths
 from axiomjit.base.locks import NotNowError, import_late
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import (
@@ -33,6 +31,7 @@ from axiomjit.runtime.launching.bound_steps import (
     memory_order,
 )
 from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, is_whole, lengths_at
+from axiomjit.symbolic.dims import Lengths, Symbol
 
 if TYPE_CHECKING:  # steps that few plans have are imported by the first one
     from axiomjit.runtime.launching.rests import Rest

@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from axiomjit.algebra.boxes import at_lengths
-from axiomjit.algebra.chosen import OtherLengthError, chosen_in
-from axiomjit.algebra.dims import Symbol, evaluate
-from axiomjit.algebra.evaluation import Values
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError
 from axiomjit.passes.ir.plan_ir import Buffer, Call
 from axiomjit.runtime.launching.blas import is_limited, limited, share_parts
 from axiomjit.runtime.launching.bound_steps import Action
 from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow
+from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
+from axiomjit.symbolic.dims import Symbol, Values, evaluate
+from axiomjit.symbolic.index_maps import at_lengths
 
 count_call: Final = counter("library_calls")
 
@@ -105,7 +104,8 @@ class Making:
         functions: list[Any] = [step.operation.evaluate, *(one.evaluate for one, _ in step.more)]
         for function, window in zip(functions, step.targets, strict=True):
             shape = tuple(
-                None if chosen_in(n) - set(lengths) else evaluate(n, lengths) for n in window.shape
+                None if data_dependent_in(n) - set(lengths) else evaluate(n, lengths)
+                for n in window.shape
             )
             self._results.append((function, window.dtype, shape))
         self._function = functions[0].bound(self._results[0][2])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
-from axiomjit.algebra.chosen import Choice
-from axiomjit.algebra.dims import Symbol
 from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.symbolic.data_dependent import DataDependent
+from axiomjit.symbolic.dims import Symbol
 
 AnyPlan = TypeVar("AnyPlan")
 
@@ -17,7 +17,7 @@ class Rest(Generic[AnyPlan]):
 
     def __init__(
         self,
-        choice: Choice,
+        choice: DataDependent,
         lengths: Mapping[Symbol, int],
         bind: Callable[[Mapping[Symbol, int]], AnyPlan],
     ) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axiomjit.algebra.dims import Symbol
-from axiomjit.algebra.evaluation import Lengths, Values
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 from axiomjit.runtime.launching.bound_steps import LaunchForm, Launching, kernel_handle
 from axiomjit.runtime.launching.schedule import WORTH
 from axiomjit.runtime.launching.windows import Arrays
+from axiomjit.symbolic.dims import Lengths, Symbol, Values
 
 
 class SharedForm(LaunchForm):

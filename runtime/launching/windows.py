@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from axiomjit.algebra.dims import Dim, Symbol, evaluate
 from axiomjit.base.config import config
 from axiomjit.base.errors import BoundsError
 from axiomjit.passes.ir.plan_ir import Buffer, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.pool import memory
+from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
 Array = np.ndarray
 Arrays = dict[str, Array]

@@ -18,7 +18,7 @@ To add a function:
    `runtime/emission/complex_rules.py`.
 4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. A
    function that is a ufunc of NumPy is one of arrays and tensors by its row;
-   `axiomjit/graph/error_functions.py` has those that NumPy lacks.
+   `axiomjit/graph/powers.py` has those that NumPy lacks.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.
 

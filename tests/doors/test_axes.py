@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import evaluate
 from axiomjit.axis.axes import Axes, make_axes
 from axiomjit.axis.axis import Axis, derived_axis, make_axis, merged_axis
 from axiomjit.axis.tags import make_axis_class, make_axis_role
 from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.symbolic.dims import evaluate
 from tests.structure.sources import ROOT
 
 H, W, N = make_axis(3, "H"), make_axis(4, "W"), make_axis(name="N")

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim, evaluate, named_length
-from axiomjit.algebra.ranges import range_of
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.graph import execution
+from axiomjit.symbolic.dims import dim, evaluate, named_length
+from axiomjit.symbolic.ranges import range_of
 from axiomjit.transformers import make_transformer
 
 ROLE = aj.make_axis_role("height")

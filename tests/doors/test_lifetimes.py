@@ -9,7 +9,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.errors import AxiomError
 from axiomjit.driver import programs
-from axiomjit.graph.nodes import Held, Input, Token, post_order
+from axiomjit.graph.nodes import Constant, Input, Token, post_order
 from axiomjit.transformers import make_transformer
 from axiomjit.views.dense_layout import Layout
 from tests.doors.running import evaluated
@@ -259,7 +259,7 @@ def test_programs_in_tables_hold_no_data():
     lowered = [program for found in known.values() for program in found]
     graphs = [key[0] for key in known] + [program.stages.graph for program in lowered]
     for node in post_order(tuple(node for graph in graphs for node in graph.outputs)):
-        assert not isinstance(node, Held)
+        assert not isinstance(node, Constant)
         assert not isinstance(node, Input) or node.storage is None
     assert lowered
     assert not [b for p in lowered for b in p.stages.plan.buffers if b.array is not None]

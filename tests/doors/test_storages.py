@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.graph.effects import Assign
 from axiomjit.graph.nodes import post_order
+from axiomjit.graph.storages import Assign
 from axiomjit.transformers import make_transformer
 from tests.doors.running import evaluated
 

@@ -7,12 +7,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError, chosen_in
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.passes.pipeline import run_pipeline
 from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from tests.generator.draw import distances, values_of
 from tests.generator.programs import Array, Program
 from tests.graphs import (
@@ -208,7 +208,7 @@ def other_lengths(program, lengths, run):
         return False
     with small_forms() if run is run_interpreted else nullcontext():
         plan = run_pipeline(case.graph, case.context).plan
-    guards = [g for g in case.scope.guards if not chosen_in(g.left, g.right)]
+    guards = [g for g in case.scope.guards if not data_dependent_in(g.left, g.right)]
     if not all(guard.holds(signature.values) for guard in guards):
         return False
     try:

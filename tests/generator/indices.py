@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from axiomjit.algebra.chosen import OtherLengthError
+from axiomjit.symbolic.data_dependent import OtherLengthError
 from tests.generator.check import difference
 from tests.generator.draws import Draws
 from tests.graphs import follow, in_numpy, quiet

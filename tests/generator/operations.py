@@ -5,8 +5,8 @@ Elementwise steps come from the rows of the NumPy table, so that a new row is dr
 
 import numpy as np
 
-from axiomjit.graph.padding import REPEATS
 from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.shape_ops import REPEATS
 from axiomjit.numpy_table.elementwise import UFUNCS
 from axiomjit.numpy_table.reductions import FUNCTIONS as REDUCTIONS
 from axiomjit.numpy_table.reductions import METHODS as REDUCTION_METHODS

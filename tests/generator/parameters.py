@@ -271,7 +271,9 @@ def outcome(function: Callable[..., Any], arguments: Any) -> Any:
             return error
 
 
-INTERNAL = re.compile(r"'?\b(Input|Op|Held|Node|Dim|Tracer|Traced\w*|Length|Scalar)\b'? obj|_NoVal")
+INTERNAL = re.compile(
+    r"'?\b(Input|Op|Constant|Node|Dim|Tracer|Traced\w*|Length|Scalar)\b'? obj|_NoVal"
+)
 
 
 def same(found: Any, want: Any) -> bool:

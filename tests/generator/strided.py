@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from axiomjit.algebra.dims import evaluate
-from axiomjit.algebra.number_kinds import LENGTH, STRIDE
 from axiomjit.driver.call_classes import ArgumentClass
 from axiomjit.runtime.pool import memory
+from axiomjit.symbolic.assumptions import LENGTH, STRIDE
+from axiomjit.symbolic.dims import evaluate
 
 LONG = (5, 6, 7, 8, 9, 10, 12)
 SHORT = (0, 1, 2, 2, 3, 3, 4, 4)

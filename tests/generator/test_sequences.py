@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from axiomjit.algebra import dims
-from axiomjit.algebra.dims import Symbol
-from axiomjit.algebra.number_kinds import ANY, SMALL, Kind
 from axiomjit.driver import call_classes, programs
+from axiomjit.symbolic import dims
+from axiomjit.symbolic.assumptions import ANY, SMALL, Kind
+from axiomjit.symbolic.dims import Symbol
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid
 

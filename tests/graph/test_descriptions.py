@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axiomjit.algebra.dims import named_length
-from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.axes import make_axis
 from axiomjit.base.errors import GraphValueError, PositionError
 from axiomjit.descriptions import (
@@ -27,6 +25,8 @@ from axiomjit.descriptions import (
     complex_view,
     row_major_strides,
 )
+from axiomjit.symbolic.dims import named_length
+from axiomjit.symbolic.index_maps import identity, permutation
 
 
 def dense(*shape, sizes=None):

@@ -8,24 +8,25 @@ import threading
 
 import pytest
 
-from axiomjit.algebra.dims import (
+from axiomjit.base.errors import TraceError
+from axiomjit.symbolic.assumptions import ANY, BACKWARD, LENGTH, STRIDE
+from axiomjit.symbolic.dims import (
     SIGNS,
-    Extreme,
+    Binary,
     Guard,
+    Guards,
+    Lengths,
     Scope,
     Symbol,
     bound,
     dim,
     evaluate,
+    larger,
     named_length,
-    polynomial,
     product,
+    smaller,
+    substitute,
 )
-from axiomjit.algebra.evaluation import Lengths, Looks
-from axiomjit.algebra.extremes import larger, smaller
-from axiomjit.algebra.number_kinds import ANY, BACKWARD, LENGTH, STRIDE
-from axiomjit.algebra.substitution import substitute
-from axiomjit.base.errors import TraceError
 
 N, M = named_length("n0"), named_length("n1")
 AT = {Symbol("n0"): 17, Symbol("n1"): 6, Symbol("t2", STRIDE): 6, Symbol("u2", BACKWARD): -3}
@@ -207,7 +208,7 @@ def test_pickle_gives_the_same_object():
 
 
 def test_unused_lengths_are_freed():
-    from axiomjit.algebra import dims
+    from axiomjit.symbolic import dims
 
     gc.collect()
     before = len(dims._interned)
@@ -249,7 +250,7 @@ def test_lengths_are_evaluated_together_as_one_by_one():
         left, right = draw.choice(lengths), draw.choice(lengths)
         kind = draw.choice(["+", "-", "*", "//", "min", "max"])
         if kind in ("min", "max"):
-            lengths.append(polynomial({(Extreme(kind, left, right),): 1}))
+            lengths.append(dim(Binary(kind, left, right)))
         elif kind == "//":
             lengths.append(left // (right * right + 1))
         else:
@@ -264,12 +265,12 @@ def test_lengths_are_evaluated_together_as_one_by_one():
         Lengths([lengths[0]]).at({})
 
 
-def test_looks_hold_as_their_guards_do():
+def test_guards_hold_together_as_each_does():
     n, m = named_length("n"), named_length("m")
     guards = [Guard(n, m, "<", True), Guard(n * 2, dim(40), ">=", False)]
     guards.append(Guard(n, m // 3, "==", False))
-    looks = Looks(guards)
+    together = Guards(guards)
     for k in range(60):
         values = {Symbol("n"): k, Symbol("m"): 3 * k if k % 5 == 0 else 30}
-        assert looks.hold(values) == all(guard.holds(values) for guard in guards)
-    assert Looks(()).hold({})
+        assert together.hold(values) == all(guard.holds(values) for guard in guards)
+    assert Guards(()).hold({})

@@ -5,16 +5,6 @@ import gc
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import Symbol, dim, named_length
-from axiomjit.algebra.index_maps import (
-    affine,
-    compose,
-    fixed,
-    identity,
-    iterator,
-    permutation,
-    show,
-)
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.records import Record
 from axiomjit.graph import nodes as graphs
@@ -24,6 +14,16 @@ from axiomjit.graph.nodes import Graph, Input, Op, Scalar, post_order, rewrite, 
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.graph.verify_graph import verify_graph
+from axiomjit.symbolic.dims import Symbol, dim, named_length
+from axiomjit.symbolic.index_maps import (
+    affine,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    permutation,
+    show,
+)
 from tests.graphs import CONTEXT, GRAPH_PASSES, follow
 from tests.passes.examples import example
 

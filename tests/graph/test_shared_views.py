@@ -4,15 +4,21 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from axiomjit.algebra.dims import dim, evaluate
-from axiomjit.algebra.index_maps import affine, strides_through
 from axiomjit.graph.builder import as_node
 from axiomjit.graph.evaluate_graph import evaluate_graph, read
-from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Graph, Scalar
-from axiomjit.graph.padding import REPEATS, between, padded
-from axiomjit.graph.slicing import flip, sliced
-from axiomjit.graph.sliding import SlidingWindow, slide
+from axiomjit.graph.shape_ops import (
+    REPEATS,
+    SlidingWindow,
+    between,
+    flip,
+    padded,
+    reshaped,
+    sliced,
+    slide,
+)
+from axiomjit.symbolic.dims import dim, evaluate
+from axiomjit.symbolic.index_maps import affine, strides_through
 
 
 def values(node):

@@ -6,14 +6,14 @@ import weakref
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import identity
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.graph import builder
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.nodes import Graph, Held, Input, Scalar, base_of, post_order
+from axiomjit.graph.nodes import Constant, Graph, Input, Scalar, base_of, post_order
 from axiomjit.graph.storages import VersionedStorage, update, view_map
 from axiomjit.numpy_table.indexing import index_node
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import identity
 
 START = np.arange(24.0).reshape(4, 6)
 SHAPE = dim(4), dim(6)
@@ -41,11 +41,11 @@ def test_writes_through_views_mean_what_numpy_does(keys):
     storage, want = VersionedStorage(root), START.copy()
     first, row = index_node(root, keys), index_node(root, (1,))
     before = builder.elementwise(builder.PRIMITIVES["negative"], storage.current(first))
-    new = Held(FLOAT, want[keys] * 10, first.shape)
+    new = Constant(FLOAT, want[keys] * 10, first.shape)
     write(storage, first, new)
     want[keys] = want[keys] * 10
     part = index_node(storage.current(row), (slice(2, 5),))  # a view of a view, after a write
-    write(storage, part, Held(FLOAT, np.array([1.0, 2.0, 3.0]), part.shape))
+    write(storage, part, Constant(FLOAT, np.array([1.0, 2.0, 3.0]), part.shape))
     want[1][2:5] = [1, 2, 3]
     np.testing.assert_array_equal(value_of(storage, storage.version, root), want)
     np.testing.assert_array_equal(value_of(storage, storage.current(first), root), want[keys])
@@ -83,7 +83,7 @@ def test_a_storage_is_freed_with_its_versions_by_reference_counts():
     values = np.ones(6)
     storage = VersionedStorage(Input(FLOAT, 0, (dim(6),)))
     for _ in range(3):
-        write(storage, storage.root, Held(FLOAT, values, (dim(6),)))
+        write(storage, storage.root, Constant(FLOAT, values, (dim(6),)))
     seen = weakref.ref(storage.version), weakref.ref(values)
     del storage, values
     assert [reference() for reference in seen] == [None, None]

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 import axiomjit as aj
-from axiomjit.algebra.chosen import OtherLengthError
+from axiomjit.symbolic.data_dependent import OtherLengthError
 from tests.graphs import as_tuple, evaluated, follow, lowered, run_plain_case
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.algebra.dims import dim, named_length
-from axiomjit.algebra.quotients import exact_quotient
+from axiomjit.symbolic.dims import dim, exact_quotient, named_length
 from tests.jit.test_numpy_agreement import assert_alike, pairs
 from tests.jit.test_shape_functions import LAYOUTS, assert_views_alike
 

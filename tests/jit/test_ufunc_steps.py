@@ -128,7 +128,7 @@ def test_errors(name):
 
 def test_a_wrong_step_would_be_seen(monkeypatch):
     """The tables above can fail: a ufunc that gives other values in steps is found."""
-    from axiomjit.graph.ufunc_steps import UfuncCall
+    from axiomjit.graph.external_calls import UfuncCall
 
     right = UfuncCall.__call__
 

@@ -6,7 +6,6 @@ import random
 import pytest
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.bounds import Bounds
 from axiomjit.notation.demands import Joins
@@ -23,6 +22,7 @@ from axiomjit.notation.logic import (
 from axiomjit.notation.solving import Solver, connected
 from axiomjit.notation.sums import Exact
 from axiomjit.notation.terms import Cell
+from axiomjit.symbolic.dims import dim
 
 KINDS = ("batch", "input", "output")
 SPECS = [

@@ -5,9 +5,9 @@ import random
 import pytest
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.rows import Rows, solve_known
+from axiomjit.symbolic.dims import dim
 
 
 def rows(batch=(), input=(), output=()):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.projections import projections_of
 from axiomjit.notation.rows import solve_known
+from axiomjit.symbolic.dims import dim
 
 
 def tensor(*shape):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.algebra.dims import Scope, bound, dim, named_length
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.rows import solve_known
+from axiomjit.symbolic.dims import Scope, bound, dim, named_length
 
 N, M = named_length("n"), named_length("m")
 

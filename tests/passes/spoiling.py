@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from axiomjit.algebra.dims import dim
 from axiomjit.graph.nodes import Op, rewrite
 from axiomjit.passes.ir.loop_ir import Let, Load, Nest, Take, rewrite_body
 from axiomjit.passes.ir.rewriting import map_bodies
+from axiomjit.symbolic.dims import dim
 
 
 def in_ops(rule):

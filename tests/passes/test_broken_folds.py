@@ -8,7 +8,7 @@ import pytest
 
 from axiomjit.accumulate.elementwise import Elementwise
 from axiomjit.accumulate.fold import fold_nodes
-from axiomjit.graph import state_folds
+from axiomjit.graph import reductions
 from axiomjit.graph.nodes import Scalar
 from axiomjit.passes import block_folds, order_loops, split_scans
 from axiomjit.runtime.names import plain
@@ -28,14 +28,14 @@ def orders_swapped():
 
 def initial_value_twice():
     """The initial state is combined before blocks and after them."""
-    right = state_folds.folded_states
+    right = reductions.folded_states
 
     def twice(fold, operands, axes):
         states = right(fold, operands, axes)
         start = [Scalar(value.dtype, value, False) for value in fold.start]
-        return state_folds.in_nodes(fold.outputs, start + states)
+        return reductions.in_nodes(fold.outputs, start + states)
 
-    return patch.object(state_folds, "folded_states", twice)
+    return patch.object(reductions, "folded_states", twice)
 
 
 def initial_value_in_each_block():

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from axiomjit.accumulate.fold import fold
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import affine, identity
 from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import COPY, SAVE, SUM, VIEW, WHERE
 from axiomjit.passes import pipeline
 from axiomjit.passes.ir.loop_ir import For, Load, Nest, Store, rewrite_body
 from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import affine, identity
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plan_plain, small_forms
 from tests.passes import spoiling
 from tests.passes.examples import centred, numbers, rows_and_columns, undone

@@ -5,7 +5,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.graph.moments import MomentFold
+from axiomjit.graph.reductions import WelfordFold
 from axiomjit.passes.center_blocks import center_blocks
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
 from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
@@ -34,7 +34,7 @@ def test_no_innermost_loop_folds_moments(name):
         for loop in (s for s in walk(step.body) if isinstance(s, For)):
             if not any(isinstance(s, For) for s in loop.body):
                 folds = [s.state.accumulator for s in loop.body if isinstance(s, Fold)]
-                assert not any(isinstance(fold, MomentFold) for fold in folds)
+                assert not any(isinstance(fold, WelfordFold) for fold in folds)
 
 
 def test_moments_of_two_arrays_in_one_walk():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import evaluate
+from axiomjit.symbolic.dims import evaluate
 from tests.graphs import follow, lower_until, lowered
 from tests.passes.examples import example, l2, numbers
 

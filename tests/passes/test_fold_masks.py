@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Op, post_order
@@ -11,6 +10,7 @@ from axiomjit.passes.compose_views import compose_views
 from axiomjit.passes.fold_masks import fold_masks
 from axiomjit.passes.ir.loop_ir import LibraryCall
 from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.symbolic.data_dependent import OtherLengthError
 from tests.graphs import CONTEXT, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example
 
@@ -88,13 +88,13 @@ def test_a_masked_sum_is_one_loop_without_memory_of_its_own():
     assert len(stages.loops.steps) == 1
     assert not any(isinstance(step, LibraryCall) for step in stages.loops.steps)
     assert stages.cost.temporary_bytes.constant == 0
-    assert stages.graph.chosen
-    assert not stages.simplified.chosen
+    assert stages.graph.data_dependent
+    assert not stages.simplified.data_dependent
 
 
 def test_a_guard_of_a_number_of_chosen_elements_is_asked_when_it_is_known():
     case = follow(FOLDED["max"], X)
-    (choice,) = lowered(case).simplified.chosen
+    (choice,) = lowered(case).simplified.data_dependent
     assert [str(g.left) for g in choice.guards] == ["m0"]
     with pytest.raises(OtherLengthError, match="m0 = 0"):
         evaluate_graph(case.graph, (-abs(X),), case.values)

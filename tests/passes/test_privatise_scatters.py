@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import PRIMITIVES
@@ -19,6 +18,7 @@ from axiomjit.passes.ir.verify_plan import verify_plan
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
+from axiomjit.symbolic.dims import dim
 from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes import test_verifiers as V  # noqa: N812
 from tests.passes import test_verify_plan as P  # noqa: N812

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import dim
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.nodes import Graph
 from axiomjit.graph.primitives import PRIMITIVES
@@ -13,6 +12,7 @@ from axiomjit.passes.ir.loop_ir import Load, Store
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_loops import verify_loops
 from axiomjit.passes.ir.verify_views import verify_views
+from axiomjit.symbolic.dims import dim
 from tests.graphs import follow, lowered, small_forms
 from tests.passes import test_verifiers as V  # noqa: N812
 

@@ -6,7 +6,7 @@ import pytest
 from axiomjit.axis.axes import make_axis
 from axiomjit.axis.reductions import argmin
 from axiomjit.axis.state import assign, variable
-from axiomjit.graph.place_folds import PlaceFold
+from axiomjit.graph.reductions import ArgReduceFold
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
 from axiomjit.passes.search_blocks import search_blocks
 from tests.graphs import (
@@ -71,7 +71,7 @@ def test_inner_loops_fold_no_places(name):
     kept = [s.state.accumulator for x in inner for s in x.body if isinstance(s, Fold)]
     assert kept
     assert any(loop.at is not None for loop in loops)
-    assert not any(isinstance(fold, PlaceFold) for fold in kept)
+    assert not any(isinstance(fold, ArgReduceFold) for fold in kept)
 
 
 @pytest.mark.parametrize("dtype", ["b1", "u1", "i8", "f2", "f4", "f8", "c8"])

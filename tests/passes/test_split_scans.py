@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.passes.ir.forms import text_of
@@ -26,6 +25,7 @@ from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
 from axiomjit.runtime.launching.schedule import cuts_chains
+from axiomjit.symbolic.dims import dim
 from tests.graphs import evaluated, follow, in_numpy, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts, whole_numbers
 from tests.passes.test_packed import compiled, vector_loops

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from axiomjit import erf
-from axiomjit.algebra.dims import evaluate
 from axiomjit.passes.ir.loop_ir import For, Let, walk
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.strip_mine import LOOPS, SHORT, STRIP, strip_mine
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.vector_math.functions import RECIPES
+from axiomjit.symbolic.dims import evaluate
 from tests.graphs import before_and_after, follow, in_numpy, lower_until, lowered, plain_division
 from tests.passes.examples import example, numbers
 

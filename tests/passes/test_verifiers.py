@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import fixed, identity, iterator
 from axiomjit.base.dtypes import BOOL, FLOAT, INT, SINGLE
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.records import Record
@@ -51,6 +49,8 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import fixed, identity, iterator
 from axiomjit.views.descriptions import SimpleTensorViewDescription
 
 SIX = (dim(6),)

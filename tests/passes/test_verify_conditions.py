@@ -2,14 +2,14 @@
 
 import pytest
 
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import affine, condition
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.nodes import Graph
 from axiomjit.graph.primitives import VIEW
 from axiomjit.graph.verify_graph import verify_graph
 from axiomjit.passes.ir.loop_ir import For, If, Limit
 from axiomjit.passes.ir.verify_loops import verify_loops
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import affine, condition
 from tests.passes.test_verifiers import LOAD, MAPPED, STORE, SUM, X, copied, inside, loops
 
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.base.target import chosen_target
-from axiomjit.graph.array_functions import ArrayFunction
+from axiomjit.graph.external_calls import ArrayFunction
 from axiomjit.graph.library_operations import SORT
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter
 from axiomjit.passes.ir.plan_ir import (
@@ -24,6 +23,7 @@ from axiomjit.passes.ir.plan_ir import (
 )
 from axiomjit.passes.ir.verify_plan import verify_plan
 from axiomjit.passes.ir.view_ir import ArrayRole
+from axiomjit.symbolic.dims import dim
 from tests.graphs import lowered
 from tests.passes.examples import example
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.algebra.dims import evaluate
-from axiomjit.graph.place_folds import NOWHERE
+from axiomjit.graph.reductions import NOWHERE
 from axiomjit.passes import watch_loops as watching
 from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.watch_loops import watch_loops
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.names.plain import run_plain
+from axiomjit.symbolic.dims import evaluate
 from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
 from tests.passes.examples import example, numbers
 from tests.runtime.kernels import same_bits

@@ -1,15 +1,15 @@
 """Folds over windows of padded operands, as cases for the passes."""
 
 import axiomjit as aj
-from axiomjit.algebra.dims import dim
-from axiomjit.algebra.index_maps import iterator, permutation, through
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.tensors import Tensor
 from axiomjit.graph import builder
 from axiomjit.graph.builder import MULTIPLY
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES
-from axiomjit.graph.sliding import SlidingWindow, kept, slide
+from axiomjit.graph.shape_ops import SlidingWindow, kept, slide
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import iterator, permutation, through
 from tests.graphs import Case, stored
 from tests.passes.examples import numbers
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.algebra.dims import dim
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import BoundsError
@@ -18,6 +17,7 @@ from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.names.plain import DTYPES, run_plain
 from axiomjit.runtime.pool import memory
 from axiomjit.runtime.pool.memory import element_bounds, poison
+from axiomjit.symbolic.dims import dim
 from tests.graphs import run_plan_plain
 from tests.planted import COPY, copying, planted
 

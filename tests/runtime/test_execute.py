@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from axiomjit.algebra.dims import Symbol, dim, named_length
 from axiomjit.graph.library_operations import MATRIX_PRODUCT
 from axiomjit.passes.ir.plan_ir import Allocate, Buffer, Call, Plan, Release, Window
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.runtime.launching.execute import BoundPlan
+from axiomjit.symbolic.dims import Symbol, dim, named_length
 
 F8 = np.dtype("f8")
 N, M = named_length("n"), named_length("m")

@@ -7,12 +7,12 @@ import weakref
 import numpy as np
 import pytest
 
-from axiomjit.algebra.chosen import OtherLengthError, OtherResultError
 from axiomjit.base.config import config
 from axiomjit.runtime.entry import layout, native_calls
 from axiomjit.runtime.entry.guard_tables import with_table
 from axiomjit.runtime.entry.layout import STACK_WORDS
 from axiomjit.runtime.entry.native_plans import CallPython, Drop, NewArray, View
+from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError
 from tests.runtime.native_tables import F8, plan_of, table_of
 
 pytestmark = pytest.mark.skipif(

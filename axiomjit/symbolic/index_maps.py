@@ -1,18 +1,20 @@
-"""Index maps: which element of an operand an op reads at one point of its iteration space.
+"""Index maps: which element of each operand an operation reads at each point of its iterations.
 
 A map has one affine function of the op's iterators per dimension of the operand. Positional
 broadcasting, transposes, diagonals, slices with steps and windows are all maps, so that no pass
 needs to know them by name (OCANNL shapes: projections; ngraph tensors: y[i] == x[f(i)]).
+Conditions leave points out; `boxes` finds where they hold at given lengths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TypeVar
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.records import Record
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, Symbol, dim, evaluate
 
 IntOrDim = TypeVar("IntOrDim", int, Dim)
 
@@ -79,7 +81,7 @@ def identity(rank: int) -> IndexMap:
     return tuple(iterator(k) for k in range(rank))
 
 
-def changes_nothing(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...]) -> bool:
+def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...]) -> bool:
     """Whether an array of a shape, read through a map, is as before.
 
     Lengths that only the running program knows are compared by what they are: a look at what they
@@ -87,7 +89,7 @@ def changes_nothing(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim,
     """
     whole = identity(len(extents))
     named = (d for function in index for d in (function.offset, *(c for _, c in function.terms)))
-    if chosen_in(*named, *extents, *shape):
+    if data_dependent_in(*named, *extents, *shape):
         return _exact(index, extents) == _exact(whole, shape)
     return index == whole and extents == shape
 
@@ -181,3 +183,58 @@ def show_region(region: Region, extents: Sequence[Dim]) -> str:
         if low.constant != 0 or high is not extent
     ]
     return " and ".join(parts)
+
+
+Span = tuple[int, int]
+"""The first value of an iterator, and its end."""
+BoundCondition = tuple[tuple[tuple[int, int], ...], int, int]
+"""A condition at hand: pairs (iterator, coefficient), and what their sum is from and below."""
+
+
+def at_lengths(conditions: Conditions, lengths: Mapping[Symbol, int]) -> tuple[BoundCondition, ...]:
+    """The conditions with these lengths."""
+    return tuple(
+        (
+            tuple((k, evaluate(c, lengths)) for k, c in one.function.terms),
+            evaluate(one.low, lengths),
+            evaluate(one.high, lengths),
+        )
+        for one in conditions
+    )
+
+
+def boxes(
+    conditions: Sequence[BoundCondition], extents: Sequence[int]
+) -> Iterator[tuple[Span, ...]]:
+    """Boxes without common points that hold all points at which the conditions hold, and no other.
+
+    They come in rising order of all iterators but the first one of each condition.
+    """
+    looped = sorted({k for terms, _, _ in conditions for k, _ in terms[1:]})
+    for point in product(*(range(extents[k]) for k in looped)):
+        spans = [(0, extent) for extent in extents]
+        for k, at in zip(looped, point, strict=True):
+            spans[k] = (at, at + 1)
+        for condition in conditions:
+            _narrow(spans, condition)
+        if all(low < high for low, high in spans):
+            yield tuple(spans)
+
+
+def _narrow(spans: list[Span], condition: BoundCondition) -> None:
+    """Narrow the span of the first iterator of a condition; the others have one value."""
+    terms, low, high = condition
+    if not terms:
+        if not low <= 0 < high:
+            spans[:] = [(0, 0)] * len(spans)
+        return
+    (k, factor), *others = terms
+    rest = sum(c * spans[other][0] for other, c in others)
+    first, stop = multiples_within(factor, low - rest, high - rest)
+    start, end = spans[k]
+    spans[k] = max(start, first), min(end, stop)
+
+
+def multiples_within(factor: int, low: int, high: int) -> Span:
+    """The numbers k for which low <= factor * k < high, of a positive factor."""
+    return -(-low // factor), -(-high // factor)

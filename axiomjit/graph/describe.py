@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, current_scope
 from axiomjit.base.dtypes import WEAK_TYPES
 from axiomjit.base.errors import TraceError
 from axiomjit.graph.nodes import Node
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, current_scope
 
 
-def at_hand(length: Dim) -> str:
-    """A length as its value if that is known, without a guard; what masks choose by its name."""
-    if chosen_in(length):
+def describe_length(length: Dim) -> str:
+    """The value of a length, without a guard; the name of one that is data-dependent or unknown."""
+    if data_dependent_in(length):
         return str(length)
     try:
         return str(current_scope().value(length))
@@ -19,30 +19,30 @@ def at_hand(length: Dim) -> str:
         return str(length)
 
 
-def seen_shape(shape: tuple[Dim, ...]) -> str:
+def describe_shape(shape: tuple[Dim, ...]) -> str:
     """A shape in known numbers, e.g. `[3, 100]`."""
-    return "[" + ", ".join(map(at_hand, shape)) + "]"
+    return "[" + ", ".join(map(describe_length, shape)) + "]"
 
 
-def seen_type(value: object) -> str:
+def describe_type(value: object) -> str:
     """The type of a value, e.g. `float64[3, 100]`, `a Python float` or `a str`."""
     if not isinstance(value, Node):
         return f"a {type(value).__name__}"
     if value.weak:
         return f"a Python {WEAK_TYPES[value.dtype.kind].__name__}"
-    return f"{value.dtype}{seen_shape(value.shape)}{_of_masks(value)}"
+    return f"{value.dtype}{describe_shape(value.shape)}{_of_masks(value)}"
 
 
-def seen_call(name: str, *operands: object) -> str:
+def describe_call(name: str, *operands: object) -> str:
     """A call with the types of its operands, e.g. `add(float64[3], a str)`."""
-    types = (seen_type(value).removesuffix(_of_masks(value)) for value in operands)
+    types = (describe_type(value).removesuffix(_of_masks(value)) for value in operands)
     return f"{name}({', '.join(types)}){_of_masks(*operands)}"
 
 
 def _of_masks(*values: object) -> str:
-    """What the names of lengths mean that only the running program knows; nothing without any."""
-    shapes = (value.shape for value in values if isinstance(value, Node))
-    names = sorted(s.name for s in chosen_in(*(length for shape in shapes for length in shape)))
+    """The meaning of the names of data-dependent lengths in values; nothing without any."""
+    lengths = (length for v in values if isinstance(v, Node) for length in v.shape)
+    names = sorted(symbol.name for symbol in data_dependent_in(*lengths))
     if not names:
         return ""
     numbers = "the number" if len(names) == 1 else "the numbers"

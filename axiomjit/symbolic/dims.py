@@ -3,23 +3,24 @@
 The values of this call are in the ambient `Scope`, not in the Dim: the same polynomial is the same
 object in every trace and every process. Whoever looks at a value (a slice being clipped, an
 equality, `range`) records a guard in the scope, and the guard decides for which other lengths
-the program that was built is still valid.
+the program that was built is still valid. `Dim.fold` computes a Dim in integers (`evaluate`), in
+other Dims (`substitute`), or in whatever else has sums and products.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
-from axiomjit.algebra.number_kinds import LENGTH, Kind, Limits, decided
 from axiomjit.base.errors import TraceError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record
+from axiomjit.symbolic.assumptions import LENGTH, Kind, Limits, decided
 
 Monomial = tuple["Atom", ...]
 
@@ -34,22 +35,18 @@ class Symbol(Record):
         return hash(self.name)
 
 
-class Quotient(Record):
-    """floor(top / bottom), as one atom, because it is no polynomial."""
+class Binary(Record):
+    """The `//`, `min` or `max` (`sign`) of two lengths, as one atom: it is no polynomial."""
 
-    top: Dim
-    bottom: Dim
-
-
-class Extreme(Record):
-    """The smaller (`which` "min") or larger ("max") of two lengths."""
-
-    which: str
+    sign: str
     left: Dim
     right: Dim
 
 
-Atom = Symbol | Quotient | Extreme
+Atom = Symbol | Binary
+Value = TypeVar("Value")
+Operators = Mapping[str, Callable[[Value, Value], Value]]
+"""A function of two values for each sign of a Dim: `+`, `*`, `//`, `min`, `max`."""
 
 
 def _order(atom: Atom) -> tuple[int, str]:
@@ -59,13 +56,11 @@ def _order(atom: Atom) -> tuple[int, str]:
 
 def str_atom(atom: Atom) -> str:
     """The atom as text."""
-    match atom:
-        case Symbol(name=name):
-            return name
-        case Quotient(top=top, bottom=bottom):
-            return _str_quotient(top, bottom)
-        case Extreme(which=which, left=left, right=right):
-            return f"{which}({left}, {right})"
+    if isinstance(atom, Symbol):
+        return atom.name
+    if atom.sign == "//":
+        return _str_quotient(atom.left, atom.right)
+    return f"{atom.sign}({atom.left}, {atom.right})"
 
 
 def _str_quotient(top: Dim, bottom: Dim) -> str:
@@ -77,20 +72,38 @@ def _str_quotient(top: Dim, bottom: Dim) -> str:
 
 
 class Dim:
-    """An interned integer polynomial over symbols, quotients and extremes.
+    """An interned integer polynomial over symbols, quotients, minima and maxima.
 
     Arithmetic with ints and other Dims gives Dims. Comparisons, `int()`, `range` and indexing look
     at the value in the ambient scope and leave a guard there.
     """
 
-    __slots__ = ("__weakref__", "constant", "terms")
+    __slots__ = ("__weakref__", "constant", "symbols", "terms")
     terms: tuple[tuple[Monomial, int], ...]
     constant: int | None
     """The integer this Dim always is, or None."""
+    symbols: frozenset[Symbol]
+    """All symbols in it, also those inside quotients, minima and maxima."""
 
     def __init__(self) -> None:
         """Refuse: a Dim is made by `dim`, `symbol` or arithmetic, so that it is interned."""
         raise TypeError("make a Dim with dims.symbol(name) or dims.dim(int)")
+
+    def fold(self, leaf: Callable[[int | Symbol], Value], operators: Operators[Value]) -> Value:
+        """The Dim computed in other values: `leaf` gives those of its integers and symbols."""
+        total: Value | None = None
+        for monomial, factor in self.terms:
+            part = None if factor == 1 and monomial else leaf(factor)
+            for atom in monomial:
+                if isinstance(atom, Symbol):
+                    value = leaf(atom)
+                else:
+                    left = atom.left.fold(leaf, operators)
+                    value = operators[atom.sign](left, atom.right.fold(leaf, operators))
+                part = value if part is None else operators["*"](part, value)
+            assert part is not None
+            total = part if total is None else operators["+"](total, part)
+        return leaf(0) if total is None else total
 
     def __add__(self, other: int | Dim) -> Dim:
         return _combine(self, other, 1) if isinstance(other, int | Dim) else NotImplemented
@@ -132,7 +145,7 @@ class Dim:
             return dim(self.constant // bottom.constant)
         if bottom.constant and all(c % bottom.constant == 0 for _, c in self.terms):
             return polynomial({m: c // bottom.constant for m, c in self.terms})
-        return polynomial({(Quotient(self, bottom),): 1})
+        return dim(Binary("//", self, bottom))
 
     def __mod__(self, other: int | Dim) -> Dim:
         return self - self // other * other
@@ -208,8 +221,17 @@ def _ordered(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
             found.terms = terms
             whole = not terms or (len(terms) == 1 and not terms[0][0])
             found.constant = sum(factor for _, factor in terms) if whole else None
+            found.symbols = frozenset() if whole else frozenset(_symbols_of(terms))
             _interned[terms] = found
     return found
+
+
+def _symbols_of(terms: tuple[tuple[Monomial, int], ...]) -> Iterator[Symbol]:
+    for atom in (atom for monomial, _ in terms for atom in monomial):
+        if isinstance(atom, Symbol):
+            yield atom
+        else:
+            yield from atom.left.symbols | atom.right.symbols
 
 
 def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
@@ -224,9 +246,11 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
     return polynomial(total)
 
 
-def dim(value: int | Dim) -> Dim:
-    """The Dim of an integer; a Dim as it is."""
-    return value if isinstance(value, Dim) else _whole(operator.index(value))
+def dim(value: int | Atom | Dim) -> Dim:
+    """The Dim of an integer, or of one symbol, quotient, minimum or maximum; a Dim unchanged."""
+    if isinstance(value, Dim):
+        return value
+    return polynomial({(value,): 1}) if isinstance(value, Atom) else _whole(operator.index(value))
 
 
 @functools.lru_cache(maxsize=256)
@@ -237,7 +261,7 @@ def _whole(value: int) -> Dim:
 
 def named_length(name: str, kind: Kind = LENGTH) -> Dim:
     """The Dim of a number called `name`, given from outside."""
-    return polynomial({(Symbol(name, kind),): 1})
+    return dim(Symbol(name, kind))
 
 
 def product(lengths: tuple[Dim, ...]) -> Dim:
@@ -247,14 +271,16 @@ def product(lengths: tuple[Dim, ...]) -> Dim:
 
 def symbols_in(*lengths: Dim) -> frozenset[Symbol]:
     """All symbols that occur in lengths."""
-    found: set[Symbol] = set()
-    for atom in (atom for length in lengths for monomial, _ in length.terms for atom in monomial):
-        match atom:
-            case Symbol():
-                found.add(atom)
-            case Quotient(top=left, bottom=right) | Extreme(left=left, right=right):
-                found |= symbols_in(left, right)
-    return frozenset(found)
+    return frozenset().union(*(length.symbols for length in lengths))
+
+
+_INTEGERS: Final[Operators[int]] = {
+    "+": operator.add,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "min": min,
+    "max": max,
+}
 
 
 def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
@@ -263,20 +289,9 @@ def evaluate(length: Dim, values: Mapping[Symbol, int]) -> int:
     Raises:
         KeyError: a symbol has no value.
     """
-    total = 0
-    for monomial, factor in length.terms:
-        part = factor
-        for atom in monomial:
-            match atom:
-                case Symbol():
-                    part *= values[atom]
-                case Quotient(top=top, bottom=bottom):
-                    part *= evaluate(top, values) // evaluate(bottom, values)
-                case Extreme(which=which, left=left, right=right):
-                    pick = min if which == "min" else max
-                    part *= pick(evaluate(left, values), evaluate(right, values))
-        total += part
-    return total
+    if length.constant is not None:
+        return length.constant
+    return length.fold(lambda leaf: values[leaf] if isinstance(leaf, Symbol) else leaf, _INTEGERS)
 
 
 class Guard(Record):
@@ -317,8 +332,8 @@ class Scope:
         """Take the values; the guards are empty."""
         self.values = dict(values)
         self.guards: dict[Guard, None] = {}
-        self.chosen: dict[object, Symbol] = {}
-        """The lengths that only the running program knows, by what chooses (see `choose`)."""
+        self.data_dependent: dict[object, Symbol] = {}
+        """The symbols of data-dependent lengths, by their masks (see `data_dependent_length`)."""
 
     def record(self, guard: Guard) -> None:
         """Keep a comparison that was made."""
@@ -327,7 +342,7 @@ class Scope:
     def restart(self) -> None:
         """Forget what was looked at: the function is followed once more."""
         self.guards.clear()
-        self.chosen.clear()
+        self.data_dependent.clear()
 
     def value(self, length: Dim) -> int:
         """The value in this call, without a guard."""
@@ -406,3 +421,148 @@ def symbol_of(length: Dim) -> Symbol | None:
     monomial, factor = length.terms[0] if len(length.terms) == 1 else ((), 0)
     atom = monomial[0] if factor == 1 and len(monomial) == 1 else None
     return atom if isinstance(atom, Symbol) else None
+
+
+def exact_quotient(top: Dim, bottom: Dim) -> Dim | None:
+    """The polynomial whose product with `bottom` is `top`, None if there is none."""
+    if bottom == 0:
+        return bottom if top == 0 else None
+    rest, quotient = top, dim(0)
+    lead, factor = bottom.terms[0]
+    while rest.terms:
+        monomial, count = rest.terms[0]
+        over = _without(monomial, lead)
+        if over is None or count % factor:
+            return None
+        part = polynomial({over: count // factor})
+        quotient, rest = quotient + part, rest - part * bottom
+    return quotient
+
+
+def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in divisor:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def smaller(left: int | Dim, right: int | Dim) -> Dim:
+    """min(left, right) without looking at values."""
+    return _extreme("min", dim(left), dim(right))
+
+
+def larger(left: int | Dim, right: int | Dim) -> Dim:
+    """max(left, right) without looking at values."""
+    return _extreme("max", dim(left), dim(right))
+
+
+def _extreme(sign: str, left: Dim, right: Dim) -> Dim:
+    apart = (left - right).constant
+    if apart is not None:
+        return left if (apart <= 0) is (sign == "min") else right
+    return dim(Binary(sign, left, right))
+
+
+DIMS: Final[Operators[Dim]] = {
+    "+": operator.add,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "min": smaller,
+    "max": larger,
+}
+
+
+def substitute(length: Dim, values: Mapping[Symbol, int | Dim]) -> Dim:
+    """The Dim with symbols replaced; symbols not in `values` stay."""
+    return length.fold(
+        lambda leaf: dim(values.get(leaf, leaf) if isinstance(leaf, Symbol) else leaf), DIMS
+    )
+
+
+Values = Sequence[int]
+
+
+class Lengths:
+    """Lengths by number; their values are evaluated together.
+
+    Most programs are bound to the values of their symbols once. From the second time on that is
+    done by a Python function that is compiled for it, several times as fast.
+    """
+
+    __slots__ = ("_compiled", "_numbers", "_was_asked")
+
+    def __init__(self, lengths: Iterable[Dim] = ()) -> None:
+        """Begin with these lengths, numbered in order where all are different."""
+        self._numbers: dict[Dim, int] = {}
+        self._compiled: Callable[[Mapping[Symbol, int]], Values] | None = None
+        self._was_asked = False
+        for length in lengths:
+            self.number(length)
+
+    def number(self, length: Dim) -> int:
+        """The place of a length among the values; all are named before the first is evaluated."""
+        return self._numbers.setdefault(length, len(self._numbers))
+
+    def at(self, values: Mapping[Symbol, int]) -> Values:
+        """The value of each length.
+
+        Raises:
+            KeyError: a symbol has no value.
+        """
+        compiled = self._compiled
+        if compiled is not None:
+            return compiled(values)
+        if self._was_asked:
+            self._compiled = compiled = _compiled(self._numbers)
+            return compiled(values)
+        self._was_asked = True
+        return [evaluate(length, values) for length in self._numbers]
+
+
+class Guards(tuple[Guard, ...]):
+    """The guards of a program; their sides are evaluated together for other values."""
+
+    def __init__(self, guards: Iterable[Guard]) -> None:
+        """Number both sides of each."""
+        self._lengths = Lengths()
+        number = self._lengths.number
+        self._sides = [(number(g.left), number(g.right), SIGNS[g.sign], g.outcome) for g in self]
+
+    def hold(self, values: Mapping[Symbol, int]) -> bool:
+        """Whether all have the outcome that they had."""
+        if not self:
+            return True
+        at = self._lengths.at(values)
+        return all(sign(at[a], at[b]) == outcome for a, b, sign, outcome in self._sides)
+
+
+def _compiled(lengths: Iterable[Dim]) -> Callable[[Mapping[Symbol, int]], Values]:
+    """A function that evaluates lengths in their order, each symbol and quotient once."""
+    names: dict[str, str] = {}  # of each expression the variable that has its value
+    symbols: dict[Symbol, str] = {}
+
+    def named(expression: str) -> str:
+        return names.setdefault(expression, f"a{len(names)}")
+
+    def leaf(value: int | Symbol) -> str:
+        if isinstance(value, int):
+            return f"({value})"
+        key = symbols.setdefault(value, f"s{len(symbols)}")
+        return named(f"v[{key}]")
+
+    operators: Operators[str] = {
+        "+": lambda left, right: f"{left} + {right}",
+        "*": lambda left, right: f"{left}*{right}",
+        "//": lambda left, right: named(f"({left}) // ({right})"),
+        "min": lambda left, right: named(f"min({left}, {right})"),
+        "max": lambda left, right: named(f"max({left}, {right})"),
+    }
+    found = ", ".join([length.fold(leaf, operators) for length in lengths])
+    body = "".join(f"    {name} = {expression}\n" for expression, name in names.items())
+    space: dict[str, object] = {key: symbol for symbol, key in symbols.items()}
+    # names are ours, numbers are Python's
+    exec(f"def values(v):\n{body}    return [{found}]", space)
+    made: Callable[[Mapping[Symbol, int]], Values] = space["values"]  # type: ignore[assignment]
+    return made

@@ -1,9 +1,9 @@
-"""Lengths that only the running program knows: how many elements a mask chooses.
+"""Data-dependent lengths: numbers that only the running program knows, as of true mask elements.
 
-Such a length is a symbol as others are. While a function is followed a large number stands for it,
-so that comparisons have an outcome; the program asks again once it has counted, and where another
-outcome is found it is not valid for this call. Where such a length meets another one that it must
-be equal to, it is assumed to be, which is asked as well.
+Such a length is a symbol. While a function is traced a large number stands for it, so that
+comparisons have an outcome. Once the program has counted, the guards of these comparisons are
+checked again; if one does not hold, the program is not valid for this call. Where such a length
+must be equal to another one, it is assumed to be, with a guard.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from axiomjit.algebra.dims import (
+from axiomjit.base.records import Record
+from axiomjit.symbolic.assumptions import Kind
+from axiomjit.symbolic.dims import (
     Dim,
     Guard,
     Scope,
     Symbol,
     current_scope,
-    polynomial,
+    dim,
     symbols_in,
 )
-from axiomjit.algebra.number_kinds import Kind
-from axiomjit.base.records import Record
 
-CHOSEN: Final = Kind("number chosen", 0)
-"""Numbers of elements that masks choose."""
+DATA_DEPENDENT: Final = Kind("number chosen", 0)
+"""The kind of data-dependent lengths, such as the number of true elements of a mask."""
 STEP: Final = 720_720
-"""A multiple of 1 to 16, which what stands for them are multiples of: they are split into rows."""
+"""A multiple of 1 to 16. Stand-in values are multiples of it: they can be split into rows."""
 FIRST: Final = 1_009 * STEP
-"""What stands for the first of them: no length that somebody writes."""
+"""The stand-in value of the first of them: no length that somebody writes."""
 
 
 class OtherLengthError(Exception):
@@ -43,17 +43,17 @@ class UnfitNumberError(OtherLengthError):
     """A number is stored that the dtype of the element cannot hold: NumPy says what that gives."""
 
 
-class Choice(Record):
-    """A length that only the running program knows, and what was looked at of it."""
+class DataDependent(Record):
+    """A data-dependent length and the guards that compare it."""
 
     symbol: Symbol
     guards: tuple[Guard, ...]
 
     def check(self, lengths: Mapping[Symbol, int]) -> None:
-        """Look again, once the length is known.
+        """Check the guards once the length is known.
 
         Raises:
-            OtherLengthError: it looks otherwise.
+            OtherLengthError: a guard does not hold.
         """
         for guard in self.guards:
             if not guard.holds(lengths):
@@ -62,16 +62,16 @@ class Choice(Record):
                 raise OtherLengthError(f"{found}, where {assumed}")
 
 
-def choose(scope: Scope, key: object) -> Dim:
+def data_dependent_length(scope: Scope, key: object) -> Dim:
     """The length that `key` stands for, one symbol for each key of a scope.
 
     A key is a mask, whose length is the number of its true elements, or the node of that number.
     """
-    if key not in scope.chosen:
-        number = len(scope.chosen)
-        symbol = scope.chosen[key] = Symbol(f"m{number}", CHOSEN)
+    if key not in scope.data_dependent:
+        number = len(scope.data_dependent)
+        symbol = scope.data_dependent[key] = Symbol(f"m{number}", DATA_DEPENDENT)
         scope.values[symbol] = FIRST + STEP * number
-    return polynomial({(scope.chosen[key],): 1})
+    return dim(scope.data_dependent[key])
 
 
 def assumed_equal(left: Dim, right: Dim) -> bool:
@@ -80,15 +80,15 @@ def assumed_equal(left: Dim, right: Dim) -> bool:
     A length that only the running program knows is assumed to be equal to the other one from here
     on; the program asks once it has counted.
     """
-    if not chosen_in(left, right):
+    if not data_dependent_in(left, right):
         return left == right
     scope = current_scope()
     if scope.value(left) == scope.value(right):
         return left == right
     for one, other in ((left, right), (right, left)):
-        free = chosen_in(one) - chosen_in(other)
+        free = data_dependent_in(one) - data_dependent_in(other)
         for symbol in sorted(free, key=lambda s: scope.values[s], reverse=True):
-            if one is polynomial({(symbol,): 1}):
+            if one is dim(symbol):
                 scope.values[symbol] = scope.value(other)
                 scope.record(Guard(left, right, "==", True))
                 return True
@@ -97,8 +97,8 @@ def assumed_equal(left: Dim, right: Dim) -> bool:
 
 def assumed_multiple(length: Dim, divisor: Dim) -> None:
     """Let what stands for a length that only the running program knows be a multiple of another."""
-    (symbol, *others) = chosen_in(length) or (None,)
-    if symbol is None or others or chosen_in(divisor):
+    (symbol, *others) = data_dependent_in(length) or (None,)
+    if symbol is None or others or data_dependent_in(divisor):
         return
     scope = current_scope()
     factor = scope.value(divisor)
@@ -106,22 +106,26 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
         scope.values[symbol] *= factor
 
 
-def chosen_in(*lengths: Dim) -> frozenset[Symbol]:
+def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
     """The symbols of such lengths that occur in some lengths."""
-    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind is CHOSEN)
+    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind is DATA_DEPENDENT)
 
 
-class Advice(Scope):
-    """A scope for decisions that change how fast a program is, and not what it gives.
+class HeuristicScope(Scope):
+    """A scope for decisions that change the speed of a program, not its results.
 
-    It records no guard for lengths that only the running program knows: every outcome is right.
+    It records no guard of data-dependent lengths: every outcome is right.
     """
 
     def __init__(self, scope: Scope) -> None:
         """Share the values and guards of a scope."""
-        self.values, self.guards, self.chosen = scope.values, scope.guards, scope.chosen
+        self.values, self.guards, self.data_dependent = (
+            scope.values,
+            scope.guards,
+            scope.data_dependent,
+        )
 
     def record(self, guard: Guard) -> None:
         """Keep the guard, where it is of lengths that are known before the program runs."""
-        if not chosen_in(guard.left, guard.right):
+        if not data_dependent_in(guard.left, guard.right):
             super().record(guard)

@@ -1,0 +1,558 @@
+"""Calls of NumPy's own functions and ufuncs as operations of a program, on entire operands.
+
+An `ArrayCall` is a call of a function of arrays whose results are known in shape and dtype. One
+with several results is an operation for each of them, of the same operands; a plan calls it once
+for all that are used. `ufunc_step` is the same for ufuncs that no primitive means. Of an
+`ExternalCall` nothing is known but what it gave when it was probed: a result of another shape or
+dtype is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base import dtypes
+from axiomjit.base.counters import counter
+from axiomjit.base.dtypes import CODES, INT, DType
+from axiomjit.base.errors import GraphTypeError, UnsupportedError
+from axiomjit.base.locks import imported
+from axiomjit.base.origins import catches_errors, user_location
+from axiomjit.base.records import Record
+from axiomjit.base.trace_context import current
+from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, check_fits, promotable
+from axiomjit.graph.describe import describe_call
+from axiomjit.graph.library_operations import (
+    BITCAST,
+    Labels,
+    LibraryOperation,
+    OperandArrays,
+    Shapes,
+)
+from axiomjit.graph.nodes import Constant, Input, LengthNode, Node, Op, Scalar, base_of, note
+from axiomjit.graph.primitives import ALL, COPY
+from axiomjit.symbolic.data_dependent import (
+    OtherResultError,
+    UnfitNumberError,
+    data_dependent_length,
+)
+from axiomjit.symbolic.dims import Dim, current_scope, product
+from axiomjit.symbolic.index_maps import iterator, permutation
+
+Options = tuple[tuple[str, Any], ...]
+"""Keyword arguments of a function, by name."""
+Shape = tuple[Dim, ...]
+Lengths = tuple[int | None, ...]
+
+
+class Extent(Record):
+    """An option that is a length of the result, known when the function is called."""
+
+    dimension: int
+
+
+class ArrayFunction(Record):
+    """The evaluation of a library operation: a function of arrays, and which result is meant.
+
+    `part` is None for a function with one result. Where a dimension is `measured`, its length is
+    the result. Options are numbers, names, None, or an `Extent`.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    options: Options = ()
+    part: int | None = None
+    measured: int | None = None
+
+    def bound(self, shape: Lengths) -> Callable[..., Any]:
+        """The function with its options, for a result of this shape."""
+        options = {
+            name: shape[value.dimension] if isinstance(value, Extent) else value
+            for name, value in self.options
+        }
+        return partial(self.function, **options) if options else self.function
+
+    def meant(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
+        """The result that is meant of what the function has given; a length is None if unknown.
+
+        Raises:
+            OtherResultError: it has another shape or dtype than was assumed.
+        """
+        one = made if self.part is None else made[self.part]
+        if self.measured is not None:
+            return np.array(np.shape(one)[self.measured])
+        one = np.asarray(one)
+        if one.dtype is not dtype and one.dtype != dtype:
+            raise OtherResultError(f"{self.name} gives {one.dtype}{one.shape}, not {dtype}")
+        if one.shape != shape and not _fits(one.shape, shape):
+            raise OtherResultError(f"{self.name} gives {one.dtype}{one.shape}, not {dtype}{shape}")
+        return one
+
+    def alone(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
+        """As `meant`, in memory of its own and in C order."""
+        one = self.meant(made, dtype, shape)
+        return one if one.base is None and one.flags.carray else one.copy()
+
+    def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+        """Evaluate into `out`."""
+        made = self.bound(out.shape)(*operands)
+        out[...] = self.meant(made, out.dtype, out.shape)
+
+    def shorten(self, *layout: object) -> Callable[..., Any] | None:
+        """The function itself, where it takes nothing that depends on lengths."""
+        given = any(isinstance(value, Extent) for _, value in self.options)
+        return None if given else self.bound(())
+
+
+def _fits(found: tuple[int, ...], shape: Lengths) -> bool:
+    """Whether a shape is one of which some lengths are known."""
+    pairs = zip(found, shape, strict=False)
+    return len(found) == len(shape) and all(n is None or m == n for m, n in pairs)
+
+
+def _resolved(options: Options) -> Options:
+    """The options, in which integers of the call are numbers: others are another program."""
+    return tuple((name, _number(value)) for name, value in options)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_number, value))
+    return int(value) if isinstance(value, Dim) else value
+
+
+class WithArrays(Record):
+    """Calls a function with arrays behind the first one as arguments of these names."""
+
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+
+    def __call__(self, first: np.ndarray, *arrays: np.ndarray, **options: Any) -> Any:
+        """Call the function."""
+        return self.function(first, **dict(zip(self.names, arrays, strict=True)), **options)
+
+
+class ArrayCall(Record):
+    """A call of a NumPy function on nodes, for whose results nodes are made.
+
+    `additions(shapes, labels)` is its cost; `fails` and `guesses` are as in `LibraryOperation`.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    operands: tuple[Node, ...]
+    options: Options = ()
+    additions: Callable[[Shapes, Labels], Dim] | None = None
+    fails: bool = False
+    guesses: bool = False
+
+    def dtypes(self, length: int = 1) -> tuple[DType, ...]:
+        """The dtypes of its results, which do not depend on values; NumPy's error where none.
+
+        They are found by a call with arrays of ones, all of whose lengths are `length`.
+        """
+        kinds = tuple((node.dtype, len(node.shape)) for node in self.operands)
+        known = tuple((k, v) for k, v in _resolved(self.options) if not isinstance(v, Extent))
+        return _dtypes(self.function, kinds, known, length)
+
+    def length(self, part: int | None = None, dimension: int = 0) -> Dim:
+        """The length of a result, where only the running program knows it.
+
+        The function is called once for it and for its results.
+        """
+        count = self.result((), INT, part, dimension)
+        return data_dependent_length(current_scope(), count)
+
+    def result(
+        self,
+        shape: Shape,
+        dtype: DType,
+        part: int | None = None,
+        measured: int | None = None,
+        *,
+        number: bool = False,
+    ) -> Node:
+        """The node of its result, or of one of several, or of the length of a dimension of it.
+
+        `number` says that it is a Python number.
+        """
+        ranks = tuple(len(node.shape) for node in self.operands)
+        evaluate = ArrayFunction(self.name, self.function, _resolved(self.options), part, measured)
+        name = self.name if part is None else f"{self.name}[{part}]"
+        name = name if measured is None else f"length of {name}"
+        operation = LibraryOperation(
+            *(name, len(ranks), evaluate, "", ALL),
+            weight=CALL_WEIGHT,
+            gives=dtype,
+            additions=self.additions,
+            shorten=evaluate.shorten if part is measured is None else None,
+            ranks=ranks,
+            fails=self.fails,
+            guesses=self.guesses,
+            number=number,
+        )
+        extents, maps = [*shape], []
+        for node in self.operands:
+            first = len(extents)
+            maps.append(tuple(iterator(first + d) for d in range(len(node.shape))))
+            extents += node.shape
+        operands = tuple(map(stored, self.operands))
+        given = operands, tuple(maps), tuple(extents), len(shape)
+        made = note(Op(dtype, operation, None, *given))
+        return may_fail(made) if self.fails else made
+
+    def results(self, *shapes: Shape) -> tuple[Node, ...]:
+        """The nodes of all its results, in order."""
+        dtypes = self.dtypes()
+        every = zip(shapes, dtypes, strict=True)
+        return tuple(self.result(shape, dtype, k) for k, (shape, dtype) in enumerate(every))
+
+
+class NumberStore(Record):
+    """Stores a number, Python's or NumPy's, in an element of a dtype, while the program runs."""
+
+    dtype: DType
+    is_python: bool
+
+    def __call__(self, number: np.ndarray) -> np.ndarray:
+        """The element.
+
+        Raises:
+            UnfitNumberError: NumPy raises an error.
+        """
+        element = np.empty((), self.dtype)
+        try:
+            element[()] = number.item() if self.is_python else number[()]
+        except Exception as error:
+            raise UnfitNumberError(f"{type(error).__name__}: {error}") from error
+        return element
+
+
+def stored_elements(value: Any, dtype: DType) -> Any:
+    """Nested lists with each number as NumPy stores it in an element of a dtype.
+
+    Raises:
+        As `stored_number`.
+    """
+    if isinstance(value, list | tuple):
+        return [stored_elements(one, dtype) for one in value]
+    node = builder.as_node(value, "an element of a list")
+    return node if node.shape else cast(builder.strong(stored_number(node, dtype)), dtype)
+
+
+def stored_number(value: Node, dtype: DType) -> Node:
+    """A number as an element of a dtype can hold it; what has dimensions is itself.
+
+    A number that is known is stored in an array made for that: NumPy raises its errors. Of another
+    one the program asks if it fits, before anything is written; else NumPy runs the call.
+
+    Raises:
+        TypeError, ValueError, OverflowError: a number that the dtype cannot hold.
+    """
+    check_fits(value, dtype)
+    if value.weak and value.dtype.kind == "c" and dtype.kind not in "cb":
+        np.zeros(1)[:] = 1j
+    if isinstance(value, Scalar):
+        np.zeros(1, dtype)[0] = value.value.item() if value.weak else value.value
+    elif not value.shape and _may_not_fit(value, dtype):
+        store = NumberStore(dtype, value.weak)
+        call = ArrayCall("store", store, (builder.strong(value),), fails=True, guesses=True)
+        return call.result((), dtype)
+    return value
+
+
+def _may_not_fit(value: Node, dtype: DType) -> bool:
+    """Whether NumPy may refuse to store a number: unsigned elements it casts its own numbers to."""
+    if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
+        return False
+    return value.dtype.kind in "iufc" and (dtype.kind == "i" or (value.weak and dtype.kind == "u"))
+
+
+def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:
+    """Raise NumPy's own error for operands of these shapes, which no memory is needed for."""
+    shapes = [tuple(map(int, node.shape)) for node in operands]
+    dtypes = [node.dtype for node in operands]
+    pairs = zip(shapes, dtypes, strict=True)
+    function(*(np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in pairs), **options)
+
+
+def in_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
+    """Several results in the named tuple that NumPy gives."""
+    named: tuple[Node, ...] = kind(*nodes)
+    return named
+
+
+CALL_WEIGHT: Final = 30
+"""Additions that an element of the first operand costs where nothing else is said."""
+
+
+@lru_cache(maxsize=1024)
+def _dtypes(
+    function: Callable[..., Any],
+    kinds: Sequence[tuple[DType, int]],
+    options: Options,
+    length: int,
+) -> tuple[DType, ...]:
+    """The dtypes that the function gives for operands of dtypes and ranks."""
+    with np.errstate(all="ignore"):
+        made = function(
+            *(np.ones((length,) * rank, dtype) for dtype, rank in kinds), **dict(options)
+        )
+    return tuple(np.asarray(one).dtype for one in (made if isinstance(made, tuple) else (made,)))
+
+
+def shared(operation: LibraryOperation) -> object:
+    """What operations have in common that are results of one call; None where it has one."""
+    one = operation.evaluate
+    return (one.function, one.options) if isinstance(one, ArrayFunction) else None
+
+
+def cubic(shapes: Shapes, labels: Labels) -> Dim:
+    """The cost of operations on stacks of matrices: the third power of their length."""
+    return product(shapes[0]) * shapes[0][-1] * 4
+
+
+def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
+    """The elements along a dimension in order, or (ARGSORT) the positions that they had."""
+    return _along(operation, node, axis)
+
+
+def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
+    rank = len(node.shape)
+    order = [*(d for d in range(rank) if d != axis), axis]
+    index = permutation([order.index(d) for d in range(rank)])
+    extents = tuple(node.shape[d] for d in order)
+    dtype = operation.dtype(node.dtype)
+    found = note(Op(dtype, operation, None, (stored(node),), (index,), extents, rank))
+    return builder.transpose(found, [order.index(d) for d in range(rank)])
+
+
+def bits_of(words: Node, dtype: DType) -> Node:
+    """The bits of groups of four words as elements of a dtype, in one dimension.
+
+    The words are uint32 of shape (n, 4); n groups of 16 bytes are 16 n / itemsize elements.
+    """
+    groups, four = words.shape
+    extents = (groups * (16 // dtype.itemsize), groups, four)
+    index = (iterator(1), iterator(2))
+    operation = BITCAST.replace(gives=dtype)
+    return note(Op(dtype, operation, None, (stored(words),), (index,), extents, 1))
+
+
+def stored(node: Node) -> Node:
+    """The node, or a copy if it has no storage, as a broadcast number."""
+    base = base_of(node)
+    has_memory = isinstance(base, Op | Constant) or (isinstance(base, Input) and not base.weak)
+    return node if has_memory else builder.elementwise(COPY, node)
+
+
+def may_fail(node: Op) -> Op:
+    """The node, which may raise an error: it is computed even if nobody uses it, as in NumPy."""
+    following = current()
+    if following is not None:
+        following.may_fail.append(node)
+        following.handles = following.handles or catches_errors(following.within)
+    return node
+
+
+UFUNC_WEIGHT: Final = 20
+"""Additions that one element of a result costs."""
+MODULES: Final = ("numpy", "scipy.special")
+"""Where the name of a ufunc is looked up."""
+count_external_call: Final = counter("opaque_calls")
+
+
+class UfuncCall(Record):
+    """The evaluation of a step: one of the results of a ufunc.
+
+    `given` has an entry for each input: a number, or None for the next operand.
+    """
+
+    ufunc: np.ufunc
+    given: tuple[np.generic | None, ...]
+    result: int
+
+    def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+        """Write the result into `out`."""
+        count_external_call()
+        arrays = iter(operands)
+        inputs = [next(arrays) if value is None else value for value in self.given]
+        results: list[Any] = [None] * self.ufunc.nout
+        results[self.result] = out
+        self.ufunc(*inputs, out=tuple(results))
+
+
+def ufunc_name(ufunc: np.ufunc) -> str:
+    """The name of a ufunc with that of its module, where it is found."""
+    name = ufunc.__name__
+    for module in MODULES:
+        if getattr(imported(module), name, None) is ufunc:
+            return f"{module}.{name}"
+    return f"ufunc.{name}"
+
+
+def ufunc_step(ufunc: np.ufunc, operands: Sequence[Node], **options: Any) -> tuple[Node, ...]:
+    """The results of a ufunc of broadcast operands, each a step of the program.
+
+    Options are `dtype`, `signature` and `casting`, as NumPy has them.
+
+    Raises:
+        GraphTypeError: NumPy has no loop for these operands.
+        UnsupportedError: it computes in elements that are not compiled.
+    """
+    name = ufunc_name(ufunc)
+    loop = loop_with(ufunc, operands, **options)
+    for node, dtype in zip(operands, loop, strict=False):
+        check_fits(node, dtype)
+    inputs = [cast(node, dtype) for node, dtype in zip(operands, loop, strict=False)]
+    shape = builder.broadcast_shapes([node.shape for node in inputs], name, *operands)
+    numbers = [node.value if isinstance(node, Scalar) else None for node in inputs]
+    if all(number is not None for number in numbers):
+        numbers[0] = None
+    arrays = [node for node, number in zip(inputs, numbers, strict=True) if number is None]
+    maps = tuple(builder.stretch_map(node.shape, shape) for node in arrays)
+    results = []
+    for k, dtype in enumerate(loop[ufunc.nin :]):
+        shown = name if ufunc.nout == 1 else f"{name}[{k}]"
+        operation = LibraryOperation(
+            *(shown, len(arrays), UfuncCall(ufunc, tuple(numbers), k), "", ALL),
+            weight=UFUNC_WEIGHT,
+            gives=dtype,
+            keeps=True,
+            seen_once=False,
+        )
+        given = tuple(map(stored, arrays)), maps, shape, len(shape)
+        results.append(note(Op(dtype, operation, None, *given)))
+    return tuple(results)
+
+
+def loop_with(
+    ufunc: np.ufunc, operands: Sequence[Node], *, dtype: Any = None, **options: Any
+) -> tuple[DType, ...]:
+    """The dtypes of the operands and results of the loop that NumPy runs.
+
+    Raises:
+        GraphTypeError, UnsupportedError: as `ufunc_step`.
+    """
+    if dtype is not None:
+        options["signature"] = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
+    kinds = tuple(promotable(node) for node in operands)
+    if not options:
+        return dtypes.resolve_loop(ufunc, kinds)
+    asked = describe_call(ufunc.__name__, *operands)
+    if all(isinstance(kind, type) for kind in kinds):
+        kinds = tuple(np.dtype(kind) for kind in kinds)
+    try:
+        loop = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), **options)
+    except TypeError as error:
+        remedy = "convert the operands with .astype(...), or leave these options out"
+        raise GraphTypeError(asked, str(error), remedy, user_location()) from None
+    if any(dtype not in CODES for dtype in loop):
+        raise UnsupportedError(
+            asked,
+            f"NumPy computes this in {', '.join(map(str, loop))}",
+            f"convert the operands to one of: {', '.join(map(str, CODES))}",
+            user_location(),
+        )
+    return tuple(loop)
+
+
+Array = np.ndarray
+
+
+class Operand(Record):
+    """The place of the next operand: an array, a NumPy scalar or a Python number."""
+
+    kind: str
+
+    def of(self, array: Array) -> Any:
+        """The operand, which the function cannot write into."""
+        if self.kind == "number":
+            return array.item()
+        if self.kind == "scalar":
+            return array[()]
+        seen = array[...]
+        seen.flags.writeable = False
+        return seen
+
+
+class Result(Record):
+    """What is foreseen of a result: an array, a scalar or a Python number of a shape and dtype."""
+
+    shape: tuple[Dim, ...]
+    dtype: DType
+    is_array: bool
+    is_number: bool = False
+
+
+class ExternalCall(Record):
+    """A call of a function with certain arguments, all but its operands."""
+
+    name: str
+    function: Callable[..., Any]
+    structure: Structure
+    leaves: tuple[object, ...]
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
+        """What the function gives: the leaves, and the containers around them."""
+        operands = iter(arrays)
+        whole: Any = unflatten_tree(self.structure, self._filled(operands))
+        args, kwargs = whole
+        return flatten_tree(self.function(*args, **kwargs))
+
+    def _filled(self, operands: Iterator[Array]) -> Iterator[object]:
+        for leaf in self.leaves:
+            yield leaf.of(next(operands)) if isinstance(leaf, Operand) else leaf
+
+
+class ForeseenCall(Record):
+    """A call that gives containers of arrays and scalars which were foreseen.
+
+    `values` are the leaves, in place of an array or scalar a `Result`.
+    """
+
+    call: ExternalCall
+    structure: Structure
+    values: tuple[object, ...]
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def results(self) -> list[Result]:
+        """What is foreseen, in order."""
+        return [value for value in self.values if isinstance(value, Result)]
+
+    def __call__(self, *arrays: Array) -> object:
+        """The array or scalar, or several; shapes and dtypes are compared by who takes them.
+
+        Raises:
+            OtherResultError: they are other ones than foreseen, or the function raises an error.
+        """
+        count_external_call()
+        name = self.call.name
+        try:
+            leaves, structure = self.call.of(arrays)
+        except Exception as error:
+            raise OtherResultError(f"{name} raises {type(error).__name__}: {error}") from error
+        pairs = list(zip(self.values, leaves, strict=False))
+        same = all(isinstance(value, Result) or value == leaf for value, leaf in pairs)
+        if structure != self.structure or not same:
+            raise OtherResultError(f"{name} gives other values than it gave at first")
+        made = [leaf for value, leaf in pairs if isinstance(value, Result)]
+        return made if len(made) > 1 else made[0]
+
+    def nodes(self, operands: Sequence[Node]) -> list[Node]:
+        """A node for each result, all of one call."""
+        call = ArrayCall(self.call.name, self, tuple(operands), fails=True, guesses=True)
+        parts = range(len(self.results)) if len(self.results) > 1 else (None,)
+        pairs = zip(self.results, parts, strict=True)
+        return [call.result(o.shape, o.dtype, part, number=o.is_number) for o, part in pairs]

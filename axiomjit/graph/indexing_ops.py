@@ -1,0 +1,254 @@
+"""Elements at positions that arrays hold, and elements that masks choose.
+
+A gather checks that positions are within the length, then reads through them. The number of
+elements that a mask chooses is a length that only the running program knows: `with_counts` adds
+the counts to a graph, and `counted` computes other lengths from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from axiomjit.base.dtypes import BOOL, INT, integer_range
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.builder import cast
+from axiomjit.graph.describe import describe_type
+from axiomjit.graph.external_calls import may_fail, stored
+from axiomjit.graph.library_operations import NONZERO, LibraryOperation, check_ends, check_positions
+from axiomjit.graph.nodes import (
+    Graph,
+    LengthNode,
+    Node,
+    Op,
+    Scalar,
+    Update,
+    base_of,
+    is_view,
+    map_fields,
+    note,
+    post_order,
+)
+from axiomjit.graph.primitives import (
+    COPY,
+    GATHER,
+    MATERIALIZE,
+    MAX,
+    MIN,
+    PACKS,
+    PRIMITIVES,
+    SAVE,
+    SUM,
+    WHERE,
+)
+from axiomjit.graph.storages import view_map
+from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in, data_dependent_length
+from axiomjit.symbolic.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
+from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
+
+ZERO: Final = Scalar(INT, INT.type(0), False)
+LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in integer_range(INT))
+KEPT: Final = (*PACKS, SAVE, MATERIALIZE)
+"""Primitives whose values are stored."""
+Position = tuple[Node, IndexMap]
+"""Positions from 0 on, and the map from points of the result to them."""
+
+
+def gather(
+    values: Node,
+    index: IndexMap,
+    positions: Sequence[Position],
+    shape: tuple[Dim, ...],
+    lengths: Sequence[Dim],
+) -> Node:
+    """The values at positions, at each point of a shape.
+
+    Args:
+        values: What is read.
+        index: The map to it from the points of the shape and, behind these, the positions.
+        positions: The nodes of positions, of int64, none outside its length.
+        shape: The shape of the result.
+        lengths: For each of the positions the length within which it is.
+    """
+    if not positions:
+        return builder.elementwise(COPY, builder.view(values, index, shape))
+    nodes, maps = zip(*positions, strict=True)
+    operands, extents = (values, *nodes), (*shape, *lengths)
+    return note(Op(values.dtype, GATHER, None, operands, (index, *maps), extents, len(shape)))
+
+
+def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Node:
+    """Positions counted from 0 on, int64; whether they are within the length is checked before.
+
+    Args:
+        positions: Integers; negative ones count from the end.
+        length: The length that they are to be within.
+        axis: Which dimension that is, for the error.
+        shape: To which they are broadcast; where it has no elements nothing is checked.
+
+    Raises:
+        GraphTypeError: the positions are no integers.
+        PositionError: at the call, one is out of range.
+    """
+    if positions.dtype.kind not in "biu":
+        raise no_integers(f"elements at {describe_type(positions)}", "positions")
+    wide = cast(positions, INT)
+    within = may_fail(_within(positions, wide, length, axis, shape))
+    behind = builder.elementwise(PRIMITIVES["add"], wide, within)
+    from_end = builder.elementwise(PRIMITIVES["less"], wide, ZERO)
+    return builder.elementwise(WHERE, from_end, behind, wide)
+
+
+def no_integers(asked: str, what: str) -> GraphTypeError:
+    """The error for elements of which only integers can be used."""
+    remedy = "convert them with .astype(np.int64)"
+    return GraphTypeError(asked, f"{what} that are no integers", remedy, user_location())
+
+
+def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Op:
+    """The length, once positions, `wide` as int64, are found to be within it.
+
+    What is computed element by element is not stored for that: a loop finds its ends.
+    """
+    # the last iterator brings the length; the operand is the same along it, also for a length of 0
+    whole = shape and list(map(id, positions.shape)) == list(map(id, shape))
+    if whole and _is_computed(positions):
+        axes = range(len(shape))
+        low, high = (
+            builder.fold(*each) for each in ((MIN, wide, axes, HIGHEST), (MAX, wide, axes, LOWEST))
+        )
+        return note(Op(INT, check_ends(axis), None, (low, high), ((), ()), (length + 1,), 0))
+    as_is = positions.dtype.kind == "i" or positions.dtype.str[1:] in ("u1", "u2", "u4")
+    looked_at = (stored(positions if as_is else wide),)
+    seen = (builder.stretch_map(positions.shape, shape),)
+    return note(Op(INT, check_positions(axis), None, looked_at, seen, (*shape, length + 1), 0))
+
+
+def _is_computed(node: Node) -> bool:
+    """Whether the elements of a node are computed one by one, in the loops of who reads them."""
+    base = base_of(node)
+    if not isinstance(base, Op) or isinstance(base, Update) or base.fold is not None:
+        return False
+    return not isinstance(base.primitive, LibraryOperation) and base.primitive not in KEPT
+
+
+def take(values: Node, positions: Node, axis: int) -> Node:
+    """The values at positions along a dimension, whose place their dimensions take."""
+    at = placed(positions, values.shape[axis], axis, positions.shape)
+    return taken(values, at, axis)
+
+
+def taken(values: Node, positions: Node, axis: int) -> Node:
+    """As `take`, at positions from 0 on that are known to be within the dimension."""
+    new = len(positions.shape)
+    shape = (*values.shape[:axis], *positions.shape, *values.shape[axis + 1 :])
+    index = [iterator(d if d < axis else d + new - 1) for d in range(len(values.shape))]
+    index[axis] = iterator(len(shape))
+    here = tuple(iterator(axis + d) for d in range(new))
+    return gather(values, tuple(index), [(positions, here)], shape, [values.shape[axis]])
+
+
+_PRIMITIVES: Final = {
+    "+": PRIMITIVES["add"],
+    "*": PRIMITIVES["multiply"],
+    "//": PRIMITIVES["floor_divide"],
+    "min": PRIMITIVES["minimum"],
+    "max": PRIMITIVES["maximum"],
+}
+
+
+def as_mask(node: Node) -> Node:
+    """Which elements are not zero."""
+    if node.dtype == BOOL:
+        return node
+    zero = Scalar(node.dtype, node.dtype.type(0), False)
+    return builder.elementwise(PRIMITIVES["not_equal"], node, zero)
+
+
+def count_true(mask: Node) -> Node:
+    """The number of true elements, int64."""
+    return builder.fold(SUM, cast(mask, INT), tuple(range(len(mask.shape))))
+
+
+def true_positions(mask: Node) -> tuple[Node, ...]:
+    """For each dimension of a mask the positions of its true elements, in C order: np.nonzero.
+
+    Their length is new, and the same wherever this mask is asked.
+    """
+    rank, length = len(mask.shape), data_dependent_length(current_scope(), mask)
+    extents = (dim(rank), length, *mask.shape)
+    # of repeated elements a library operation sees each once
+    seen = view_map(mask)
+    plain = seen is not None and not is_view(seen[0])
+    once = mask if plain else builder.elementwise(COPY, mask)
+    operands = stored(once), stored(count_true(mask))
+    maps = tuple(iterator(2 + d) for d in range(rank)), ()
+    every = note(Op(INT, NONZERO, None, operands, maps, extents, 2))
+    return tuple(builder.view(every, (fixed(d), iterator(0)), (length,)) for d in range(rank))
+
+
+def lengths_of(node: Node) -> tuple[Dim, ...]:
+    """All lengths that a node names."""
+    found: list[Dim] = []
+
+    def noted(length: Dim) -> Dim:
+        found.append(length)
+        return length
+
+    map_fields(node, lambda child: child, noted)
+    return tuple(found)
+
+
+def with_counts(graph: Graph, scope: Scope) -> Graph:
+    """Add the counts of true elements of masks to a graph, where it or a guard names them.
+
+    The guards of these lengths leave the scope: they are asked once the counts are known.
+    """
+    if not scope.data_dependent:
+        return graph
+    later = {g: data_dependent_in(g.left, g.right) for g in scope.guards}
+    later = {guard: symbols for guard, symbols in later.items() if symbols}
+    named = {s for node in post_order(graph.outputs) for s in data_dependent_in(*lengths_of(node))}
+    named |= {symbol for symbols in later.values() for symbol in symbols}
+    for guard in later:
+        del scope.guards[guard]
+    masks = {symbol: mask for mask, symbol in scope.data_dependent.items() if symbol in named}
+    order = list(masks)
+    last = {guard: max(symbols, key=order.index) for guard, symbols in later.items()}
+    found = tuple(DataDependent(s, tuple(g for g in later if last[g] == s)) for s in order)
+    counts = tuple(_count(key) for key in masks.values() if isinstance(key, Node))
+    outputs = (*graph.results, *counts, *graph.finals)
+    return Graph(graph.inputs, outputs, graph.writes, found)
+
+
+def _count(key: Node) -> Node:
+    """The number that a length is: that of the true elements of a mask, or the node itself."""
+    return count_true(key) if key.dtype == BOOL else key
+
+
+def size_estimate(key: Node) -> Dim:
+    """An estimate of a data-dependent length: the number of all elements of its mask."""
+    chosen_of = (key,) if key.dtype == BOOL else key.children
+    return sum((product(node.shape) for node in chosen_of), dim(0))
+
+
+def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:
+    """A length as a number computed from counts; other lengths in it are known."""
+
+    def leaf(value: int | Symbol) -> Dim | Node:
+        count = counts.get(value) if isinstance(value, Symbol) else None
+        return dim(value) if count is None else count
+
+    def computed(sign: str, left: Dim | Node, right: Dim | Node) -> Dim | Node:
+        if isinstance(left, Dim) and isinstance(right, Dim):
+            return DIMS[sign](left, right)
+        return builder.elementwise(_PRIMITIVES[sign], _number(left), _number(right))
+
+    return _number(length.fold(leaf, {sign: partial(computed, sign) for sign in DIMS}))
+
+
+def _number(value: Dim | Node) -> Node:
+    return LengthNode(INT, value) if isinstance(value, Dim) else value

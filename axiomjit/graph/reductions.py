@@ -1,0 +1,480 @@
+"""Folds and scans whose states are several values, and reductions made of them.
+
+How two states of a `StateFold` are combined is a graph of scalars. It has one input per value of
+the left state, then one per value of the right one, and the values of the combined state as
+outputs. Its nodes are interned, so equal functions of equal dtypes are one fold. `WelfordFold` and
+`ArgReduceFold` are such folds; ufuncs fold without one.
+
+A scan is an op that folds without losing an iterator: it has the state after each element along
+its last iterator. Several dimensions are merged into one before, in the order listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.dtypes import (
+    CODES,
+    FLOAT,
+    HALF,
+    INT,
+    SINGLE,
+    DType,
+    convert,
+    integer_range,
+    state_dtype,
+    state_parts,
+)
+from axiomjit.base.errors import GraphValueError, TraceError
+from axiomjit.base.origins import user_location
+from axiomjit.graph import builder
+from axiomjit.graph.builder import cast, elementwise
+from axiomjit.graph.describe import describe_type
+from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, post_order
+from axiomjit.graph.primitives import (
+    ALL,
+    CAST,
+    COPY,
+    MAX,
+    POSITION,
+    PRIMITIVES,
+    STATE,
+    SUM,
+    VIEW,
+    WHERE,
+    FoldRule,
+    UfuncFold,
+    part_of_state,
+)
+from axiomjit.graph.shape_ops import merge, split
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import IndexMap, affine, identity, permutation
+
+
+class StateFold(FoldRule):
+    """A fold by a graph of scalars; `start` are the values of the initial state."""
+
+    outputs: tuple[Node, ...]
+    start: tuple[np.generic, ...]
+    starts: bool
+
+    def __init__(
+        self,
+        outputs: tuple[Node, ...],
+        start: tuple[np.generic, ...],
+        commutative: bool = False,
+        has_identity: bool = False,
+        starts: bool = True,
+    ) -> None:
+        """The fold whose two states are the inputs of `outputs`, of the dtypes of `start`.
+
+        One that `starts` begins with these values, others with their first element.
+        """
+        given: tuple[Any, ...] = ("fold", True, has_identity, ALL, commutative)
+        given += (outputs, start, starts)
+        super().__init__(*given)
+
+    @property
+    def parts(self) -> tuple[DType, ...]:
+        """The dtypes of the values of a state."""
+        return tuple(value.dtype for value in self.start)
+
+    @property
+    def weight(self) -> int:
+        """What combining two states costs, in additions."""
+        ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
+        return sum(op.primitive.weight for op in ops)
+
+    @property
+    def functions(self) -> int:
+        """How many elementary functions combining two states calls."""
+        ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
+        return sum(op.primitive.elementary for op in ops)
+
+    def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
+        """The states of arrays of one shape, folded along their last dimensions, in NumPy.
+
+        Of no folded dimension: the states after each element along the last one.
+        """
+        if not folded:
+            return _evaluate_scan(self, given)
+        kept = given[0].shape[: given[0].ndim - folded]
+        count = math.prod(given[0].shape[given[0].ndim - folded :])
+        if not count:
+            return recorded([np.broadcast_to(value, kept) for value in self.start], self)
+        rows = [array.reshape(*kept, count) for array in given]
+        states = [row[..., 0] for row in rows]
+        for k in range(1, count):
+            combined = in_arrays(self.outputs, [*states, *(row[..., k] for row in rows)])
+            states = [v.astype(d, copy=False) for v, d in zip(combined, self.parts, strict=True)]
+        return recorded(states, self)
+
+    def __repr__(self) -> str:
+        kinds = "".join(
+            word
+            for word, holds in (
+                (" commutative", self.commutative),
+                (" with identity", self.has_identity),
+            )
+            if holds
+        )
+        return f"fold{kinds}{{{scalar_text(self.outputs, len(self.start))}}}"
+
+
+def scalar_text(outputs: Sequence[Node], states: int) -> str:
+    """The operations of a graph of two states on one line: a0.. on the left, b0.. on the right."""
+    names: dict[Node, str] = {}
+    lines: list[str] = []
+    for node in post_order(tuple(outputs)):
+        match node:
+            case Input(position=k):
+                names[node] = f"a{k}" if k < states else f"b{k - states}"
+            case Scalar():
+                names[node] = repr(node.value.item())
+            case Op():
+                names[node] = f"u{len(lines)}"
+                operands = ", ".join(names[child] for child in node.operands)
+                name = CODES[node.dtype] if node.primitive is CAST else node.primitive.name
+                lines.append(f"{names[node]} = {name}({operands})")
+    return "; ".join([*lines, ", ".join(names[node] for node in outputs)])
+
+
+def computed(
+    outputs: Sequence[Node], given: Sequence[Any], apply: Callable[[Op, Sequence[Any]], Any]
+) -> list[Any]:
+    """The outputs of a graph of scalars where its inputs are `given`, each op done by `apply`."""
+    values: dict[Node, Any] = {}
+    for node in post_order(tuple(outputs)):
+        if isinstance(node, Input):
+            values[node] = given[node.position]
+        elif isinstance(node, Op):
+            values[node] = apply(node, [values[child] for child in node.operands])
+        else:
+            values[node] = node
+    return [values[node] for node in outputs]
+
+
+def in_arrays(outputs: Sequence[Node], given: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of a graph of scalars at each point of arrays of one shape, in NumPy."""
+
+    def apply(op: Op, operands: Sequence[Any]) -> Any:
+        values = [v.value if isinstance(v, Scalar) else v for v in operands]
+        if op.primitive is CAST:
+            return convert(np.asarray(values[0]), op.dtype)
+        return np.asarray(op.primitive.evaluate(*values)).astype(op.dtype, copy=False)
+
+    shape = np.broadcast_shapes(*(array.shape for array in given))
+    found = computed(outputs, given, apply)
+    values = [value.value if isinstance(value, Scalar) else value for value in found]
+    return [np.broadcast_to(np.asarray(value), shape) for value in values]
+
+
+def in_nodes(outputs: Sequence[Node], given: Sequence[Node]) -> list[Node]:
+    """The outputs of a graph of scalars at each point of nodes, which broadcast."""
+
+    def apply(op: Op, operands: Sequence[Node]) -> Node:
+        if op.primitive is CAST:
+            return cast(operands[0], op.dtype)
+        return builder.elementwise(op.primitive, *operands)
+
+    return computed(outputs, given, apply)
+
+
+def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
+    """The states, folded from their initial values along dimensions of operands of one shape.
+
+    The initial state is combined once, on the left; of no elements it is the result.
+
+    Raises:
+        GraphValueError: there are no elements, and no initial state.
+    """
+    shape = operands[0].shape
+    kept = tuple(length for d, length in enumerate(shape) if d not in axes)
+    start: list[Node] = [Scalar(value.dtype, value, False) for value in fold.start]
+    if any(shape[d] == 0 for d in axes):
+        if not fold.starts:
+            raise _of_nothing(operands[0])
+        return [builder.broadcast_to(value, kept) for value in start]
+    if axes:
+        states = folded_states(fold, operands, axes)
+    else:
+        states = [builder.elementwise(COPY, operand) for operand in operands]
+    if not fold.starts or (fold.has_identity and axes):
+        return states
+    whole = in_nodes(fold.outputs, start + states)
+    if not _has_elements([shape[d] for d in axes]):
+        count, zero = (builder.as_node(n, "fold") for n in (builder.count(operands[0], axes), 0))
+        empty = builder.elementwise(PRIMITIVES["equal"], count, zero)
+        pairs = zip(start, whole, strict=True)
+        whole = [builder.elementwise(WHERE, empty, nothing, value) for nothing, value in pairs]
+    return [
+        builder.broadcast_to(cast(value, part), kept)
+        for value, part in zip(whole, fold.parts, strict=True)
+    ]
+
+
+def _of_nothing(node: Node) -> GraphValueError:
+    return GraphValueError(
+        f"a fold of {describe_type(node)}",
+        "a length of 0, and an accumulator without an initial value",
+        "fold only where the array has elements, or give the accumulator an init",
+        user_location(),
+    )
+
+
+def _has_elements(lengths: Sequence[Dim]) -> bool:
+    """Whether all lengths are known not to be 0; a look at one at hand leaves a guard."""
+    try:
+        return all(length > 0 for length in lengths)
+    except (TraceError, KeyError):
+        return False
+
+
+def folded_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
+    """The states, folded along dimensions of operands of one shape, whatever they begin with."""
+    shape = operands[0].shape
+    kept = [d for d in range(len(shape)) if d not in axes]
+    order = [*kept, *axes]
+    index = permutation([order.index(d) for d in range(len(shape))])
+    extents = tuple(shape[d] for d in order)
+    primitive = VIEW if len(operands) == 1 else STATE
+    dtype, maps = state_dtype(fold.parts), (index,) * len(operands)
+    folded = note(Op(dtype, primitive, fold, tuple(operands), maps, extents, len(kept)))
+    return parts_of(folded)
+
+
+def parts_of(folded: Node) -> list[Node]:
+    """The values of a folded state, one node each."""
+    parts, rank = state_parts(folded.dtype), len(folded.shape)
+    if len(parts) == 1:
+        return [folded]
+    return [
+        note(Op(d, part_of_state(k), None, (folded,), (identity(rank),), folded.shape, rank))
+        for k, d in enumerate(parts)
+    ]
+
+
+def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:
+    columns: list[list[np.ndarray]] = []
+    for k in range(given[0].shape[-1]):
+        here = [array[..., k] for array in given]
+        combined = in_arrays(fold.outputs, [*columns[-1], *here]) if columns else here
+        pairs = zip(combined, fold.parts, strict=True)
+        columns.append([value.astype(part, copy=False) for value, part in pairs])
+    if not columns:
+        return recorded([array.astype(d) for array, d in zip(given, fold.parts, strict=True)], fold)
+    return recorded([np.stack(column, -1) for column in zip(*columns, strict=True)], fold)
+
+
+def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
+    """The values of states as one array of records; of one value the array of it."""
+    if len(states) == 1:
+        return np.array(states[0])
+    result: np.ndarray = np.empty(states[0].shape, state_dtype(fold.parts))
+    for k, state in enumerate(states):
+        part_of_state(k).evaluate(result)[...] = state
+    return result
+
+
+class WelfordFold(StateFold):
+    """A fold of (count, sum, shifted sum, sum of squared distances from the mean).
+
+    Elements are also summed as distances from one of them, which makes the distance between the
+    means of two parts exact where all elements are large. Two parts are merged by the formula of T.
+    Chan, G. Golub and R. LeVeque ("Updating formulae and a pairwise algorithm for computing sample
+    variances", 1979), in which nothing cancels.
+    """
+
+    def __init__(self) -> None:
+        """The one fold of this kind."""
+        start = (np.float64(0.0),) * 4
+        rule: tuple[Any, ...] = ("moments", True, False, ALL, False, _merged(), start, False)
+        super(StateFold, self).__init__(*rule)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
+        """As of other folds; programs get this one after their graph was lowered."""
+        raise NotImplementedError(f"{self.name} is no fold of graphs")
+
+
+@lru_cache
+def _merged() -> tuple[Node, ...]:
+    """The moments of two parts together, as a graph of scalars."""
+    row = PRIMITIVES
+    count, total, shifted, square, *other = (Input(FLOAT, k, ()) for k in range(8))
+
+    def of(name: str, *operands: Node) -> Node:
+        return elementwise(row[name], *operands)
+
+    counts = of("add", count, other[0])
+    apart = of("subtract", of("divide", other[2], other[0]), of("divide", shifted, count))
+    share = of("divide", of("multiply", count, other[0]), counts)
+    between = of("multiply", of("multiply", apart, apart), share)
+    squares = of("add", of("add", square, other[3]), between)
+    return counts, of("add", total, other[1]), of("add", shifted, other[2]), squares
+
+
+NOWHERE: Final = integer_range(INT)[1]
+"""Beyond every place."""
+
+
+class ArgReduceFold(StateFold):
+    """A fold of (element, place) by MAX or MIN of elements; of equal ones the first place wins.
+
+    A NaN is beyond all numbers, and equals another NaN.
+    """
+
+    extreme: UfuncFold
+
+    def __init__(self, extreme: UfuncFold, dtype: DType) -> None:
+        """The fold of elements of a dtype in which `extreme` runs."""
+        lowest = np.asarray(extreme.initial(dtype)).astype(dtype)[()]
+        start, outputs = (lowest, INT.type(NOWHERE)), _combined(extreme, dtype)
+        rule: tuple[Any, ...] = (f"arg{extreme.name}", False, True, ALL, True)
+        rule += (outputs, start, False, extreme)
+        super(StateFold, self).__init__(*rule)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self.parts[0]
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
+        """The extremes and their places, folded along the last dimensions of arrays, in NumPy."""
+        kept = given[0].shape[: given[0].ndim - folded]
+        count = math.prod(given[0].shape[given[0].ndim - folded :])
+        values, places = (array.reshape(*kept, count) for array in given)
+        best = self.extreme.reduce.reduce(values, axis=-1, initial=self.start[0])
+        found = (values == best[..., None]) | np.isnan(values)
+        return recorded([best, np.where(found, places, NOWHERE).min(-1, initial=NOWHERE)], self)
+
+
+@lru_cache
+def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
+    """The better of two states as a graph of scalars."""
+    value, place, other, later = (Input(d, k, ()) for k, d in enumerate((dtype, INT) * 2))
+    row = PRIMITIVES
+    better = elementwise(row["greater" if extreme is MAX else "less"], other, value)
+    tie = elementwise(row["equal"], other, value)
+    if dtype.kind in "fc":
+        one, two = (elementwise(row["isnan"], node) for node in (value, other))
+        better = elementwise(row["logical_or"], better, elementwise(row["greater"], two, one))
+        tie = elementwise(row["logical_or"], tie, elementwise(row["logical_and"], one, two))
+        if dtype.kind == "c":  # numbers with a NaN in one part are compared by the other
+            number = elementwise(row["logical_not"], one)
+            better = elementwise(row["logical_and"], better, number)
+    first = elementwise(row["less"], later, place)
+    wins = elementwise(row["logical_or"], better, elementwise(row["logical_and"], tie, first))
+    return tuple(
+        elementwise(WHERE, wins, new, old) for new, old in ((other, value), (later, place))
+    )
+
+
+def running_fold(fold: UfuncFold, node: Node, dtype: DType, axes: Sequence[int]) -> Node:
+    """The folds in a dtype of the first elements along dimensions, as np.cumsum along one."""
+    (scanned,) = _scanned(fold.replace(running=True), dtype, [cast(node, dtype)], axes)
+    return scanned
+
+
+def scan_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
+    """The states of the first elements along dimensions of operands of one shape.
+
+    The initial state is combined once, on the left of each.
+    """
+    states = _scanned(fold, state_dtype(fold.parts), operands, axes)
+    if not fold.starts or fold.has_identity:
+        return states
+    start: list[Node] = [Scalar(value.dtype, value, False) for value in fold.start]
+    shape, values = operands[0].shape, in_nodes(fold.outputs, start + states)
+    pairs = zip(values, fold.parts, strict=True)
+    return [builder.broadcast_to(cast(value, part), shape) for value, part in pairs]
+
+
+def _scanned(
+    fold: FoldRule, dtype: DType, operands: Sequence[Node], axes: Sequence[int]
+) -> list[Node]:
+    """The states along dimensions: along several as along one, into which they are merged."""
+    shape = operands[0].shape
+    kept = [d for d in range(len(shape)) if d not in axes]
+    order = [*kept, *axes]
+    back = [order.index(d) for d in range(len(shape))]
+    if len(axes) == 1:
+        found = _along_one(fold, dtype, operands, permutation(back), [shape[d] for d in order])
+        return [builder.transpose(part, back) for part in found]
+    groups = [*[1] * len(kept), len(axes)]
+    rows = [merge(builder.transpose(operand, order), groups) for operand in operands]
+    found = _along_one(fold, dtype, rows, identity(len(groups)), rows[0].shape)
+    lengths = tuple(shape[d] for d in axes)
+    return [builder.transpose(split(part, len(kept), lengths), back) for part in found]
+
+
+def _along_one(
+    fold: FoldRule, dtype: DType, operands: Sequence[Node], index: IndexMap, extents: Sequence[Dim]
+) -> list[Node]:
+    """The states along the last iterator."""
+    primitive = VIEW if len(operands) == 1 else STATE
+    maps = (index,) * len(operands)
+    scan = Op(dtype, primitive, fold, tuple(operands), maps, tuple(extents), len(extents))
+    return parts_of(note(scan))
+
+
+def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
+    """For each point of a shape its place among those along some axes, the last axis fastest."""
+    steps: dict[int, Dim] = {}
+    step = dim(1)
+    for d in reversed(axes):
+        steps[d] = step
+        step = step * shape[d]
+    count = product(tuple(shape[d] for d in axes))
+    every = note(Op(INT, POSITION, None, (), (), (count,), 1))
+    return builder.view(every, (affine(steps),), shape)
+
+
+def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node:
+    """The first place of the MAX or MIN along dimensions, of the first NaN if there is one.
+
+    The dimensions count as one in the order listed.
+
+    Raises:
+        GraphValueError: a dimension has no elements.
+    """
+    if not axes:
+        return builder.broadcast_to(Scalar(INT, INT.type(0), False), node.shape)
+    builder.check_not_empty(extreme, node, axes)
+    values = builder.cast(node, extreme.state_dtype(node.dtype))
+    fold = ArgReduceFold(extreme, values.dtype)
+    return folded_states(fold, [values, positions_along(node.shape, axes)], axes)[1]
+
+
+def log_sum_exp(node: Node, axes: Sequence[int]) -> Node:
+    """log(sum(exp(x))) along dimensions, shifted by the largest element; of nothing -inf."""
+    dtype = builder.summed_in(node)
+    wide = builder.cast(node, SINGLE if node.dtype == HALF else dtype)
+    low = Scalar(wide.dtype, wide.dtype.type(float("-inf")), False)
+    zero = Scalar(wide.dtype, wide.dtype.type(0), False)
+    largest = builder.fold(MAX, wide, axes, low)
+    finite = builder.elementwise(PRIMITIVES["isfinite"], largest)
+    shift = builder.elementwise(WHERE, finite, largest, zero)
+    apart = builder.elementwise(PRIMITIVES["subtract"], wide, _stretched(shift, wide, axes))
+    total = builder.fold(SUM, builder.elementwise(PRIMITIVES["exp"], apart), axes)
+    result = builder.elementwise(
+        PRIMITIVES["add"], builder.elementwise(PRIMITIVES["log"], total), shift
+    )
+    return builder.cast(result, HALF) if node.dtype == HALF else result
+
+
+def _stretched(folded: Node, node: Node, axes: Sequence[int]) -> Node:
+    """A reduction's result, broadcast back over the dimensions that it reduced."""
+    kept = [d for d in range(len(node.shape)) if d not in axes]
+    index = tuple(affine({d: dim(1)}) for d in kept)
+    return builder.view(folded, index, node.shape)

@@ -1,0 +1,309 @@
+"""Views that change shapes: dimensions merged, split, sliced, flipped, padded and slid over.
+
+Where neighbouring dimensions are contiguous in memory, the last one's stride walks through all of
+them. So the map of a merged dimension moves along the last of them, beyond its length, and keeps
+the others at 0 (ngraph tensors: flattening). Splitting a dimension is an affine map by itself.
+`merge` first copies in C order; a pass drops the copy of what is already stored so, and of what is
+only split again. `reshaped` copies where NumPy does: arrays whose merged dimensions are not
+contiguous, and computed values.
+
+A padded dimension is a join of margins and the node between them: numbers, or parts of the node
+read once more. Along a sliding dimension element k of the window at place i is element
+`stride * i + dilation * k` of the padded node (ngraph tensors, "Axes"). A fold over windows stores
+none of them, and with conditions it takes in no filler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from axiomjit.base.errors import UnsupportedError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.graph import builder
+from axiomjit.graph.builder import concatenate
+from axiomjit.graph.describe import describe_length, describe_type
+from axiomjit.graph.known_strides import strides_of
+from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.primitives import MERGED, PACK
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    Conditions,
+    affine,
+    condition,
+    fixed,
+    identity,
+    iterator,
+)
+from axiomjit.symbolic.ranges import range_of, resolved
+from axiomjit.views.dense_layout import row_major_strides
+
+Group = tuple[list[int], list[int]]
+"""Dimensions of the old and of the new shape that hold the same elements, lengths of 1 left out."""
+
+
+def pack(node: Node) -> Node:
+    """A copy that is contiguous in C order."""
+    return builder.elementwise(PACK, node)
+
+
+def merge(node: Node, groups: Sequence[int]) -> Node:
+    """The node with runs of so many dimensions merged into one each, in C order."""
+    index: list[Affine] = []
+    extents: list[Dim] = []
+    for k, count in enumerate(groups):
+        first = len(index)
+        index += [fixed(0)] * (count - 1) + [iterator(k)] * (count > 0)
+        extents.append(product(node.shape[first : first + count]))
+    base = builder.elementwise(MERGED, node) if any(n > 1 for n in groups) else node
+    return builder.view(base, tuple(index), tuple(extents))
+
+
+def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
+    """The node with a dimension split into several, whose lengths have its length as product."""
+    new = len(lengths)
+    terms = dict(zip(range(at, at + new), row_major_strides(lengths), strict=True))
+    before, after = identity(at), [iterator(k + new - 1) for k in range(at + 1, len(node.shape))]
+    extents = (*node.shape[:at], *lengths, *node.shape[at + 1 :])
+    return builder.view(node, (*before, affine(terms), *after), extents)
+
+
+def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
+    """The elements of the node, in C order, in another shape with the same number of elements."""
+    groups = _groups(node.shape, shape)
+    if is_copied(node, shape):
+        node = pack(node)
+    index: list[Affine] = [affine({})] * len(node.shape)
+    for old, new in groups:
+        if old:
+            steps = row_major_strides([shape[d] for d in new])
+            index[old[-1]] = affine(dict(zip(new, steps, strict=True)))
+    return builder.view(node, tuple(index), shape)
+
+
+def flat(node: Node) -> Node:
+    """The elements of the node, in C order, in one dimension."""
+    return reshaped(node, (product(node.shape),))
+
+
+def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
+    """Whether NumPy copies to reshape: some merged dimensions are not contiguous."""
+    merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]
+    if not merged or any(n == 0 for n in node.shape):
+        return False
+    strides = strides_of(node)
+    if strides is None:
+        return True
+    pairs = [pair for old in merged for pair in zip(old, old[1:], strict=False)]
+    return any(strides[a] != strides[b] * node.shape[b] for a, b in pairs)
+
+
+def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> list[Group]:
+    """The smallest runs of dimensions with equal products; one run if there are no elements."""
+    left = [d for d, n in enumerate(old) if n != 1]
+    right = [d for d, n in enumerate(new) if n != 1]
+    if any(n == 0 for n in old):
+        return [(left, right)]
+    groups: list[Group] = []
+    while left and right:
+        here: Group = ([left.pop(0)], [right.pop(0)])
+        while True:
+            before = product(tuple(old[d] for d in here[0]))
+            after = product(tuple(new[d] for d in here[1]))
+            if before == after:
+                break
+            if before < after:
+                here[0].append(left.pop(0))
+            else:
+                here[1].append(right.pop(0))
+        groups.append(here)
+    return groups
+
+
+BACKWARDS = slice(None, None, -1)
+
+
+def positions_of(part: slice, length: Dim) -> tuple[Dim, int, Dim]:
+    """First position, step and number of positions of a slice; looks leave guards.
+
+    Raises:
+        ValueError: the step is zero.
+    """
+    step = 1 if part.step is None else int(part.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    start, count = range_of(part.start, part.stop, step, length)
+    return resolved(start), step, resolved(count)
+
+
+def sliced(node: Node, axes: Sequence[int], part: slice) -> Node:
+    """The node with the positions of a slice along each of these dimensions."""
+    index = [iterator(d) for d in range(len(node.shape))]
+    extents = list(node.shape)
+    for d in axes:
+        start, step, extents[d] = positions_of(part, node.shape[d])
+        index[d] = affine({d: dim(step)}, start)
+    return builder.view(node, tuple(index), tuple(extents))
+
+
+def flip(node: Node, axes: Sequence[int]) -> Node:
+    """The node read backwards along these dimensions."""
+    return sliced(node, axes, BACKWARDS)
+
+
+def insert_dimensions(node: Node, axes: Sequence[int]) -> Node:
+    """The node with lengths of 1 at these dimensions of the result."""
+    rank = len(node.shape) + len(axes)
+    kept = [d for d in range(rank) if d not in axes]
+    lengths = iter(node.shape)
+    extents = tuple(dim(1) if d in axes else next(lengths) for d in range(rank))
+    return builder.view(node, tuple(iterator(d) for d in kept), extents)
+
+
+Widths = tuple[Dim, Dim]
+"""The number of elements before and after a dimension."""
+Margins = tuple[Node, Node]
+Repeat = Callable[[Node, int, Widths], Margins]
+
+
+def between(node: Node, axis: int, margins: Margins) -> Node:
+    """The node with margins before and after it along a dimension."""
+    return concatenate([margins[0], node, margins[1]], axis)
+
+
+def padded(node: Node, axis: int, widths: Widths, *numbers: Node) -> Node:
+    """The node between numbers of its dtype along a dimension: one for both sides, or two."""
+    first, last = (
+        builder.view(number, (), _margin(node, axis, width))
+        for number, width in zip((numbers[0], numbers[-1]), widths, strict=True)
+    )
+    return between(node, axis, (first, last))
+
+
+def _margin(node: Node, axis: int, width: Dim) -> tuple[Dim, ...]:
+    """The shape of a margin of the node."""
+    return (*node.shape[:axis], width, *node.shape[axis + 1 :])
+
+
+def _check_not_empty(node: Node, axis: int, widths: Widths) -> None:
+    if node.shape[axis] == 0 and any(width != 0 for width in widths):
+        raise ValueError(
+            f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+        )
+
+
+def _check_margin(node: Node, axis: int, widths: Widths, most: Dim) -> None:
+    """Refuse margins longer than what they repeat."""
+    _check_not_empty(node, axis, widths)
+    for width in widths:
+        if width > most:
+            raise UnsupportedError(
+                f"pad({describe_type(node)}, ...) by {describe_length(width)} along "
+                f"dimension {axis}",
+                f"a margin beyond the {describe_length(most)} elements that it repeats",
+                "pad by less, or several times",
+                user_location(),
+            )
+
+
+def _edge(node: Node, axis: int, widths: Widths) -> Margins:
+    _check_not_empty(node, axis, widths)
+    first = sliced(node, [axis], slice(dim(0), dim(1)))
+    last = sliced(node, [axis], slice(node.shape[axis] - 1, node.shape[axis]))
+    before, after = (_margin(node, axis, width) for width in widths)
+    return builder.broadcast_to(first, before), builder.broadcast_to(last, after)
+
+
+def _mirrored(skipped: int) -> Repeat:
+    """The elements next to an end in reverse; `skipped` 1 leaves out the end itself."""
+
+    def margins(node: Node, axis: int, widths: Widths) -> Margins:
+        length = node.shape[axis]
+        _check_margin(node, axis, widths, length - skipped)
+        before = sliced(node, [axis], slice(dim(skipped), widths[0] + skipped))
+        last = length - skipped
+        after = sliced(node, [axis], slice(last - widths[1], last))
+        return flip(before, (axis,)), flip(after, (axis,))
+
+    return margins
+
+
+def _wrap(node: Node, axis: int, widths: Widths) -> Margins:
+    length = node.shape[axis]
+    _check_margin(node, axis, widths, length)
+    before = sliced(node, [axis], slice(length - widths[0], length))
+    return before, sliced(node, [axis], slice(dim(0), widths[1]))
+
+
+REPEATS: Final[dict[str, Repeat]] = {
+    "edge": _edge,
+    "reflect": _mirrored(1),
+    "symmetric": _mirrored(0),
+    "wrap": _wrap,
+}
+"""The margins that repeat parts of a node, by NumPy's name of the mode.
+
+Raises:
+    ValueError: there is nothing to repeat.
+    UnsupportedError: a margin is longer than what it repeats.
+"""
+
+
+class SlidingWindow(Record):
+    """How a window moves along a dimension; `padding` counts the fillers before and after it."""
+
+    length: Dim
+    window: Dim
+    stride: Dim
+    dilation: int
+    padding: tuple[int, int]
+
+    @property
+    def span(self) -> Dim:
+        """The number of elements from the first of a window to its last."""
+        return (self.window - 1) * self.dilation + 1
+
+    @property
+    def padded(self) -> Dim:
+        """The number of elements with the fillers."""
+        return self.length + (self.padding[0] + self.padding[1])
+
+    @property
+    def places(self) -> Dim:
+        """The number of places of the window."""
+        return (self.padded - self.span) // self.stride + 1
+
+
+def slide(
+    node: Node, axes: Sequence[int], windows: Sequence[SlidingWindow], filler: Scalar
+) -> Node:
+    """A view of the windows of a node that slide along these dimensions; they must fit into it.
+
+    The places of a window replace its dimension; the dimensions within windows come last.
+    """
+    rank = len(node.shape)
+    functions = [iterator(d) for d in range(rank)]
+    extents = list(node.shape)
+    for k, (d, one) in enumerate(zip(axes, windows, strict=True)):
+        if any(one.padding):
+            before, after = map(dim, one.padding)
+            node = padded(node, d, (before, after), filler)
+        functions[d] = affine({d: one.stride, rank + k: dim(one.dilation)})
+        extents[d] = one.places
+    within = (one.window for one in windows)
+    return builder.view(node, tuple(functions), (*extents, *within))
+
+
+def kept(axes: Sequence[int], windows: Sequence[SlidingWindow], rank: int) -> Conditions:
+    """The conditions that leave out fillers, over the dimensions of windows of a node of a rank."""
+    return tuple(
+        condition(
+            affine({d: one.stride, rank + k: dim(one.dilation)}),
+            dim(one.padding[0]),
+            one.length + one.padding[0],
+        )
+        for k, (d, one) in enumerate(zip(axes, windows, strict=True))
+        if any(one.padding)
+    )
