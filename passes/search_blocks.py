@@ -10,7 +10,7 @@ import numpy as np
 
 from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import Dim, bound, dim
-from axiomjit.base.dtypes import BOOL, INT
+from axiomjit.base.dtypes import BOOL, INT, is_inexact
 from axiomjit.base.records import Record
 from axiomjit.graph.place_folds import PlaceFold
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
@@ -187,7 +187,7 @@ class _Search(Record):
             f"{self.name}{letter}" for letter in "eihcdowgmjq"
         )
         test = [Let(equal, BOOL, PRIMITIVES["equal"], (element, best))]
-        if dtype.kind in "fc":
+        if is_inexact(dtype):
             test.append(Let(missing, BOOL, PRIMITIVES["isnan"], (element,)))
             test.append(Let(hit, BOOL, PRIMITIVES["logical_or"], (equal, missing)))
         else:

@@ -8,6 +8,7 @@ from typing import Final
 
 from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import bound, dim
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.records import Record
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.costs.estimate_cost import cost_of
@@ -149,7 +150,7 @@ class _Scan(Record):
         Whole numbers and extremes are folded in vectors.
         """
         sums = (s for s, _ in self.states if s.accumulator.blocked and s.lanes is None)
-        return any(isinstance(s.accumulator, StateFold) or s.dtype.kind in "fc" for s in sums)
+        return any(isinstance(s.accumulator, StateFold) or is_inexact(s.dtype) for s in sums)
 
     def _is_over_tiles(self, loop: For) -> bool:
         lanes = self.lanes

@@ -24,6 +24,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
+from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, positions
@@ -199,7 +200,7 @@ def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = Non
     """The sum of squares over axes; arguments and errors as for `sum`."""
     tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
     squares = apply_ufunc(np.square, tensor.real)
-    if tensor.dtype.kind == "c":
+    if is_complex(tensor.dtype):
         squares = squares + apply_ufunc(np.square, tensor.imag)
     return _reduce("squared_L2", squares, reduction_axes, out_axes)
 

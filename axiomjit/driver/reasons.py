@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Guard, Symbol, pinned, symbols_in
+from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import RetraceWarning
 from axiomjit.base.origins import warn
 from axiomjit.base.records import Record
@@ -227,7 +228,7 @@ def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool
     if isinstance(given, Dim):
         return ((": ", int, "an int"), (" is ", given, str(given)))
     if given.weak:
-        kind = "a complex" if given.dtype.kind == "c" else "a float"
+        kind = "a complex" if is_complex(given.dtype) else "a float"
         return ((": ", kind, kind),)
     kind = "a NumPy scalar" if is_scalar else "an array"
     rank = len(given.extents)

@@ -15,7 +15,7 @@ import numpy as np
 from axiomjit.algebra.chosen import OtherResultError, UnfitNumberError, choose
 from axiomjit.algebra.dims import Dim, current_scope, product
 from axiomjit.algebra.index_maps import iterator
-from axiomjit.base.dtypes import INT, DType
+from axiomjit.base.dtypes import INT, DType, is_bool, is_complex, is_real, is_signed, is_unsigned
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import may_fail, stored
@@ -236,7 +236,7 @@ def stored_number(value: Node, dtype: DType) -> Node:
         TypeError, ValueError, OverflowError: a number that the dtype cannot hold.
     """
     check_fits(value, dtype)
-    if value.weak and value.dtype.kind == "c" and dtype.kind not in "cb":
+    if value.weak and is_complex(value.dtype) and not (is_bool(dtype) or is_complex(dtype)):
         np.zeros(1)[:] = 1j
     if isinstance(value, Scalar):
         np.zeros(1, dtype)[0] = value.value.item() if value.weak else value.value
@@ -251,7 +251,7 @@ def _may_not_fit(value: Node, dtype: DType) -> bool:
     """Whether NumPy may refuse to store a number: unsigned elements it casts its own numbers to."""
     if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
         return False
-    return value.dtype.kind in "iuf" and (dtype.kind == "i" or (value.weak and dtype.kind == "u"))
+    return is_real(value.dtype) and (is_signed(dtype) or (value.weak and is_unsigned(dtype)))
 
 
 def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:

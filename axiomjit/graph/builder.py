@@ -25,7 +25,7 @@ from axiomjit.algebra.index_maps import (
     through,
 )
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType
+from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, is_complex, is_inexact
 from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current
@@ -212,7 +212,7 @@ def read_only(node: Node, seen: Node) -> Node:
 def part(node: Node, name: str) -> Node:
     """The real or imaginary parts of complex elements, computed; `name` is "real" or "imag"."""
     node = cast(node, INT) if node.weak and node.dtype == BOOL else node
-    if node.dtype.kind == "c":
+    if is_complex(node.dtype):
         return elementwise(PRIMITIVES[name], node)
     if name == "real":
         return node
@@ -223,7 +223,7 @@ def part(node: Node, name: str) -> Node:
 
 def part_view(node: Node, name: str) -> Node:
     """A view of the real or imaginary parts of complex elements; for a Python number computed."""
-    if node.dtype.kind != "c" or node.weak:
+    if not is_complex(node.dtype) or node.weak:
         return part(node, name)
     index, shape = identity(len(node.shape)), node.shape
     dtype, primitive = dtypes.part_dtype(node.dtype), PRIMITIVES[f"{name}_view"]
@@ -272,7 +272,7 @@ def fold(
         )
     if not axes:
         whole = cast(node, result)
-        if not accumulator.blocked or result.kind not in "fc":
+        if not accumulator.blocked or not is_inexact(result):
             return elementwise(COPY, whole)
         start = Scalar(result, result.type(accumulator.initial(result)), False)
         return elementwise(accumulator.combine, start, whole)
@@ -310,7 +310,7 @@ def summed_in(node: Node) -> DType:
     """The dtype in which averages are taken: float64 of integers; sums may be beyond float16."""
     if node.dtype == HALF:
         return SINGLE
-    return node.dtype if node.dtype.kind in "fc" else dtypes.FLOAT
+    return node.dtype if is_inexact(node.dtype) else dtypes.FLOAT
 
 
 def mean(node: Node, axes: Sequence[int]) -> Node:

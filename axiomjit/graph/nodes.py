@@ -22,7 +22,7 @@ import numpy as np
 from axiomjit.algebra.chosen import Choice
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
-from axiomjit.base.dtypes import INT, DType
+from axiomjit.base.dtypes import INT, DType, is_bool
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record, RecordType
 from axiomjit.graph.library_operations import LibraryOperation
@@ -200,7 +200,7 @@ class Op(Node):
             node = stack.pop()
             if isinstance(node.primitive, LibraryOperation) and node.primitive.number:
                 continue
-            arithmetic = node.primitive.keeps_weak and node.dtype.kind != "b"
+            arithmetic = node.primitive.keeps_weak and not is_bool(node.dtype)
             leaves = (child for child in node.operands if not isinstance(child, Op))
             if not arithmetic or node.extents or not all(leaf.weak for leaf in leaves):
                 return False

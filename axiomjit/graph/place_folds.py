@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import INT, DType, integer_range
+from axiomjit.base.dtypes import INT, DType, is_complex, is_inexact, value_range
 from axiomjit.graph.builder import elementwise
 from axiomjit.graph.nodes import Input, Node
 from axiomjit.graph.primitives import ALL, MAX, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.state_folds import StateFold, recorded
 
-NOWHERE: Final = integer_range(INT)[1]
+NOWHERE: Final = value_range(INT)[1]
 """Beyond every place."""
 
 
@@ -60,11 +60,11 @@ def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
     row = PRIMITIVES
     better = elementwise(row["greater" if extreme is MAX else "less"], other, value)
     tie = elementwise(row["equal"], other, value)
-    if dtype.kind in "fc":
+    if is_inexact(dtype):
         one, two = (elementwise(row["isnan"], node) for node in (value, other))
         better = elementwise(row["logical_or"], better, elementwise(row["greater"], two, one))
         tie = elementwise(row["logical_or"], tie, elementwise(row["logical_and"], one, two))
-        if dtype.kind == "c":  # numbers with a NaN in one part are compared by the other
+        if is_complex(dtype):  # numbers with a NaN in one part are compared by the other
             number = elementwise(row["logical_not"], one)
             better = elementwise(row["logical_and"], better, number)
     first = elementwise(row["less"], later, place)

@@ -13,7 +13,15 @@ from numpy.exceptions import ComplexWarning
 
 from axiomjit.algebra.index_maps import identity
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import BOOL, WEAK_TYPES, DType, Promotable
+from axiomjit.base.dtypes import (
+    BOOL,
+    ELEMENT_TYPES,
+    DType,
+    Promotable,
+    is_bool,
+    is_complex,
+    is_integer,
+)
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.origins import user_location, warn
 from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar
@@ -24,7 +32,7 @@ from axiomjit.graph.seen import seen_call
 
 def promotable(node: Node) -> Promotable:
     """The node as promotion sees it: its dtype, or the type of a Python number."""
-    return WEAK_TYPES[node.dtype.kind] if node.weak and node.dtype != BOOL else node.dtype
+    return ELEMENT_TYPES[node.dtype].python if node.weak and node.dtype != BOOL else node.dtype
 
 
 def fits(node: Node, dtype: DType) -> bool:
@@ -32,15 +40,15 @@ def fits(node: Node, dtype: DType) -> bool:
 
     A look at a length leaves a guard.
     """
-    if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | LengthNode):
+    if not is_integer(dtype) or not node.weak or not isinstance(node, Scalar | LengthNode):
         return True
-    if node.dtype.kind not in "iu":
+    if not is_integer(node.dtype):
         return True
-    low, high = dtypes.integer_range(dtype)
+    low, high = dtypes.value_range(dtype)
     if isinstance(node, Scalar):
         return bool(low <= node.value.item() <= high)
-    above = low == -(2**63) or node.length >= low
-    return above and (high >= 2**63 - 1 or node.length <= high)
+    above = bool(low == -(2**63)) or node.length >= low
+    return above and (bool(high >= 2**63 - 1) or node.length <= high)
 
 
 def cast(node: Node, dtype: DType) -> Node:
@@ -50,7 +58,7 @@ def cast(node: Node, dtype: DType) -> Node:
     """
     if node.dtype == dtype and not node.weak:
         return node
-    if node.dtype.kind == "c" and dtype.kind not in "bc":
+    if is_complex(node.dtype) and not (is_bool(dtype) or is_complex(dtype)):
         warn("Casting complex values to real discards the imaginary part", ComplexWarning)
     if isinstance(node, LengthNode) and fits(node, dtype):
         return LengthNode(dtype, node.length)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, current_scope
-from axiomjit.base.dtypes import WEAK_TYPES
+from axiomjit.base.dtypes import ELEMENT_TYPES
 from axiomjit.base.errors import TraceError
 from axiomjit.graph.nodes import Node
 
@@ -29,7 +29,7 @@ def seen_type(value: object) -> str:
     if not isinstance(value, Node):
         return f"a {type(value).__name__}"
     if value.weak:
-        return f"a Python {WEAK_TYPES[value.dtype.kind].__name__}"
+        return f"a Python {ELEMENT_TYPES[value.dtype].python.__name__}"
     return f"{value.dtype}{seen_shape(value.shape)}{_of_masks(value)}"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from axiomjit.algebra.chosen import assumed_equal, choose
 from axiomjit.algebra.dims import current_scope
 from axiomjit.algebra.index_maps import identity, iterator
-from axiomjit.base.dtypes import FLOAT, INT
+from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.gathers import no_integers
 from axiomjit.graph.library_nodes import may_fail, stored
@@ -32,7 +32,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
     if len(node.shape) != 1:
         deep = "too deep" if node.shape else "of too small depth"
         raise ValueError(f"object {deep} for desired array")
-    if node.dtype.kind not in "biu":
+    if not (is_bool(node.dtype) or is_integer(node.dtype)):
         raise no_integers(f"bincount({seen_type(node)})", "elements")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")

@@ -10,6 +10,7 @@ import numpy as np
 from axiomjit.algebra.chosen import assumed_equal
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Affine, fixed, iterator
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import ShapeError, SpecError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -48,7 +49,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
 
 def _sum_of_one(node: Node) -> Node:
     """Sums along dimensions of length 1: no view of the elements, and never -0.0."""
-    if node.dtype.kind not in "fc":
+    if not is_inexact(node.dtype):
         return builder.elementwise(COPY, node)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
     return builder.elementwise(PRIMITIVES["add"], node, zero)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import wanted_dtype
+from axiomjit.base.dtypes import is_bool, wanted_dtype
 from axiomjit.base.origins import user_location
 from axiomjit.graph import library_nodes
 from axiomjit.graph.array_functions import ArrayCall
@@ -47,7 +47,7 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
-        if wanted.kind == "b":
+        if is_bool(wanted):
             raise refuse(name, "dtype", dtype)
         return running(fold, node, wanted, (along,))
 
@@ -64,7 +64,7 @@ def _accumulate_row(name: str, fold: UfuncFold) -> Row:
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
-        if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
+        if (is_bool(wanted) and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
             raise refuse(name, "dtype", dtype)
         return running(fold, node, wanted, (along,))
 

@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import iterator
+from axiomjit.base.dtypes import is_bool
 from axiomjit.graph import builder
 from axiomjit.graph.choices import positions_chosen
 from axiomjit.graph.merging import flat
@@ -112,7 +113,7 @@ def _open_grid(*args: object) -> tuple[Node, ...]:
             raise ValueError("Cross index must be 1 dimensional")
         if node.shape[0].constant == 0:
             node = cast(node, np.dtype(np.intp))
-        nodes.append(positions_chosen(node)[0] if node.dtype.kind == "b" else node)
+        nodes.append(positions_chosen(node)[0] if is_bool(node.dtype) else node)
     return tuple(_vectors(nodes, "ix_"))
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.base.late_rows import LateRows
 from axiomjit.base.locks import import_late
 from axiomjit.graph import builder
@@ -31,7 +32,7 @@ def _dot(a: object, b: object, out: object = None) -> Node:
 def _conj(a: object) -> Node:
     """The method `conj`, which returns real arrays as they are."""
     node = builder.as_node(a, "conj")
-    return conjugated(node) if node.dtype.kind == "c" else node
+    return conjugated(node) if is_complex(node.dtype) else node
 
 
 def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node | tuple[Node, ...]:

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import iterator
-from axiomjit.base.dtypes import INT
+from axiomjit.base.dtypes import INT, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.gathers import ZERO, Position, gather, no_integers, placed, taken
 from axiomjit.graph.nodes import Node, size
@@ -58,7 +58,7 @@ def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
         ValueError: the dimensions do not fit.
         PositionError: at the call, a position is out of range.
     """
-    if positions.dtype.kind not in "iu":
+    if not is_integer(positions.dtype):
         raise IndexError("`indices` must be an integer array")
     if axis is None:
         if len(positions.shape) != 1:

@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from axiomjit.algebra.chosen import assumed_equal
 from axiomjit.algebra.dims import product
 from axiomjit.algebra.index_maps import IndexMap, iterator
+from axiomjit.base.dtypes import is_complex
 from axiomjit.graph import builder
 from axiomjit.graph.merging import reshaped
 from axiomjit.graph.nodes import Node
@@ -93,8 +94,7 @@ def _inner(a: object, b: object, /) -> Node:
 
 
 def _conjugate(node: Node) -> Node:
-    is_complex = node.dtype.kind == "c"
-    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex else node
+    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex(node.dtype) else node
 
 
 def _vdot(a: object, b: object, /) -> Node:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, NoReturn
 import numpy as np
 
 from axiomjit.algebra.dims import product
-from axiomjit.base.dtypes import WEAK_TYPES, DType
+from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
 from axiomjit.base.late_rows import LateRows
@@ -95,7 +95,7 @@ class Tracer(WithoutValues, TracedOperators):
         if kind is TracedArray:
             return np.ndarray
         dtype = self._held.dtype
-        return WEAK_TYPES[dtype.kind] if kind is Tracer else dtype.type
+        return ELEMENT_TYPES[dtype].python if kind is Tracer else dtype.type
 
     @property
     def node(self) -> Node:
@@ -150,7 +150,7 @@ class Tracer(WithoutValues, TracedOperators):
     def imag(self) -> Tracer:
         """The imaginary parts, a view; zeros for real numbers."""
         seen = part_of(self.node, "imag")
-        return _seen_in((self,), seen) if self.node.dtype.kind == "c" else Tracer(seen)
+        return _seen_in((self,), seen) if is_complex(self.node.dtype) else Tracer(seen)
 
     @imag.setter
     def imag(self, value: object) -> NoReturn:

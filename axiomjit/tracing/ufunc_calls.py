@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_bool
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
@@ -116,7 +117,7 @@ def _results(
 
 def _mask(value: object, name: str) -> Node:
     mask = builder.as_node(node_of(value), "where")
-    if mask.dtype.kind != "b":
+    if not is_bool(mask.dtype):
         raise GraphTypeError(
             f"{name}(..., where=...)",
             f"elements of dtype {mask.dtype}",
