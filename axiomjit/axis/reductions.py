@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import dim, product
-from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
 from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
@@ -261,7 +260,7 @@ def _folding(operands: Sequence[object], axes: AxesOf, running: bool) -> Folding
     return Folding(nodes, positions, lambda node: labelled(node, left, *tensors), need_elements)
 
 
-operators.install_operation(folding=_folding)
+OPERATIONS: Final = {"folding": _folding}
 
 
 def _require_elements(name: str, node: Node, reduced: Axes) -> None:

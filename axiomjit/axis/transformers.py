@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol
-from axiomjit.axis import operators
 from axiomjit.axis.arguments import (
     check_writable,
     checked_argument,
@@ -369,4 +368,4 @@ def _computed(
     return found(*named)
 
 
-operators.install_operation(computed=_computed)
+OPERATIONS: Final = {"computed": _computed}

@@ -50,12 +50,8 @@ What holds for a piece of the program's run, in one thread or context.
 
 Installs, where a layer calls what stands in a later one.
 
-- `axiomjit/graph/execution.py` `install_runner`: doors run graphs and do not import passes
-- `axiomjit/graph/execution.py` `install_lowerer`: the same, to show the stages of a program
-- `axiomjit/graph/execution.py` `install_orderer`: the same, for the layout of variables
-- `axiomjit/graph/execution.py` `install_shortener`: the same, for native entries of computations
-- `axiomjit/axis/operators.py` `install_operation`: operators of tensors call functions of tensors
-- `axiomjit/axis/operators.py` `_operations`: the functions installed there
+- `axiomjit/graph/execution.py` `install`: doors run graphs and do not import passes
+- `axiomjit/graph/execution.py` `_installed`: the functions installed there
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `algebra`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,

@@ -318,7 +318,6 @@ def _substituted(
     return Graph(inputs, outputs, graph.writes)  # type: ignore[arg-type]
 
 
-execution.install_runner(run_graph)
-execution.install_lowerer(lower_graph)
-execution.install_orderer(chosen_orders)
-execution.install_shortener(shorten_calls)
+execution.install(
+    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, shorten=shorten_calls
+)
