@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final
@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.foreign import is_foreign
+from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.tree import Structure
 
 Forget = Callable[[Any], None]
@@ -65,38 +66,64 @@ class Kept:
         return id(self.value)
 
 
-def static_key(value: Any, forget: Forget | None = None, depth: int = 0) -> object:
-    """A hashable key by which static values are compared.
+def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
+    """A hashable key by which static values are compared: an entry for each object in it, in order.
 
     Values with an `==` of their own that can be hashed and hold no arrays are equal by type and
     state; other objects are equal only to themselves, while their attributes are the same.
     `forget` is called with the reference to such an object when it has died.
     """
+    key: list[object] = []
+    by_state: dict[Path, tuple[int, object]] = {}
+
+    def enter(path: Path, one: Any) -> Iterable[tuple[object, object]]:
+        entry, parts = _entry(one, forget, len(path) - 1)
+        if isinstance(one, np.ndarray):
+            # A program holds the arrays of its statics; only an object of its own can end that.
+            for above in (path[:k] for k in range(1, len(path))):
+                if above in by_state:
+                    place, owner = by_state[above]
+                    key[place] = _same(owner, forget), type(owner)
+        elif isinstance(parts, _State):
+            by_state[path] = len(key), one
+        key.append(entry)
+        return enumerate(parts)
+
+    for _ in reachable((value,), enter, again=True):
+        pass
+    return tuple(key)
+
+
+class _State(list[object]):
+    """The state of an object that is compared by it."""
+
+
+def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
+    """What a key says of a value, and the parts of it that have entries of their own."""
     kind = type(value)
     if kind in _BY_VALUE:
-        return kind, value
+        return (kind, value), ()
     if kind is float:
-        return kind, repr(value)
+        return (kind, repr(value)), ()
     if kind is complex:
-        return kind, repr(value.real), repr(value.imag)
+        return (kind, repr(value.real), repr(value.imag)), ()
     if isinstance(value, np.generic):
-        return kind, value.dtype, value.tobytes()
+        return (kind, value.dtype, value.tobytes()), ()
     if isinstance(value, np.dtype):
-        return kind, value, repr(value.metadata)
+        return (kind, value, repr(value.metadata)), ()
     if isinstance(value, _IDENTITIES):
-        return _same(value, forget)
+        return _same(value, forget), ()
     if kind in _BY_ORDER or kind is dict:
         changes = kind not in (tuple, frozenset)
         if depth > DEEPEST or (depth and changes and len(value) > LONGEST):
-            return _same(value, forget), len(value)
-        entries = value.items() if kind is dict else value
-        return kind, *(static_key(entry, forget, depth + 1) for entry in entries)
+            return (_same(value, forget), len(value)), ()
+        return (kind, len(value)), list(value.items() if kind is dict else value)
     if kind is slice or kind is range:
-        return kind, *(static_key(p, forget) for p in (value.start, value.stop, value.step))
-    return _object_key(value, forget, depth)
+        return kind, (value.start, value.stop, value.step)
+    return _object_entry(value, forget, depth)
 
 
-def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
+def _object_entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
     kind: Any = type(value)
     if depth <= DEEPEST and kind.__eq__ is not object.__eq__ and kind.__hash__ is not None:
         try:
@@ -104,16 +131,13 @@ def _object_key(value: Any, forget: Forget | None, depth: int) -> object:
         except Exception:  # a type that cannot be pickled may raise anything
             state = None
         if isinstance(state, tuple):
-            parts = (tuple(part) if hasattr(part, "__next__") else part for part in state)
-            key = kind, *(static_key(part, forget, depth + 1) for part in parts)
-            # A program holds the arrays of its statics; only an object of its own can end that.
-            return (_same(value, forget), key) if _mentions_array(key) else key
+            parts = _State(tuple(p) if hasattr(p, "__next__") else p for p in state)
+            return (kind, len(parts)), parts
     own = attributes(value)
     if own is None or depth > DEEPEST:
-        return _same(value, forget)
+        return _same(value, forget), ()
     shared = class_attributes(kind)
-    keys = static_key(own, forget, depth + 1), static_key(shared, forget, depth + 1)
-    return _same(value, forget), *(keys if shared else keys[:1])
+    return (_same(value, forget), bool(shared)), (own, shared) if shared else (own,)
 
 
 def class_attributes(kind: type) -> dict[str, object]:
@@ -163,12 +187,6 @@ def structure_key(structure: Structure) -> object:
         return None
     keys = tuple(map(static_key, structure.keys))  # type: ignore[union-attr]
     return kind, keys, tuple(map(structure_key, structure.parts))  # type: ignore[union-attr]
-
-
-def _mentions_array(key: object) -> bool:
-    if isinstance(key, Same):
-        return isinstance(key(), np.ndarray)
-    return isinstance(key, tuple) and any(map(_mentions_array, key))
 
 
 def mentions_dead(key: object) -> bool:
