@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -211,7 +212,8 @@ def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
 
 def walkable(array: np.ndarray) -> bool:
     """Whether kernels can walk an array: native, aligned elements, strides of whole ones."""
-    whole = all(step % array.itemsize == 0 for step in array.strides) if array.itemsize else True
+    size = array.itemsize or 1
+    whole = math.gcd(*array.strides, size) == size
     return array.dtype.isnative and array.flags.aligned and whole
 
 

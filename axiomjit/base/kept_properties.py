@@ -8,30 +8,20 @@ the same value; one of them is kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
-class kept_property(Generic[T]):  # noqa: N801  # a decorator, as `property` is
+class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` is
     """A property whose value is computed once for each instance, which has a `__dict__`."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         """Keep what computes it."""
         self._compute, self.__doc__ = compute, compute.__doc__
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> kept_property[T]: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type) -> T: ...
-
-    def __get__(self, instance: object, owner: type) -> kept_property[T] | T:
+    def __get__(self, instance: Any, owner: type) -> T:
         if instance is None:
-            return self
-        value = self._compute(instance)
-        vars(instance)[self._name] = value  # which Python finds before this from now on
-        return value
+            return self  # type: ignore[return-value]
+        value = vars(instance)[self._compute.__name__] = self._compute(instance)
+        return value  # which Python finds before this from now on

@@ -23,7 +23,8 @@ def reachable(
         again: Whether a value is entered on each path to it, not on the first alone; then `enter`
             has to end what goes round.
     """
-    waiting: list[tuple[Path, Any]] = [((k,), root) for k, root in enumerate(roots)][::-1]
+    waiting: list[tuple[Path, Any]] = []
+    waiting += [((k,), root) for k, root in enumerate(roots)][::-1]
     entered: dict[int, object] = {}  # what is in it stays alive, and its number its own
     while waiting and (most is None or len(entered) < most):
         path, value = waiting.pop()

@@ -32,34 +32,19 @@ def has_axes(values: Sequence[object]) -> bool:
     return any(isinstance(value, NamedValue) for value in values)
 
 
-class ArrayForm:
-    """Calls of one function with so many arrays by position, and nothing else."""
-
-    __slots__ = ("classes", "names", "structure")
-
-    def __init__(self, structure: Structure, names: tuple[str, ...]) -> None:
-        """Begin with no known class."""
-        self.structure, self.names = structure, names
-        self.classes: BoundedTable[object, Any] = BoundedTable()
-
-
-Forms = BoundedTable[int, ArrayForm]
-"""The forms of one function by the number of arrays."""
-
-
 class CallArguments(Record):
     """Leaves of the arguments in order of parameters; a static leaf has its place and value.
 
-    `names` gives for each dynamic leaf the parameter it belongs to, `static_names` for each static.
-    A call of nothing but arrays by position knows what all of its `form` have in common.
+    `names` gives for each dynamic leaf the parameter it belongs to, `static_names` for each static;
+    equal structures have equal keys.
     """
 
     structure: Structure
+    structure_key: object
     dynamic: tuple[object, ...]
     static: tuple[tuple[int, object], ...]
     names: tuple[str, ...]
     static_names: tuple[str, ...] = ()
-    form: ArrayForm | None = None
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
         """All leaves in order, with other values for the dynamic ones."""
@@ -67,6 +52,10 @@ class CallArguments(Record):
         for place, value in self.static:
             total.insert(place, value)
         return total
+
+
+Forms = BoundedTable[int, CallArguments]
+"""Calls of one function with nothing but arrays by position, one for each number of arrays."""
 
 
 def static_parameters(
@@ -107,11 +96,10 @@ def take_apart(
     """
     if forms is None or kwargs or static or not are_arrays(args):
         return _sorted(signature, static, args, kwargs, function)
-    form = forms.get(len(args))
-    if form is None:
-        call = _sorted(signature, static, args, kwargs, function)
-        form = forms.keep(len(args), ArrayForm(call.structure, call.names))
-    return CallArguments(form.structure, args, (), form.names, (), form)
+    like = forms.get(len(args))
+    if like is None:
+        return forms.keep(len(args), _sorted(signature, static, args, kwargs, function))
+    return CallArguments(like.structure, like.structure_key, args, (), like.names)
 
 
 def _sorted(
@@ -138,7 +126,14 @@ def _sorted(
         else:
             dynamic.append(leaf)
             names.append(name)
-    return CallArguments(structure, tuple(dynamic), tuple(fixed), tuple(names), tuple(fixed_names))
+    return CallArguments(
+        structure,
+        structure_key(structure),
+        tuple(dynamic),
+        tuple(fixed),
+        tuple(names),
+        tuple(fixed_names),
+    )
 
 
 def _misfit(
@@ -200,7 +195,7 @@ def exact_key(call: CallArguments, forget: Forget | None = None) -> object:
     `forget` is called when an object that the key refers to has died.
     """
     layout = exact_layout(call.dynamic, kind_of)
-    return layout, structure_key(call.structure), statics_key(call, forget)
+    return layout, call.structure_key, statics_key(call, forget)
 
 
 def kind_of(leaf: Any) -> object:

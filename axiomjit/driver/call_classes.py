@@ -9,11 +9,12 @@ import numpy as np
 
 from axiomjit.algebra.dims import Dim, Symbol, dim, named_length, symbol_of
 from axiomjit.algebra.number_kinds import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
+from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import COMPLEX, FLOAT, supported
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.driver.arguments import CallArguments, statics_key
-from axiomjit.driver.static_keys import Forget, structure_key
+from axiomjit.driver.static_keys import Forget
 from axiomjit.graph.nodes import Input
 
 Array = np.ndarray
@@ -21,72 +22,144 @@ Layouts = dict[int, tuple[Dim, ...]]
 _INNER, _BACK, _STEP, _STEP_BACK = 2, 3, 4, 5
 
 
-class ArgumentClass:
-    """What the call guard looks at in array arguments.
+class ArgumentCode:
+    """Plain numbers that are equal for calls of one class only: what the call guard looks at.
 
-    Extents up to 4 are baked; larger ones are symbols, equal ones the same symbol. Strides of -1,
-    0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower than scalar loads);
-    another is the stride of the next dimension in memory times its length, or minus that, where
-    that is so, else a symbol of its own, whose kind tells the sign: it may equal a length or
-    another stride.
+    Extents up to 4 are baked; a larger one is -1 less its place among those met, so that equal ones
+    are alike. Strides of -1, 0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower
+    than scalar loads); another is the stride of the next dimension in memory times its length, or
+    minus that, where that is so, else open but for its sign: it may equal a length or another
+    stride. `numbers` are those that the code leaves open, in order; `ClassSymbols` stand for them.
     """
+
+    __slots__ = ("_places", "numbers")
 
     def __init__(self) -> None:
         """Start without arguments."""
-        self.values: dict[Symbol, int] = {}
-        self._by_length: dict[int, Dim] = {}
-        self.declared: dict[str, Dim] = {}
+        self.numbers: list[int] = []
+        self._places: dict[object, int] = {}
 
-    def shape(self, shape: Sequence[int], names: Sequence[str] | None = None) -> tuple[Dim, ...]:
-        """The symbolic shape of an argument, whose dimensions may have declared names."""
-        if names is not None:
-            return tuple(map(self._declared_length, names, shape))
-        return tuple(self._length(n) for n in shape)
+    def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The code of a shape."""
+        code = []
+        for n in shape:
+            if n > SMALL:
+                if n not in self._places:
+                    self._places[n] = len(self._places)
+                    self.numbers.append(n)
+                n = -1 - self._places[n]
+            code.append(n)
+        return tuple(code)
 
-    def _declared_length(self, name: str, n: int) -> Dim:
-        """The symbol of a name, whatever it equals; lengths 0 and 1 are themselves."""
-        if name not in self.declared:
-            symbol = f"n{name.replace('...', '_')}"
-            self.declared[name] = dim(n) if n < 2 else self._symbol(symbol, DECLARED, n)
-        return self.declared[name]
+    def declared(self, shape: Sequence[int], names: Sequence[str]) -> tuple[object, ...]:
+        """The code of a shape whose dimensions have names; lengths 0 and 1 are themselves."""
+        for name, n in zip(names, shape, strict=True):
+            if n > 1 and name not in self._places:
+                self._places[name] = len(self._places)
+                self.numbers.append(n)
+        return tuple((name, n if n < 2 else None) for name, n in zip(names, shape, strict=True))
+
+    def strides(self, array: Array) -> tuple[tuple[int, int], ...]:
+        """Each dimension with the kind of its stride, from the innermost in memory outwards."""
+        code = []
+        size, dense = array.itemsize or 1, 1
+        for d in _by_step(array.strides):
+            step, n = array.strides[d] // size, array.shape[d]
+            if n == 1 or step == dense:
+                kind = _INNER
+            elif step == -dense:
+                kind = _BACK
+            elif step in (-1, 0, 1):
+                kind = step
+            else:
+                kind = _STEP if step > 0 else _STEP_BACK
+                self.numbers.append(step)
+            code.append((d, kind))
+            if n != 1 and step:
+                dense = step * n
+        return tuple(code)
+
+
+def argument_code(
+    arguments: Sequence[Any],
+    names: Mapping[int, Sequence[str]] | None = None,
+    same: Sequence[int] | None = None,
+) -> tuple[tuple[object, ...], list[int]]:
+    """The code of a call's plain arguments, and the numbers that it leaves open; as `classify`."""
+    made, code = ArgumentCode(), list[object]()
+    for position, value in enumerate(arguments):
+        if same is not None and same[position] != position:
+            code.append(same[position])
+        elif isinstance(value, Array):
+            shape = value.shape
+            lengths = made.shape(shape) if names is None else made.declared(shape, names[position])
+            code.append((value.dtype, lengths, made.strides(value)))
+        elif isinstance(value, int):
+            code.append(int)
+            made.numbers.append(value)
+        else:
+            code.append(complex if isinstance(value, complex) else float)
+    return tuple(code), made.numbers
+
+
+def _by_step(strides: Sequence[int]) -> Sequence[int]:
+    """The dimensions from the innermost in memory to the outermost."""
+    if len(strides) == 2:
+        return (1, 0) if abs(strides[1]) <= abs(strides[0]) else (0, 1)
+    return sorted(range(len(strides)), key=lambda d: (abs(strides[d]), -d))
+
+
+class ClassSymbols:
+    """The symbols that stand for the numbers of a code, derived from the code alone."""
+
+    def __init__(self) -> None:
+        """Start without arguments."""
+        self.symbols: list[Symbol] = []
+        self.by_name: dict[str, Dim] = {}
+        self._lengths: dict[int, Dim] = {}
+
+    def shape(self, code: Sequence[Any]) -> tuple[Dim, ...]:
+        """The symbolic shape of a code of `ArgumentCode.shape` or `ArgumentCode.declared`."""
+        return tuple(self._length(n) if isinstance(n, int) else self._declared(*n) for n in code)
 
     def _length(self, n: int) -> Dim:
-        if n <= SMALL:
+        if n >= 0:
             return dim(n)
-        if n not in self._by_length:
-            self._by_length[n] = self._symbol(f"n{len(self._by_length)}", LENGTH, n)
-        return self._by_length[n]
+        if n not in self._lengths:
+            self._lengths[n] = self.symbol(f"n{-1 - n}", LENGTH)
+        return self._lengths[n]
 
-    def _symbol(self, name: str, kind: Kind, value: int) -> Dim:
+    def _declared(self, name: str, n: int | None) -> Dim:
+        """The symbol of a name, whatever it equals."""
+        if name not in self.by_name:
+            symbol = f"n{name.replace('...', '_')}"
+            self.by_name[name] = self.symbol(symbol, DECLARED) if n is None else dim(n)
+        return self.by_name[name]
+
+    def symbol(self, name: str, kind: Kind) -> Dim:
+        """The symbol of the next number."""
         length = named_length(name, kind)
         symbol = symbol_of(length)
         assert symbol is not None
-        self.values[symbol] = value
+        self.symbols.append(symbol)
         return length
 
-    def integer(self, position: int, value: int) -> Dim:
-        """The symbol of an integer argument, about which nothing is known."""
-        return self._symbol(f"k{position}", ANY, value)
-
-    def strides(self, array: Array, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    def strides(self, code: Sequence[tuple[int, int]], shape: Sequence[Dim]) -> tuple[Dim, ...]:
         """The symbolic strides (elements) of an array of this symbolic shape."""
-        strides = [dim(0)] * array.ndim
-        dense, inner, rank = 1, dim(1), 0
-        for d in _by_step(array.strides):
-            step = array.strides[d] // array.itemsize
-            if shape[d].constant == 1 or step == dense:
-                strides[d] = inner
-            elif step == -dense:
-                strides[d] = inner * -1
-            elif step in (-1, 0, 1):
-                strides[d] = dim(step)
+        strides = [dim(0)] * len(code)
+        inner, rank = dim(1), 0
+        for d, kind in code:
+            if kind in (_INNER, _BACK):
+                strides[d] = inner if kind == _INNER else inner * -1
+            elif kind in (-1, 0, 1):
+                strides[d] = dim(kind)
             else:
                 rank += 1
-                letter, kind = ("t", STRIDE) if step > 0 else ("u", BACKWARD)
-                ranked = kind.replace(rank=rank)
-                strides[d] = self._symbol(f"{letter}{len(self.values)}", ranked, step)
-            if shape[d].constant != 1 and step:
-                dense, inner = step * array.shape[d], strides[d] * shape[d]
+                letter, sign = ("t", STRIDE) if kind == _STEP else ("u", BACKWARD)
+                name = f"{letter}{len(self.symbols)}"
+                strides[d] = self.symbol(name, sign.replace(rank=rank))
+            if shape[d].constant != 1 and kind:
+                inner = strides[d] * shape[d]
         return tuple(strides)
 
 
@@ -107,9 +180,23 @@ class Signature(Record):
     declared: Mapping[str, Dim]
 
 
+class _Class(Record):
+    """A class of calls, as `Signature` has it, and the symbols for the numbers of each call."""
+
+    given: tuple[Input | Dim, ...]
+    layouts: Layouts
+    symbols: tuple[Symbol, ...]
+    declared: Mapping[str, Dim]
+
+
+Classes = BoundedTable[object, _Class]
+"""The classes of calls that were met, by code."""
+
+
 def classify(
     call: CallArguments,
     arguments: Sequence[object],
+    classes: Classes | None = None,
     forget: Forget | None = None,
     names: Mapping[int, Sequence[str]] | None = None,
     same: Sequence[int] | None = None,
@@ -122,97 +209,36 @@ def classify(
     Raises:
         GraphTypeError: an argument's elements or its type cannot be compiled.
     """
-    form = call.form if names is None and same is None else None
-    if form is None:
-        return _classified(call, arguments, forget, names, same)
-    code, numbers = _array_code(arguments)
-    known: _Known | None = form.classes.get(code)
+    code, numbers = argument_code(arguments, names, same)
+    known = None if classes is None else classes.get(code)
     if known is None:
-        made = _classified(call, arguments, forget, names, same)
-        assert list(made.values.values()) == numbers, "the code of a class is not its class"
-        form.classes.keep(code, _Known(made, tuple(made.values)))
-        return made
-    like, values = known.signature, dict(zip(known.symbols, numbers, strict=True))
-    return Signature(like.given, like.layouts, values, like.key, like.scalars, like.declared)
+        for argument, name in zip(arguments, call.names, strict=True):
+            if isinstance(argument, Array):
+                supported(argument.dtype, f"argument {name}", user_location())
+        known = _class_of(code)
+        if classes is not None:
+            classes.keep(code, known)
+    scalars = frozenset([k for k, v in enumerate(call.dynamic) if isinstance(v, np.generic)])
+    key = call.structure_key, code, statics_key(call, forget), scalars
+    values = dict(zip(known.symbols, numbers, strict=True))
+    return Signature(known.given, known.layouts, values, key, scalars, known.declared)
 
 
-class _Known(Record):
-    """A class that was met, and the symbols that stand for the numbers of its calls."""
-
-    signature: Signature
-    symbols: tuple[Symbol, ...]
-
-
-def _array_code(arrays: Sequence[Any]) -> tuple[tuple[object, ...], list[int]]:
-    """Plain numbers that are equal for arrays of one class only, and what its symbols stand for.
-
-    It says what `ArgumentClass` says, without symbols: that takes a tenth of the time.
-    """
-    code: list[object] = []
-    numbers: list[int] = []
-    places: dict[int, int] = {}
-    for array in arrays:
-        shape, strides, size = array.shape, array.strides, array.itemsize or 1
-        code.append(array.dtype)
-        for n in shape:
-            if n > SMALL:
-                if n not in places:
-                    places[n] = len(places)
-                    numbers.append(n)
-                n = -1 - places[n]
-            code.append(n)
-        dense = 1
-        for d in _by_step(strides):
-            step, n = strides[d] // size, shape[d]
-            if n == 1 or step == dense:
-                kind = _INNER
-            elif step == -dense:
-                kind = _BACK
-            elif step in (-1, 0, 1):
-                kind = step
-            else:
-                kind = _STEP if step > 0 else _STEP_BACK
-                numbers.append(step)
-            code += (d, kind)
-            if n != 1 and step:
-                dense = step * n
-    return tuple(code), numbers
-
-
-def _by_step(strides: Sequence[int]) -> Sequence[int]:
-    """The dimensions from the innermost in memory to the outermost."""
-    if len(strides) == 2:
-        return (1, 0) if abs(strides[1]) <= abs(strides[0]) else (0, 1)
-    return sorted(range(len(strides)), key=lambda d: (abs(strides[d]), -d))
-
-
-def _classified(
-    call: CallArguments,
-    arguments: Sequence[object],
-    forget: Forget | None,
-    names: Mapping[int, Sequence[str]] | None,
-    same: Sequence[int] | None,
-) -> Signature:
-    """As `classify`, symbol by symbol."""
-    classes = ArgumentClass()
+def _class_of(code: Sequence[Any]) -> _Class:
+    """The class of the calls with a code, symbol by symbol."""
+    symbols = ClassSymbols()
     given: list[Input | Dim] = []
     layouts: Layouts = {}
-    for position, (argument, name) in enumerate(zip(arguments, call.names, strict=True)):
-        asked = f"argument {name}"
-        if same is not None and same[position] != position:
-            given.append(given[same[position]])
-        elif isinstance(argument, Array | np.generic):
-            dtype = supported(argument.dtype, asked, user_location())
-            shape = classes.shape(argument.shape, None if names is None else names[position])
+    for position, part in enumerate(code):
+        if isinstance(part, int):
+            given.append(given[part])
+        elif isinstance(part, tuple):
+            dtype, lengths, steps = part
+            shape = symbols.shape(lengths)
             given.append(Input(dtype, position, shape))
-            if isinstance(argument, Array):
-                layouts[position] = classes.strides(argument, shape)
-        elif isinstance(argument, int):
-            given.append(classes.integer(position, argument))
+            layouts[position] = symbols.strides(steps, shape)
+        elif part is int:
+            given.append(symbols.symbol(f"k{position}", ANY))
         else:
-            dtype = COMPLEX if isinstance(argument, complex) else FLOAT
-            given.append(Input(dtype, position, (), True))
-    scalars = frozenset(k for k, v in enumerate(call.dynamic) if isinstance(v, np.generic))
-    structure, statics = structure_key(call.structure), statics_key(call, forget)
-    key = (structure, tuple(given), tuple(layouts.items()), statics, scalars)
-    return Signature(tuple(given), layouts, classes.values, key, scalars, classes.declared)
+            given.append(Input(COMPLEX if part is complex else FLOAT, position, (), True))
+    return _Class(tuple(given), layouts, tuple(symbols.symbols), symbols.by_name)

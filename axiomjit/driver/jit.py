@@ -41,7 +41,7 @@ from axiomjit.driver.arguments import (
 from axiomjit.driver.assembling import assemble
 from axiomjit.driver.attempts import attempt
 from axiomjit.driver.bound_methods import BoundMethod
-from axiomjit.driver.call_classes import Signature, classify
+from axiomjit.driver.call_classes import Classes, Signature, classify
 from axiomjit.driver.decorating import check_function, check_options
 from axiomjit.driver.fallbacks import (
     DISABLED,
@@ -119,7 +119,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._traced_among = import_late("axiomjit.tracing.holders").traced_among
         vars(self).update(more)
         self.restart()  # a function that is compiled already has given its own entry to this one
-        self._exact: Table[Ready] = Table(LAYOUTS)
+        self._plans: Table[Ready] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
         self._reasons = Reasons()
         self._following = new_lock()
@@ -129,7 +129,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
-        self._forms = Forms()
+        self._forms, self._classes = Forms(), Classes()
 
     @property
     def _signature(self) -> inspect.Signature:
@@ -163,7 +163,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._left.count(FOREIGN)
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
-        ready = self._exact.get(quick)
+        ready = self._plans.get(quick)
         if (
             ready is None
             or self._identifies
@@ -203,7 +203,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         exact = import_late(_NAMED).exact_named_key if named else exact_key
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
-        ready = self._exact.get(key)
+        ready = self._plans.get(key)
         known = ready is not None and ready.holds()
         if ready is not None and known:
             self._hits += 1
@@ -271,7 +271,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self, key: object, call: CallArguments, named: bool, same: Same | None
     ) -> tuple[Ready, Sequence[object]]:
         """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
-        if key in self._exact:  # arrays that it reads from elsewhere are others now
+        if key in self._plans:  # arrays that it reads from elsewhere are others now
             self.drop_tables()
         with self._reasons.clock.running():
             try:
@@ -285,12 +285,12 @@ class Jitted(GuardedCall[R], Generic[P, R]):
                 self._foreign |= foreign_classes(call.dynamic)
         self._bound += 1
         if not config.disable:
-            self._exact.keep(key, ready)
+            self._plans.keep(key, ready)
         return ready, arguments
 
     def _forget(self, dead: object) -> None:
         """Drop what was prepared for a static argument that has died."""
-        self._exact.forget(dead)
+        self._plans.forget(dead)
         self._programs.forget(dead)
 
     def __reduce__(self) -> tuple[Any, ...] | str:
@@ -348,7 +348,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             raise no_named_arrays(self._name)
         quick = None if kwargs or self._static else exact_layout(args)
         key = quick or exact_key(call, self._forget)
-        ready = self._exact.get(key)
+        ready = self._plans.get(key)
         if self._in_numpy or (ready is not None and ready.holds()):
             return
         try:
@@ -370,7 +370,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     ) -> Signature:
         """The class of a call; its shapes are checked where they are declared."""
         names = self._shapes.names(call, plain) if self._shapes else None
-        return classify(call, plain, self._forget, names, same)
+        return classify(call, plain, self._classes, self._forget, names, same)
 
     def _bind(
         self, call: CallArguments, same: Same | None = None, named: bool = False

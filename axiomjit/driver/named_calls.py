@@ -16,7 +16,7 @@ from axiomjit.base.stage_times import Clock, stage
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
 from axiomjit.driver.reasons import Aspects, labelled_in, short_text, static_aspects
-from axiomjit.driver.static_keys import Forget, structure_key
+from axiomjit.driver.static_keys import Forget
 from axiomjit.driver.tables import Ready
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object
         GraphTypeError: an argument is an array without axes.
     """
     leaves = tuple(map(leaf_key, call.dynamic, call.names))
-    return "named", structure_key(call.structure), leaves, statics_key(call, forget)
+    return "named", call.structure_key, leaves, statics_key(call, forget)
 
 
 def exact_named_key(call: CallArguments, forget: Forget | None = None) -> object:

@@ -24,7 +24,7 @@ from axiomjit.base.locks import NotNowError, import_late, new_lock
 from axiomjit.base.stage_times import stage
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
-from axiomjit.driver.call_classes import ArgumentClass, Layouts
+from axiomjit.driver.call_classes import ArgumentCode, ClassSymbols, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
@@ -259,17 +259,17 @@ def placed_graph(
         if isinstance(held, Held):
             constants[held] = Input(held.dtype, len(arrays), held.extents)
             arrays.append(held.array)
-    classes = ArgumentClass()
+    code, symbols = ArgumentCode(), ClassSymbols()
     ordered = sorted(lengths.items(), key=lambda item: (len(item[0].name), item[0].name))
-    baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
-    with bound(Scope(classes.values)):
+    baked = {symbol: symbols.shape(code.shape((n,)))[0] for symbol, n in ordered}
+    with bound(Scope(dict(zip(symbols.symbols, code.numbers, strict=True)))):
         placed = _substituted(graph, baked, constants)
     layouts: Layouts = {}
     for node in placed.inputs:
         argument = arrays[node.position]
         if isinstance(argument, Array):
-            layouts[node.position] = classes.strides(argument, node.shape)
-    return placed, layouts, classes.values, arrays
+            layouts[node.position] = symbols.strides(code.strides(argument), node.shape)
+    return placed, layouts, dict(zip(symbols.symbols, code.numbers, strict=True)), arrays
 
 
 def _substituted(

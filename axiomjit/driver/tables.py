@@ -7,16 +7,15 @@ same limits, and what was prepared for an object that has died is dropped in the
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Symbol, evaluate
-from axiomjit.base.locks import is_held_here, new_lock
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.locks import is_held_here
 from axiomjit.base.records import Record
 from axiomjit.base.tree import LEAF, Structure
 from axiomjit.driver.arguments import plain_arguments
@@ -90,30 +89,20 @@ class Ready(Record):
         return arguments if self.plain else plain_arguments(arguments, names)
 
 
-class Table(OrderedDict[object, Entry]):
-    """Entries by key, the first ones dropped beyond `limit`; changed under a lock of its own."""
+class Table(BoundedTable[object, Entry]):
+    """Entries by key, which go when an object dies that the key refers to."""
 
     def __init__(self, limit: int) -> None:
         """Start empty."""
-        super().__init__()
-        self._limit = limit
-        self._lock = new_lock()
+        super().__init__(limit)
         self._died = False
 
-    def keep(self, key: object, entry: Entry) -> None:
-        """Enter what was prepared, in place of what the key has."""
-        with self._lock:
-            self[key] = entry
-        self._tidy()
-
-    def _tidy(self) -> None:
-        """Drop what is beyond the limit, and what could not be dropped when it died."""
-        if len(self) > self._limit:
-            with self._lock:
-                while len(self) > self._limit:
-                    self.popitem(last=False)
+    def keep(self, key: object, value: Entry) -> Entry:
+        """As for any such table; also drop what could not be dropped when it died."""
+        super().keep(key, value)
         if self._died:
             self.forget()
+        return value
 
     def forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the entries whose keys refer to an object that has died.
@@ -203,12 +192,11 @@ class ProgramTable(Table[ClassPrograms]):
         A key stands for programs of one kind.
         """
         with self._lock:
-            if key not in self:
-                self[key] = ClassPrograms()
-            known = self[key]
-            with suppress(KeyError):  # a signal handler may have filled the table meanwhile
-                self.move_to_end(key)
-        self._tidy()
+            found_before = self.pop(key, None)
+            known = ClassPrograms() if found_before is None else found_before
+            super().keep(key, known)
+        if self._died:  # which `keep` cannot see to under the lock
+            self.forget()
         found: AnyProgram
         for found in known.candidates(lengths):
             if found.is_stale():

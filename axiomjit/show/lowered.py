@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.kept_properties import kept_property
+from axiomjit.base.kept_properties import cached_property
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.print_graph import print_graph
@@ -89,27 +89,27 @@ class Lowered:
         steps = self._stages.plan.steps
         return tuple(step.kernel for step in steps if isinstance(step, Launch))
 
-    @kept_property
+    @cached_property
     def graph(self) -> str:
         """The graph, one node a line."""
         return print_graph(self._stages.graph)
 
-    @kept_property
+    @cached_property
     def views(self) -> str:
         """The storages with strides, and the values that are not stored."""
         return print_views(self._stages.views)
 
-    @kept_property
+    @cached_property
     def loops(self) -> str:
         """The loop nests after all passes."""
         return print_loops(self._stages.loops)
 
-    @kept_property
+    @cached_property
     def plan(self) -> str:
         """The steps in order: memory, launches, library calls, results."""
         return print_plan(self._stages.plan)
 
-    @kept_property
+    @cached_property
     def source(self) -> str:
         """The generated Python of every kernel, as it is compiled."""
         return source_of(self._stages.plan)
@@ -157,7 +157,7 @@ class Lowered:
         run_pipeline(self._stages.graph, self._stages.context, keep)
         return trail
 
-    @kept_property
+    @cached_property
     def _compiled(self) -> list[CompiledKernel]:
         """Every kernel, compiled anew: kernels that run have no text."""
         return [KERNELS.compiled(kernel) for kernel in self.kernels]
@@ -172,7 +172,7 @@ class Lowered:
         """The assembly of every kernel, which is compiled for it."""
         return "\n".join(kernel.asm for kernel in self._compiled)
 
-    @kept_property
+    @cached_property
     def cost(self) -> CostInNumbers:
         """What a call with these lengths reads, writes, computes and allocates."""
         cost = self._stages.cost
@@ -189,7 +189,7 @@ class Lowered:
             library_calls=products,
         )
 
-    @kept_property
+    @cached_property
     def legend(self) -> str:
         """The user's names of the buffers, numbers and lengths of each kernel, one a line."""
         owners = {

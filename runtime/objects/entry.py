@@ -13,7 +13,7 @@ import struct
 from ast import literal_eval
 from typing import Any, Final
 
-from axiomjit.base.digests import sha256
+from axiomjit.base.hashing import sha256
 from axiomjit.base.locks import import_late
 from axiomjit.base.records import Record
 from axiomjit.runtime.llvm.object_file import ObjectFile, read_object

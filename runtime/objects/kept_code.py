@@ -10,7 +10,7 @@ import time
 from typing import Any, Final
 
 from axiomjit.base.config import config
-from axiomjit.base.digests import sha256
+from axiomjit.base.hashing import sha256
 from axiomjit.base.immortal import immortal
 from axiomjit.base.locks import FORKS_WAIT
 from axiomjit.runtime.llvm.pass_managers import run_passes

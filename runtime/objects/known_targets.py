@@ -9,7 +9,7 @@ from __future__ import annotations
 from ast import literal_eval
 from typing import Final
 
-from axiomjit.base.digests import sha256
+from axiomjit.base.hashing import sha256
 from axiomjit.base.locks import import_late
 from axiomjit.base.target import Target
 from axiomjit.runtime.objects.entry import UNREADABLE

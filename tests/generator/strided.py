@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from axiomjit.algebra.dims import evaluate
 from axiomjit.algebra.number_kinds import LENGTH, STRIDE
-from axiomjit.driver.call_classes import ArgumentClass
+from axiomjit.driver.call_classes import ArgumentCode, ClassSymbols
 from axiomjit.runtime.pool import memory
 
 LONG = (5, 6, 7, 8, 9, 10, 12)
@@ -66,10 +66,10 @@ def drawn(draws, rank, before=None):
 
 def _alike(draws, before):
     """What is of the same class in most cases: other numbers for some of its symbols."""
-    classes = ArgumentClass()
-    shape = classes.shape(before.shape)
-    strides = classes.strides(before.within(*before.buffer("u1")), shape)
-    values = dict(classes.values)
+    code, symbols = ArgumentCode(), ClassSymbols()
+    shape = symbols.shape(code.shape(before.shape))
+    strides = symbols.strides(code.strides(before.within(*before.buffer("u1"))), shape)
+    values = dict(zip(symbols.symbols, code.numbers, strict=True))
     for symbol in draws.some(list(values)) if values else ():
         if symbol.kind is LENGTH:
             values[symbol] = draws.pick([n for n in LONG if n not in values.values()] or LONG)
