@@ -10,7 +10,7 @@ from typing import Final
 from axiomjit.algebra.chosen import Advice
 from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
-from axiomjit.base.kept_properties import cached_property
+from axiomjit.base.records import cached_property
 from axiomjit.base.target import ChosenTarget
 from axiomjit.passes.costs.estimate_time import estimate_time
 from axiomjit.passes.costs.operation_times import operation_time

@@ -1,16 +1,18 @@
-"""The line of the user's program that is being run."""
+"""Where things are from: the line that is run, the line of a node, the library of code."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
+
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
 _PARTS: Final = tuple(os.path.realpath(f"{_PACKAGE}/{part}") for part in ("passes", "runtime"))
@@ -45,3 +47,47 @@ def warn(text: str, category: type[Warning]) -> None:
     """Warn at the user's line."""
     file, _, line = (user_location() or "unknown:0").rpartition(":")
     warnings.warn_explicit(text, category, file, int(line))
+
+
+AnyNode = TypeVar("AnyNode")
+_origins: Final[WeakKeyDictionary[Any, str]] = WeakKeyDictionary()
+
+
+def note(node: AnyNode) -> AnyNode:
+    """Remember the user's line for a node that has none yet."""
+    if node not in _origins:
+        where = user_location()
+        if where is not None:
+            _origins[node] = where
+    return node
+
+
+def inherit(new: AnyNode, old: AnyNode) -> None:
+    """Give a node that stands for another one, and has no line, the other's."""
+    where = _origins.get(old)
+    if new is not old and where is not None:
+        _origins.setdefault(new, where)
+
+
+def origin(node: object) -> str | None:
+    """`file:line` where the node was first written."""
+    return _origins.get(node)
+
+
+_FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
+
+
+def is_foreign(part: Any) -> bool:
+    """Whether a class, function or module is of Python's library, NumPy, Numba or this one."""
+    name = str(getattr(part, "__module__", None) or part.__name__)
+    return name != "__main__" and name.partition(".")[0] in _FOREIGN
+
+
+def is_installed(part: Any, own: str = "") -> bool:
+    """Whether a class, function or module is of an installed package other than `own`."""
+    name = str(getattr(part, "__module__", None) or getattr(part, "__name__", ""))
+    top = name.partition(".")[0]
+    if top in ("", own, "__main__"):
+        return False
+    file = getattr(sys.modules.get(top), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file

@@ -1,11 +1,11 @@
-"""Frozen records with named slots: the base of every IR node, cheap to import, never edited."""
+"""Frozen records with named slots, the base of every IR node; properties computed once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, Self, dataclass_transform
+from typing import Any, Generic, Self, TypeVar, dataclass_transform
 
 _UNSET = object()
 
@@ -117,3 +117,25 @@ class Record(metaclass=RecordType):
         given = type(self)._given
         values = [changes.pop(f) if f in changes else getattr(self, f) for f in given]
         return type(self)(*values, **changes)
+
+
+T = TypeVar("T")
+
+
+class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` is
+    """A property that is computed at first use and stored in the instance's `__dict__`.
+
+    `functools.cached_property` does so under one lock for all instances in Python 3.11: a child
+    that is forked while another thread computes one would wait for ever. Here two threads may
+    compute the same value; one of them is stored.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        """Keep what computes it."""
+        self._compute, self.__doc__ = compute, compute.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> T:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        value = vars(instance)[self._compute.__name__] = self._compute(instance)
+        return value  # which Python finds before this from now on

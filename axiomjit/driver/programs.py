@@ -21,6 +21,7 @@ from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import NotNowError, import_late, new_lock
+from axiomjit.base.origins import inherit
 from axiomjit.base.stage_times import stage
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
@@ -28,7 +29,6 @@ from axiomjit.driver.call_classes import ArgumentCode, ClassSymbols, Layouts
 from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
-from axiomjit.graph.origins import inherit
 
 if TYPE_CHECKING:  # what lowers and runs is imported by the first call
     from axiomjit.passes.pipeline import Stages, Watcher

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.foreign import is_foreign
+from axiomjit.base.origins import is_foreign
 from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.tree import Structure
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.kept_properties import cached_property
 from axiomjit.base.origins import user_location
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.passes.ir.forms import AnyProgram, text_of
 from axiomjit.passes.ir.kernel_ir import Kernel

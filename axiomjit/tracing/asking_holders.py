@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from axiomjit.base.foreign import is_foreign
+from axiomjit.base.origins import is_foreign
 
 MOST: Final = 1000
 """The most entries that are looked at to find arrays in a holder."""

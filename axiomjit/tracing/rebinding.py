@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from axiomjit.base.foreign import is_foreign
+from axiomjit.base.origins import is_foreign
 
 MOST: Final = 200
 """The most functions that are copied; others are called as they are."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.foreign import is_foreign, is_installed
+from axiomjit.base.origins import is_foreign, is_installed
 from axiomjit.tracing.effects.values import is_a
 from axiomjit.tracing.impure import IMPURE
 

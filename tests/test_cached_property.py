@@ -1,6 +1,6 @@
 """Properties that are computed once, without a lock."""
 
-from axiomjit.base.kept_properties import cached_property
+from axiomjit.base.records import cached_property
 
 
 class Example:
