@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from axiomjit.base.late_rows import LateRows
+from axiomjit.base.locks import LateRows
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS
 from axiomjit.tracing.tracer import WRITERS
 

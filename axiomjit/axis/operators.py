@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.late_rows import LateRows
+from axiomjit.base.locks import LateRows
 from axiomjit.base.operator_names import OPERATORS
 from axiomjit.base.origins import user_location
 

@@ -40,8 +40,8 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/base/owners.py` `_following`: the function that is followed, for tracers made in it
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
-- `axiomjit/base/stage_times.py` `_clock`: the function for which a thread compiles, to count time
-- `axiomjit/base/waiting.py` `_waits`: whether a thread waits for kernels (`f.warm`)
+- `axiomjit/base/counters.py` `_clock`: the function for which a thread compiles, to count time
+- `axiomjit/base/config.py` `_waits`: whether a thread waits for kernels (`f.warm`)
 - `runtime/entry/native_calls.py` `_code`: the machine code of native entries, loaded once
 - `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
 - `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast,
 
 from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.algebra.dims import Scope
-from axiomjit.base.config import config
+from axiomjit.base.config import config, waiting
+from axiomjit.base.counters import stage
 from axiomjit.base.error_states import user_traps_errors, without_traps
 from axiomjit.base.errors import (
     AxiomError,
@@ -22,8 +23,6 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late, new_lock, why_not_compile
-from axiomjit.base.stage_times import stage
-from axiomjit.base.waiting import waiting
 from axiomjit.driver.arguments import (
     CallArguments,
     Forms,

@@ -11,8 +11,8 @@ from axiomjit.axis.arguments import leaf_key
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.axis.transformers import Computation
+from axiomjit.base.counters import Clock, stage
 from axiomjit.base.errors import NeedsValuesError, UnboundError
-from axiomjit.base.stage_times import Clock, stage
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
 from axiomjit.driver.reasons import Aspects, labelled_in, short_text, static_aspects

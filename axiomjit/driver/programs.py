@@ -17,12 +17,12 @@ from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
 from axiomjit.algebra.substitution import substitute
 from axiomjit.base.config import config
+from axiomjit.base.counters import stage
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import NotNowError, import_late, new_lock
 from axiomjit.base.origins import inherit
-from axiomjit.base.stage_times import stage
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
 from axiomjit.driver.call_classes import ArgumentCode, ClassSymbols, Layouts

@@ -10,11 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.algebra.dims import Dim, Guard, Symbol, pinned, symbols_in
+from axiomjit.base.counters import Clock, StageTimes
 from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import RetraceWarning
 from axiomjit.base.origins import warn
 from axiomjit.base.records import Record
-from axiomjit.base.stage_times import Clock, StageTimes
 from axiomjit.driver.arguments import CallArguments
 from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fallbacks import CallsInNumPy, InNumPy

@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.origins import is_foreign
 from axiomjit.base.reachable import Path, reachable
-from axiomjit.base.tree import Structure
+from axiomjit.base.tree import Structure, attributes, class_attributes
 
 Forget = Callable[[Any], None]
 _BY_VALUE: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
@@ -138,39 +136,6 @@ def _object_entry(value: Any, forget: Forget | None, depth: int) -> tuple[object
         return _same(value, forget), ()
     shared = class_attributes(kind)
     return (_same(value, forget), bool(shared)), (own, shared) if shared else (own,)
-
-
-def class_attributes(kind: type) -> dict[str, object]:
-    """The values by name that a user's class has for its instances; no methods, no properties."""
-    return {
-        name: value
-        for base in reversed(kind.__mro__)
-        if base is not object and not is_foreign(base)
-        for name, value in vars(base).items()
-        if not hasattr(type(value), "__get__") and not (name[:2] == "__" == name[-2:])
-    }
-
-
-def attributes(value: object) -> dict[str, object] | None:
-    """The attributes of a namespace or an instance of a user's class by name, in slots too.
-
-    None of others.
-    """
-    kind = type(value)
-    if kind is SimpleNamespace:
-        return dict(vars(value))
-    if is_foreign(kind):
-        return None
-    found = getattr(value, "__dict__", None)
-    own: dict[str, object] = dict(found) if isinstance(found, dict) else {}
-    for base in kind.__mro__:
-        slots = vars(base).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            private = name.startswith("__") and not name.endswith("__")
-            mangled = sys.intern(f"_{base.__name__.lstrip('_')}{name}") if private else name
-            if name not in ("__dict__", "__weakref__") and hasattr(value, mangled):
-                own[mangled] = getattr(value, mangled)
-    return own
 
 
 def _same(value: object, forget: Forget | None) -> object:

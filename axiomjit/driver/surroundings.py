@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.origins import is_foreign, is_installed
-from axiomjit.driver.static_keys import attributes
+from axiomjit.base.tree import attributes
 from axiomjit.graph.captured import owner_of
 from axiomjit.tracing.rebinding import names_of
 

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 
 from axiomjit.base.dtypes import is_complex
-from axiomjit.base.late_rows import LateRows
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import LateRows, import_late
 from axiomjit.graph import builder
 from axiomjit.graph.choices import as_mask
 from axiomjit.graph.nodes import Node

@@ -12,8 +12,7 @@ from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
-from axiomjit.base.late_rows import LateRows
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import LateRows, import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.owners import Following, current, is_usable, stranger
 from axiomjit.graph import builder

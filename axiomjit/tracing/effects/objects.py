@@ -18,8 +18,8 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.containers import state_of
 from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.tree import state_of
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.tracing.effects.known_calls import ARRAY_VIEWS, is_library
 from axiomjit.tracing.effects.values import (
