@@ -25,8 +25,8 @@ from axiomjit.base.errors import UnaskedError
 from axiomjit.base.owners import Following
 from axiomjit.base.target import ChosenTarget, chosen_target, target
 from axiomjit.driver.arguments import plain_arguments, take_apart
-from axiomjit.driver.call_classes import classify
 from axiomjit.driver.programs import placed_graph
+from axiomjit.driver.signature import classify
 from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order

@@ -1,13 +1,22 @@
-"""Calls that NumPy runs: whether they may, how they are counted, and what is said."""
+"""Calls that NumPy runs: which these are, how they are counted, and what is said.
+
+A program writes into the memory of its arguments while it reads others: those that are one array
+are one input of it, and any other overlap is left to NumPy. Some programs find, while they run,
+that they do not fit the call; then arguments and random generators are put back as they were, and
+NumPy runs it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
-from axiomjit.algebra.chosen import OtherLengthError, UnfitNumberError
+import numpy as np
+
+from axiomjit.algebra.chosen import OtherLengthError, OtherResultError, UnfitNumberError
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
+from axiomjit.base.dtypes import walkable
 from axiomjit.base.errors import (
     AxiomError,
     FallbackWarning,
@@ -18,8 +27,10 @@ from axiomjit.base.errors import (
     amount,
 )
 from axiomjit.base.origins import user_location, warn
+from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
-from axiomjit.driver.tables import Ready
+from axiomjit.driver.arguments import CallArguments
+from axiomjit.driver.caches import Ready, assemble
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
@@ -276,3 +287,120 @@ def left_to_numpy(error: Exception) -> Ready:
     if isinstance(error, OtherLengthError) and not isinstance(error, UnfitNumberError):
         refusal, cause = length_refused(error).refusal, LENGTHS
     return Ready(_Left(refusal, cause), plain=True, chooses=True)
+
+
+Same = tuple[int, ...]
+
+
+def same_arrays(arguments: Sequence[object], are_objects: bool = False) -> Same | None:
+    """For each argument the number of the first that is the same array; None if all differ.
+
+    Arrays of one memory and layout are the same; if they `are_objects`, only one object is.
+    """
+    seen: dict[object, int] = {}
+    key: Callable[[np.ndarray], object] = id if are_objects else _memory
+    numbers = tuple(
+        seen.setdefault(("array", key(value)) if isinstance(value, np.ndarray) else k, k)
+        for k, value in enumerate(arguments)
+    )
+    return None if len(seen) == len(numbers) else numbers
+
+
+def _memory(array: np.ndarray) -> object:
+    address = array.__array_interface__["data"]
+    return address, array.shape, array.strides, array.dtype, type(array)
+
+
+def why_not_written(ready: Ready, arguments: Sequence[object], same: Same | None) -> str | None:
+    """Why a program that writes arguments cannot answer a call; None where it can.
+
+    Args:
+        ready: The program.
+        arguments: Those of the call, as they were given.
+        same: Which of them are one input of the program.
+    """
+    arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
+    if ready.watch is not None:
+        arrays += [(-1, array) for array, _ in ready.watch.known()]
+    for position in ready.writes:
+        written = arguments[position]
+        if not isinstance(written, np.ndarray) or not written.flags.writeable:
+            return "a read-only array"
+        if not walkable(written):
+            return "an array that is byteswapped or misaligned"
+        if overlaps_itself(written):
+            return "an array whose elements share memory"
+        for k, array in arrays:
+            one = k == position or (same is not None and k >= 0 and same[k] == same[position])
+            if not one and np.may_share_memory(written, array):
+                return "an array that overlaps another one in memory"
+    return None
+
+
+def attempt(
+    ready: Ready, arguments: Sequence[object], call: CallArguments, same: Same | None
+) -> object:
+    """What a call gives that a program answers, each argument as the program takes it.
+
+    Args:
+        ready: The program.
+        arguments: Those of the call as the program takes them.
+        call: The call.
+        same: Which of its arguments are one input of the program.
+
+    Raises:
+        LeftError: NumPy runs the call; nothing has changed.
+    """
+    reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
+    if reason is not None:
+        remedy = "pass writable arrays that share no memory, or one array twice"
+        raise LeftError(("a write into an argument", reason, remedy), WRITTEN)
+    put_back = _kept(ready, call.dynamic)
+    try:
+        return assemble(ready, arguments, call.static, call.dynamic)
+    except Exception as error:
+        if not ready.fails and not isinstance(error, OtherLengthError):
+            raise
+        put_back()
+        raise _left(error) from None
+
+
+def _kept(ready: Ready, arguments: Sequence[object]) -> Callable[[], None]:
+    """Keep what the program may change too early; a function that puts it back."""
+    written = [arguments[position] for position in ready.early]
+    arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
+    states = [(one, _state_of(one)) for one in ready.generators]
+
+    def put_back() -> None:
+        for array, before in arrays:
+            array[...] = before
+        for generator, state in states:
+            _set_state(generator, state)
+
+    return put_back
+
+
+def _left(error: Exception) -> LeftError:
+    """Why NumPy runs a call; what a step raises it raises again, after the writes before it."""
+    match error:
+        case UnfitNumberError():
+            return LeftError(None)
+        case OtherResultError():
+            return other_result(str(error))
+        case OtherLengthError():
+            return other_length(str(error))
+    return LeftError(None)
+
+
+def _state_of(generator: Any) -> Any:
+    """The state of a `Generator` or a `RandomState`."""
+    if hasattr(generator, "get_state"):
+        return generator.get_state(legacy=False)
+    return generator.bit_generator.state
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if hasattr(generator, "set_state"):
+        generator.set_state(state)
+    else:
+        generator.bit_generator.state = state

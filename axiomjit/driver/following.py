@@ -24,8 +24,8 @@ from axiomjit.base.owners import Following
 from axiomjit.base.records import Record
 from axiomjit.base.tree import unflatten_tree
 from axiomjit.driver.arguments import CallArguments, plain_arguments
-from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fresh import Returned
+from axiomjit.driver.signature import Signature
 from axiomjit.driver.surroundings import reachable
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.tracing.creation import concerns, new_rebinding

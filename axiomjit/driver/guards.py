@@ -16,8 +16,7 @@ from axiomjit.base.guarded_calls import GuardedCall, change_tables
 from axiomjit.base.locks import why_not_compile
 from axiomjit.base.tree import LEAF, Leaf, OfArgument
 from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.assembling import assemble
-from axiomjit.driver.tables import Ready
+from axiomjit.driver.caches import Ready, assemble
 from axiomjit.runtime.entry.guard_tables import (
     Guards,
     Table,

@@ -1,11 +1,20 @@
-"""`axiomjit.jit`: a NumPy function, followed once per class of arguments and compiled."""
+"""`axiomjit.jit`: a NumPy function, followed once per class of arguments and compiled.
+
+A compiled function is pickled by its name, or by the function and the options of `jit`, without
+anything that was prepared: no program, kernel, native entry or lock. Whoever unpickles one compiles
+when calling it, or finds the kernels on disk. `pickle` takes functions by name, `cloudpickle` also
+by value those that no other process could import: of `__main__`, lambdas and closures. One that its
+module knows by its name goes the same way as plain functions do with the pickler at hand.
+"""
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 from axiomjit.algebra.chosen import OtherLengthError
@@ -37,10 +46,7 @@ from axiomjit.driver.arguments import (
     swapped_dtype,
     take_apart,
 )
-from axiomjit.driver.assembling import assemble
-from axiomjit.driver.attempts import attempt
-from axiomjit.driver.bound_methods import BoundMethod
-from axiomjit.driver.call_classes import Classes, Signature, classify
+from axiomjit.driver.caches import CLASSES, LAYOUTS, ProgramTable, Ready, Table, assemble
 from axiomjit.driver.decorating import check_function, check_options
 from axiomjit.driver.fallbacks import (
     DISABLED,
@@ -50,6 +56,8 @@ from axiomjit.driver.fallbacks import (
     WHOLE,
     CallsInNumPy,
     LeftError,
+    Same,
+    attempt,
     byteswapped,
     falls_back,
     in_short,
@@ -58,19 +66,39 @@ from axiomjit.driver.fallbacks import (
     may_be_ours,
     raised,
     run_unfollowed,
+    same_arrays,
     say_left,
     unfollowed,
 )
+from axiomjit.driver.programs import TracedProgram
 from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of
-from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
-from axiomjit.driver.traced_programs import TracedProgram
+from axiomjit.driver.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.driver.warm import no_named_arrays, stood_in
-from axiomjit.driver.written_arguments import Same, same_arrays
 from axiomjit.graph.traced_values import AxisValue
 
 if TYPE_CHECKING:
     from axiomjit.show.explain import Explanation
     from axiomjit.show.lowered import Lowered
+
+
+class BoundMethod(functools.partial[Any]):
+    """A compiled method of an instance."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """As `Jitted.lower`."""
+        jitted: Any = self.func
+        return cast("Lowered", jitted.lower(*self.args, *args, **kwargs))
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """As `Jitted.explain`."""
+        jitted: Any = self.func
+        return cast("Explanation", jitted.explain(*self.args, *args, **kwargs))
+
+    def warm(self, *args: Any, **kwargs: Any) -> None:
+        """As `Jitted.warm`."""
+        jitted: Any = self.func
+        jitted.warm(*self.args, *args, **kwargs)
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,8 +135,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self.__setstate__((function, name, frozenset(), strict, None, {}))
         self._static = static_parameters(static_argnames, self._signature, name)
         if shapes:
-            late = import_late("axiomjit.driver.declared_shapes")
-            self._shapes = late.DeclaredShapes(shapes, self._signature, self._static)
+            self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
         """Begin; of a function that refers to itself, parts may be unpickled after this."""
@@ -294,10 +321,8 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
-        reduced: Any = import_late("axiomjit.driver.pickling").reduced  # few are pickled
         options = self._static, self._strict, self._shapes
-        made = reduced(self, self._function, self._name, options, sys._getframe().f_back)
-        return cast(tuple[Any, ...] | str, made)
+        return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Every stage of the program for these arguments; nothing is run.
@@ -511,3 +536,66 @@ def jit(
     if fn is None:
         return lambda function: Jitted(function, static_argnames, strict, shapes)
     return Jitted(fn, static_argnames, strict, shapes)
+
+
+BY_VALUE: Final = "cloudpickle"
+"""A part of the name of modules whose picklers take functions by value; packages carry copies."""
+_ENTRY: Final = frozenset(GuardedCall.__annotations__)
+
+
+def reduced(
+    compiled: Any, function: Any, name: str, options: tuple[object, ...], caller: FrameType | None
+) -> tuple[Any, ...] | str:
+    """What `__reduce__` of a compiled function gives.
+
+    Args:
+        compiled: the compiled function.
+        function: what it wraps.
+        name: the qualified name of that.
+        options: how it is compiled.
+        caller: what asks how to pickle it: a method of a pickler, or anything else.
+
+    Returns:
+        The name; or how to make an empty one, and the state for it, so that a function that
+        refers to itself finds the empty one.
+    """
+    module = getattr(function, "__module__", None)
+    found: object = sys.modules.get(module or "")
+    is_known = functools.reduce(_attribute, name.split("."), found) is compiled
+    if is_known and not _goes_by_value(str(module), caller):
+        return name
+    state = function, name, *options, _attributes(compiled, function)
+    return copyreg.__newobj__, (type(compiled),), state  # type: ignore[attr-defined]
+
+
+def _goes_by_value(module: str, caller: FrameType | None) -> bool:
+    """Whether a pickler takes by value what stands in a module."""
+    by_value = None if caller is None else _by_value_pickler(caller.f_locals.get("self"))
+    if by_value is None:
+        return False
+    registered: Any = getattr(by_value, "list_registry_pickle_by_value", frozenset)
+    parts = module.split(".")
+    packages = {".".join(parts[: k + 1]) for k in range(len(parts))}
+    return module == "__main__" or not packages.isdisjoint(registered())
+
+
+def _by_value_pickler(pickler: object) -> object:
+    """The module of a pickler that takes functions by value; None for any other object."""
+    for kind in type(pickler).__mro__:
+        if BY_VALUE in kind.__module__.split("."):
+            return sys.modules.get(kind.__module__)
+    return None
+
+
+def _attributes(compiled: Any, function: object) -> dict[str, Any]:
+    """What users gave to a compiled function, and nothing that it has of the one it wraps."""
+    of_function = getattr(function, "__dict__", {})
+    return {
+        name: value
+        for name, value in vars(compiled).items()
+        if not (name.startswith("_") or name in _ENTRY or of_function.get(name) is value)
+    }
+
+
+def _attribute(owner: object, name: str) -> object:
+    return getattr(owner, name, None)

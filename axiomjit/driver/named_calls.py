@@ -14,10 +14,9 @@ from axiomjit.axis.transformers import Computation
 from axiomjit.base.counters import Clock, stage
 from axiomjit.base.errors import NeedsValuesError, UnboundError
 from axiomjit.base.tree import flatten_tree, unflatten_tree
-from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
+from axiomjit.driver.arguments import CallArguments, Forget, exact_layout, statics_key
+from axiomjit.driver.caches import Ready
 from axiomjit.driver.reasons import Aspects, labelled_in, short_text, static_aspects
-from axiomjit.driver.static_keys import Forget
-from axiomjit.driver.tables import Ready
 
 if TYPE_CHECKING:
     from axiomjit.show.lowered import Lowered

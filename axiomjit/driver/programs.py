@@ -1,4 +1,4 @@
-"""From a graph to something that runs: the one place that sees passes and runtime together."""
+"""From a graph, or a followed function, to a program: where passes and runtime come together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
-from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound, pinned
+from axiomjit.algebra.dims import Dim, Guard, Scope, Symbol, bound, evaluate, pinned
 from axiomjit.algebra.evaluation import Looks
 from axiomjit.algebra.index_maps import Affine, Condition
 from axiomjit.algebra.ranges import settled
@@ -25,15 +25,18 @@ from axiomjit.base.locks import NotNowError, import_late, new_lock
 from axiomjit.base.origins import inherit
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
-from axiomjit.driver.call_classes import ArgumentCode, ClassSymbols, Layouts
-from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
+from axiomjit.driver.caches import CLASSES, LAYOUTS, ProgramTable, Ready, Table
+from axiomjit.driver.signature import ArgumentCode, ClassSymbols, Layouts, Signature
 from axiomjit.graph import execution
+from axiomjit.graph.choices import most
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
 
-if TYPE_CHECKING:  # what lowers and runs is imported by the first call
+if TYPE_CHECKING:
+    from axiomjit.driver.following import Followed
     from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.launching.execute import BoundPlan, PlanForm
     from axiomjit.show.lowered import Lowered
+
 
 Array = np.ndarray
 
@@ -321,3 +324,40 @@ def _substituted(
 execution.install(
     run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, shorten=shorten_calls
 )
+
+
+class TracedProgram(LoweredProgram):
+    """A program and how its results are put together again."""
+
+    def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
+        """Lower what was followed."""
+        super().__init__(followed.trace.graph, signature.layouts, scope)
+        self.trace, self.watch = followed.trace, followed.watch
+        self._handles = followed.handles
+
+    def is_stale(self) -> bool:
+        """Whether an array from outside, which it reads where it lies, lies otherwise now."""
+        return not self.watch.holds()
+
+    def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
+        """The lengths of a call, and those of what masks choose as if they chose everything."""
+        found = dict(given)
+        for mask, symbol in self.stages.context.scope.chosen.items():
+            assert isinstance(mask, Node)
+            found[symbol] = evaluate(most(mask), found)
+        return found
+
+    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
+        """What runs for these lengths; `plain` says that arguments can be used as they are."""
+        leaves = tuple(
+            (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
+            for number, value in self.trace.leaves
+        )
+        structure = self.trace.structure
+        watch, graph = self.watch or None, self.trace.graph
+        plan = self.stages.plan
+        chooses = bool(graph.chosen) or plan.guesses
+        fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
+        facts = structure, leaves, graph.writes, chooses or fails
+        drawn = plan.generators if chooses or fails else ()
+        return Ready(self.bind(lengths), plain, (), watch, *facts, plan.early, drawn, fails)

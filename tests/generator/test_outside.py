@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from axiomjit.driver import following, static_keys
+from axiomjit.driver import arguments, following
 from tests.generator import outside, places
 from tests.generator.outside import Case, campaign, draw, failure, shortest
 from tests.generator.sequences import way
@@ -49,7 +49,7 @@ METHOD = "r = S.f(np.arange(5.0))"
 PLANTED = {
     "attributes are no part of the key": (
         Case("method", ("v0 = x + self.k",), "v0", (METHOD, "S.k += 1", METHOD)),
-        (static_keys, "attributes", lambda value: None),
+        (arguments, "attributes", lambda value: None),
     ),
     "changes are overlooked": (
         Case("function", ("k += 1", "v0 = x * k", "W[0] += k"), "v0", (CALL, CALL)),

@@ -9,7 +9,7 @@ import pytest
 from axiomjit.algebra import dims
 from axiomjit.algebra.dims import Symbol
 from axiomjit.algebra.number_kinds import ANY, SMALL, Kind
-from axiomjit.driver import call_classes, programs
+from axiomjit.driver import programs, signature
 from tests.generator.sequences import ALL, Sequence, campaign, draw, failure, shortest, way
 from tests.generator.strided import Laid
 
@@ -53,7 +53,7 @@ def all_but_strides(array):
 
 PLANTED = {
     "symbols are different numbers": lambda: patch.object(dims, "_known", known_as_it_was),
-    "strides are large": lambda: patch.object(call_classes, "STRIDE", Kind("stride", 5)),
+    "strides are large": lambda: patch.object(signature, "STRIDE", Kind("stride", 5)),
     "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
         sys.modules["axiomjit.driver.jit"],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.driver import arguments, programs, tables
+from axiomjit.driver import arguments, caches, programs
 from tests.doors.running import evaluated
 
 H, W = aj.make_axis(5, "H"), aj.make_axis(6, "W")
@@ -141,7 +141,7 @@ def test_the_same_tables_serve_functions_and_graphs():
     function(VALUES)
     function(named(VALUES))
     plans = programs._plans[run.graph]
-    assert type(plans) is type(function._plans) is tables.Table
-    assert type(programs._programs) is type(function._programs) is tables.ProgramTable
+    assert type(plans) is type(function._plans) is caches.Table
+    assert type(programs._programs) is type(function._programs) is caches.ProgramTable
     every = (*plans.values(), *function._plans.values())
-    assert [type(ready) for ready in every] == [tables.Ready] * 3
+    assert [type(ready) for ready in every] == [caches.Ready] * 3

@@ -1,4 +1,7 @@
-"""What was prepared for calls: programs by call guard, ready plans by exact layout.
+"""What was prepared for calls: programs by signature, plans by exact layout, and how a plan is run.
+
+A call meets them in this order: the native table of its function, plans by the exact layout of the
+arguments, classes by their code (`signature.Classes`), programs by call guard.
 
 The same tables serve compiled functions of arrays and of named arrays, and graphs. They have the
 same limits, and what was prepared for an object that has died is dropped in the same way.
@@ -17,9 +20,9 @@ from axiomjit.algebra.dims import Dim, Symbol, evaluate
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.locks import is_held_here
 from axiomjit.base.records import Record
-from axiomjit.base.tree import LEAF, Structure
-from axiomjit.driver.arguments import plain_arguments
-from axiomjit.driver.static_keys import mentions_dead
+from axiomjit.base.tree import LEAF, OfArgument, Structure, unflatten_tree
+from axiomjit.driver.arguments import mentions_dead, plain_arguments
+from axiomjit.driver.fresh import Memo, Recipe
 from axiomjit.graph.captured import Watch
 
 LAYOUTS: Final = 512
@@ -207,3 +210,49 @@ class ProgramTable(Table[ClassPrograms]):
         found = build()
         known.add(found)
         return found
+
+
+def assemble(
+    ready: Ready,
+    arguments: Sequence[object],
+    statics: Sequence[tuple[int, object]] = (),
+    given: Sequence[object] | None = None,
+) -> object:
+    """Run, and put the return value together: results without dimensions are NumPy scalars.
+
+    `given` are the arguments before they were converted, which may be returned.
+    """
+    results = ready.runnable.run(arguments)
+    if ready.structure is LEAF and ready.leaves[0] == (0, None):
+        return results[0][()] if results[0].ndim == 0 else results[0]
+    return unflatten_tree(ready.structure, _leaves(ready, results, statics, given or arguments))
+
+
+def _leaves(
+    ready: Ready,
+    results: Sequence[np.ndarray],
+    statics: Sequence[tuple[int, object]],
+    given: Sequence[object],
+) -> Iterator[object]:
+    made: Memo = {}
+    for number, value in ready.leaves:
+        if number is None:
+            yield value.now(statics, made) if isinstance(value, Recipe) else value
+        elif isinstance(value, OfArgument):
+            argument = given[value.position]
+            yield argument if value.is_itself else _view_of(argument, results[number])
+        else:
+            result = results[number]
+            if value is int or value is float:
+                yield value(result)
+            else:
+                yield result[()] if result.ndim == 0 else result
+
+
+def _view_of(argument: object, result: np.ndarray) -> np.ndarray:
+    """The result as a new view of an argument, of a class of NumPy's that views keep."""
+    if type(argument) is np.memmap:
+        view = result.view(np.memmap)
+        view.__array_finalize__(argument)
+        return view
+    return result.view() if result is argument else result
