@@ -10,7 +10,6 @@ from typing import Any, Final
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, Scope
 from axiomjit.algebra.index_maps import IndexMap, iterators_of
-from axiomjit.base.origins import origin
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -24,6 +23,7 @@ from axiomjit.graph.nodes import (
     users,
 )
 from axiomjit.graph.operand_iterators import operand_iterators
+from axiomjit.graph.origins import origin
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library

@@ -15,7 +15,6 @@ from axiomjit.algebra.index_maps import (
     iterator,
     iterators_of,
 )
-from axiomjit.base.origins import inherit
 from axiomjit.graph.choices import counted, lengths_of
 from axiomjit.graph.contractions import Read
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation
@@ -30,6 +29,7 @@ from axiomjit.graph.nodes import (
     post_order,
     with_operands,
 )
+from axiomjit.graph.origins import inherit
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
 from axiomjit.graph.promotion import cast
 from axiomjit.passes.ir.context import Context

@@ -7,10 +7,10 @@ import numpy as np
 from axiomjit.algebra.dims import dim
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
-from axiomjit.base.origins import note
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import PRINT
 from axiomjit.graph.nodes import Held, Op
+from axiomjit.graph.origins import note
 
 
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:

@@ -9,9 +9,9 @@ import numpy as np
 
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
 from axiomjit.base.dtypes import FLOAT, is_float
-from axiomjit.base.origins import note
 from axiomjit.graph.library_operations import NORMAL, UNIFORM, LibraryOperation
 from axiomjit.graph.nodes import Held, Op
+from axiomjit.graph.origins import note
 from axiomjit.graph.promotion import cast
 
 

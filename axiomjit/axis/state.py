@@ -33,11 +33,12 @@ from axiomjit.axis.tensors import (
 )
 from axiomjit.base.dtypes import FLOAT, DType, code
 from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.effects import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.graph.nodes import Node, Token
+from axiomjit.graph.origins import note
 from axiomjit.graph.promotion import cast
 from axiomjit.views.dense_layout import Layout
 

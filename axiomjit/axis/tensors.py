@@ -36,11 +36,12 @@ from axiomjit.axis.placed_arrays import check_layout
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.base.owners import refused
 from axiomjit.graph import builder, execution
 from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import Primitive
 from axiomjit.graph.traced_values import AxisValue, Folding, Placing, TracedValue
 from axiomjit.views.dense_layout import Layout

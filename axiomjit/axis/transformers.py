@@ -28,10 +28,11 @@ from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
-from axiomjit.base.origins import origin, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Graph, Input, Node, post_order
+from axiomjit.graph.origins import origin
 
 Orders = Callable[[list[np.ndarray], Sequence[int]], Mapping[int, tuple[int, ...]]]
 Outputs = Tensor | list[Tensor] | tuple[Tensor, ...] | set[Tensor] | frozenset[Tensor] | None

@@ -1,12 +1,11 @@
-"""Where things are from: the line that is run, the line of a node, the library of code."""
+"""Where things are from: the line of the user's program that is run, the library of code."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -47,31 +46,6 @@ def warn(text: str, category: type[Warning]) -> None:
     """Warn at the user's line."""
     file, _, line = (user_location() or "unknown:0").rpartition(":")
     warnings.warn_explicit(text, category, file, int(line))
-
-
-AnyNode = TypeVar("AnyNode")
-_origins: Final[WeakKeyDictionary[Any, str]] = WeakKeyDictionary()
-
-
-def note(node: AnyNode) -> AnyNode:
-    """Remember the user's line for a node that has none yet."""
-    if node not in _origins:
-        where = user_location()
-        if where is not None:
-            _origins[node] = where
-    return node
-
-
-def inherit(new: AnyNode, old: AnyNode) -> None:
-    """Give a node that stands for another one, and has no line, the other's."""
-    where = _origins.get(old)
-    if new is not old and where is not None:
-        _origins.setdefault(new, where)
-
-
-def origin(node: object) -> str | None:
-    """`file:line` where the node was first written."""
-    return _origins.get(node)
 
 
 _FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}

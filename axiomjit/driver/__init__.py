@@ -17,7 +17,7 @@ Tables of identity: equal things are one object, gone with the last one who uses
 What is known of a node, a storage or a graph but must not be in it, since it is no part of what
 is computed, or holds data; gone with that.
 
-- `axiomjit/base/origins.py` `_origins`: the user's line of a node; nodes of two lines may be one
+- `axiomjit/graph/origins.py` `_origins`: the user's line of a node; nodes of two lines may be one
 - `axiomjit/axis/late_checks.py` `_required`: what unknown lengths of a node must fulfil later
 - `axiomjit/axis/declarations.py` `_declared`: axes, layout and first values of a storage's token
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, others in each transformer

@@ -77,8 +77,7 @@ from axiomjit.driver.warm import no_named_arrays, stood_in
 from axiomjit.graph.traced_values import AxisValue
 
 if TYPE_CHECKING:
-    from axiomjit.show.explain import Explanation
-    from axiomjit.show.lowered import Lowered
+    from axiomjit.show.lowered import Explanation, Lowered
 
 
 class BoundMethod(functools.partial[Any]):
@@ -350,7 +349,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
-        late, lowered = import_late("axiomjit.show.explain"), self.lower(*args, **kwargs)
+        late, lowered = import_late("axiomjit.show.lowered"), self.lower(*args, **kwargs)
         made: Explanation = late.Explanation(self._name, lowered)
         return made
 

@@ -22,7 +22,6 @@ from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import NotNowError, import_late, new_lock
-from axiomjit.base.origins import inherit
 from axiomjit.base.target import chosen_target
 from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
 from axiomjit.driver.caches import CLASSES, LAYOUTS, ProgramTable, Ready, Table
@@ -30,6 +29,7 @@ from axiomjit.driver.signature import ArgumentCode, ClassSymbols, Layouts, Signa
 from axiomjit.graph import execution
 from axiomjit.graph.choices import most
 from axiomjit.graph.nodes import Graph, Held, Input, LengthNode, Node, Op, Update, post_order
+from axiomjit.graph.origins import inherit
 
 if TYPE_CHECKING:
     from axiomjit.driver.following import Followed

@@ -16,12 +16,12 @@ from axiomjit.algebra.chosen import OtherResultError, UnfitNumberError, choose
 from axiomjit.algebra.dims import Dim, current_scope, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import INT, DType, is_bool, is_complex, is_real, is_signed, is_unsigned
-from axiomjit.base.origins import note
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays, Shapes
 from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import ALL
 from axiomjit.graph.promotion import cast, check_fits
 

@@ -27,11 +27,12 @@ from axiomjit.algebra.index_maps import (
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, is_complex, is_inexact
 from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current
 from axiomjit.graph.captured import held_array
 from axiomjit.graph.joins import concatenate
 from axiomjit.graph.nodes import Held, Node, Op, Scalar, size
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import (
     ANY,
     COPY,

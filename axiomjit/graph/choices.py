@@ -19,11 +19,11 @@ from axiomjit.algebra.dims import (
 )
 from axiomjit.algebra.index_maps import fixed, iterator
 from axiomjit.base.dtypes import BOOL, INT
-from axiomjit.base.origins import note
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, Update, is_view, post_order
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import COPY, PRIMITIVES, SUM, Primitive
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.storages import view_map

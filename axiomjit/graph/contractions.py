@@ -12,9 +12,9 @@ from functools import reduce
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Conditions, IndexMap, identity
 from axiomjit.base.dtypes import BOOL, HALF, SINGLE, common
-from axiomjit.base.origins import note
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import ANY, PRIMITIVES, PRODUCT, SUM, VIEW
 from axiomjit.graph.promotion import cast, promotable
 

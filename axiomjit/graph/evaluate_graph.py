@@ -20,7 +20,6 @@ from axiomjit.algebra.index_maps import (
 )
 from axiomjit.base.dtypes import convert
 from axiomjit.base.errors import AxiomError
-from axiomjit.base.origins import origin
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -37,6 +36,7 @@ from axiomjit.graph.nodes import (
     views_on,
 )
 from axiomjit.graph.operand_iterators import operand_iterators
+from axiomjit.graph.origins import origin
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, UfuncFold
 from axiomjit.graph.state_folds import StateFold
 

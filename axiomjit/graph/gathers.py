@@ -9,11 +9,12 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, iterator
 from axiomjit.base.dtypes import INT, is_bool, is_integer, is_signed, value_range
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import LibraryOperation, check_ends, check_positions
 from axiomjit.graph.nodes import Node, Op, Scalar, Update, base_of
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import (
     COPY,
     GATHER,

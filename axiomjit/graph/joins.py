@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import IndexMap, Region, identity, shift
-from axiomjit.base.origins import note
 from axiomjit.graph.nodes import Node, Op
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import JOIN
 
 JoinedPart = tuple[Node, IndexMap, Region]

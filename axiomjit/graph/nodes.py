@@ -24,9 +24,9 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import Conditions, IndexMap, Region
 from axiomjit.base.dtypes import INT, DType, is_bool
 from axiomjit.base.locks import new_lock
-from axiomjit.base.origins import inherit
 from axiomjit.base.records import Record, RecordType
 from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.origins import inherit
 from axiomjit.graph.primitives import GATHER, IMAG, REAL, UPDATE, FoldRule, Primitive
 
 

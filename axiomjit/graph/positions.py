@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from axiomjit.algebra.dims import Dim, dim, product
 from axiomjit.algebra.index_maps import affine
 from axiomjit.base.dtypes import HALF, INT, SINGLE
-from axiomjit.base.origins import note
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node, Op, Scalar
+from axiomjit.graph.origins import note
 from axiomjit.graph.place_folds import PlaceFold
 from axiomjit.graph.primitives import MAX, POSITION, PRIMITIVES, SUM, WHERE, UfuncFold
 from axiomjit.graph.state_folds import folded_states

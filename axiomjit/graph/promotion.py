@@ -23,8 +23,9 @@ from axiomjit.base.dtypes import (
     is_integer,
 )
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
-from axiomjit.base.origins import note, user_location, warn
+from axiomjit.base.origins import user_location, warn
 from axiomjit.graph.nodes import LengthNode, Node, Op, Scalar
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import CAST, COPIES, IMAG, REAL, WHERE, Primitive
 from axiomjit.graph.seen import seen_call
 

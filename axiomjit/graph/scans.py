@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, identity, permutation
 from axiomjit.base.dtypes import DType, state_dtype
-from axiomjit.base.origins import note
 from axiomjit.graph import builder
 from axiomjit.graph.merging import merge, split
 from axiomjit.graph.nodes import Node, Op, Scalar
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import STATE, VIEW, FoldRule, UfuncFold
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.state_folds import StateFold, in_nodes, parts_of

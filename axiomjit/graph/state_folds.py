@@ -17,9 +17,10 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import identity, permutation
 from axiomjit.base.dtypes import CODES, DType, convert, state_dtype, state_parts
 from axiomjit.base.errors import GraphValueError, TraceError
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, post_order
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import (
     ALL,
     CAST,

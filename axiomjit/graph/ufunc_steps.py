@@ -15,12 +15,13 @@ from axiomjit.base.counters import counter
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.locks import imported
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Node, Op, Scalar
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import ALL
 from axiomjit.graph.promotion import cast, check_fits, promotable
 from axiomjit.graph.seen import seen_call

@@ -11,12 +11,12 @@ from axiomjit.algebra.chosen import assumed_equal, choose
 from axiomjit.algebra.dims import current_scope
 from axiomjit.algebra.index_maps import identity, iterator
 from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
-from axiomjit.base.origins import note
 from axiomjit.graph import builder
 from axiomjit.graph.gathers import no_integers
 from axiomjit.graph.library_nodes import may_fail, stored
 from axiomjit.graph.library_operations import END
 from axiomjit.graph.nodes import Node, Op, Scalar
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.promotion import cast
 from axiomjit.graph.seen import seen_type

@@ -1,4 +1,4 @@
-"""Looking inside: every stage of a program for given arguments."""
+"""Every stage of a program for given arguments: as text, as one page of HTML, and its cost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.errors import GraphValueError
+from axiomjit.base.locks import import_late
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.print_graph import print_graph
@@ -24,6 +25,7 @@ from axiomjit.show.live import NAMES, source_of
 
 if TYPE_CHECKING:
     from axiomjit.runtime.compiling.compile_source import CompiledKernel
+
 
 ROLES: Final = {
     ArrayRole.RESULT: "result",
@@ -215,3 +217,59 @@ class Lowered:
 
     def __repr__(self) -> str:
         return f"Lowered({len(self.kernels)} kernels, {self.cost})"
+
+
+class Explanation:
+    """What `f.explain(*args)` gives: `str()` is text, `.html()` a page."""
+
+    def __init__(self, name: str, lowered: Lowered) -> None:
+        """Explain a lowered program of a function called `name`."""
+        self._name, self._lowered = name, lowered
+
+    def _sections(self) -> tuple[tuple[str, str], ...]:
+        lowered = self._lowered
+        cost = lowered.cost
+        sums = (
+            f"kernels {cost.kernels}, library calls {cost.library_calls}\n"
+            f"reads {cost.bytes_read:,} bytes, writes {cost.bytes_written:,} bytes, "
+            f"{cost.flops:,} operations\n"
+            f"temporaries {cost.temporary_bytes:,} bytes, scratch {cost.scratch_bytes:,} bytes, "
+            f"at most {cost.peak_bytes:,} bytes at once with results\n"
+        )
+        return (
+            ("cost", sums),
+            ("graph: what is computed", lowered.graph),
+            ("views: what is stored and how it is read", lowered.views),
+            ("loops: fused, ordered, blocked", lowered.loops),
+            ("source: what is compiled", lowered.source),
+            ("legend: what the names in the source are", lowered.legend),
+        )
+
+    def __str__(self) -> str:
+        parts = [f"{self._name}\n"]
+        for title, text in self._sections():
+            parts.append(f"-- {title} --\n{text}")
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+    def html(self) -> str:
+        """A self-contained page with one section per stage; nothing is loaded from elsewhere."""
+        import_late("html")  # here, since it takes long to import
+        from html import escape
+
+        sections = "".join(
+            f"<h2>{escape(title)}</h2><pre>{escape(text)}</pre>" for title, text in self._sections()
+        )
+        style = (
+            "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto}"
+            "pre{overflow-x:auto;padding:1rem;background:#f4f4f2;color:#111;border-radius:6px}"
+            "@media(prefers-color-scheme:dark){body{background:#161616;color:#eee}"
+            "pre{background:#222;color:#eee}}"
+        )
+        return (
+            f"<!doctype html><html lang=en><meta charset=utf-8>"
+            f"<meta name=viewport content='width=device-width,initial-scale=1'>"
+            f"<title>{escape(self._name)}</title><style>{style}</style>"
+            f"<h1>{escape(self._name)}</h1>{sections}</html>"
+        )

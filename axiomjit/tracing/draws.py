@@ -19,13 +19,14 @@ from axiomjit.algebra.dims import Dim, current_scope, dim, product
 from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import CODES, FLOAT
 from axiomjit.base.errors import ImpureError
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.base.owners import current, refused
 from axiomjit.base.records import Record
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Held, Node, Op
 from axiomjit.graph.opaque_calls import ForeseenCall
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import ALL
 from axiomjit.tracing.generators import METHODS
 from axiomjit.tracing.lengths import Length, known_numbers, unwrap

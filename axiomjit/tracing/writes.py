@@ -16,10 +16,11 @@ from axiomjit.algebra.dims import Dim
 from axiomjit.algebra.index_maps import IndexMap, compose
 from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, DType, is_complex, is_integer
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
-from axiomjit.base.origins import note, user_location
+from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.array_functions import stored_elements, stored_number
 from axiomjit.graph.nodes import Input, Node, Op, views_on
+from axiomjit.graph.origins import note
 from axiomjit.graph.primitives import READ_ONLY, WHERE, Primitive
 from axiomjit.graph.promotion import cast, check_fits
 from axiomjit.graph.seen import seen_shape, seen_type
