@@ -14,7 +14,7 @@ from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import ShapeError, SpecError
-from axiomjit.base.locks import import_late as _import_late
+from axiomjit.base.locks import lazy_import as _import_late
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():

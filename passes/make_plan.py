@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from axiomjit.algebra.chosen import Choice, chosen_in
 from axiomjit.algebra.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.base.dtypes import code
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
 from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.context import Context
@@ -117,7 +117,7 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 def _shared(call: LibraryCall) -> object:
     """What calls have in common that are results of one function; None where it has one."""
-    found: object = import_late("axiomjit.graph.array_functions").shared(call.operation)
+    found: object = lazy_import("axiomjit.graph.array_functions").shared(call.operation)
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.locks import LateRows
+from axiomjit.base.locks import LazyRegistry
 from axiomjit.base.operator_names import OPERATORS
 from axiomjit.base.origins import user_location
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 _MODULES: Final = "elementwise functions numpy_protocol reductions state transformers views"
-_OPERATIONS: Final[LateRows[str, Callable[..., Any]]] = LateRows(
+_OPERATIONS: Final[LazyRegistry[str, Callable[..., Any]]] = LazyRegistry(
     {}, "OPERATIONS", *(f"axiomjit.axis.{module}" for module in _MODULES.split())
 )
 

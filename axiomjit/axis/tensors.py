@@ -37,7 +37,7 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import refused
+from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder, execution
 from axiomjit.graph.effects import storage_root, with_versions
 from axiomjit.graph.nodes import Held, Input, Node, Scalar, base_of, post_order

@@ -26,8 +26,8 @@ from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
-from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.effects import storage_root, with_versions
@@ -120,7 +120,7 @@ def _in_order(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(array.transpose(order)).transpose(back)
 
 
-class Computation(GuardedCall[Any]):
+class Computation(NativeCallable[Any]):
     """A function of arrays, one per placeholder; made by `Transformer.computation`.
 
     Called with one array per placeholder, with exactly its shape (a named array with its axes in
@@ -178,7 +178,7 @@ class Computation(GuardedCall[Any]):
         listed = isinstance(self._outputs, list | tuple)
         arrays_only = whole and not self._named and (listed or isinstance(self._outputs, Tensor))
         method: Any = weakref.WeakMethod(self._finished)  # what is kept for a call makes no cycle
-        execution.shorten(
+        execution.add_native_entry(
             *(self, self.graph, arrays, lengths),
             in_tuple=listed if arrays_only else None,
             finish=lambda found: method()(found),

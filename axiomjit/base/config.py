@@ -34,7 +34,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.immortal import immortal
+from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POOL_BYTES: Final = 2**28
@@ -48,7 +48,7 @@ _SETTINGS: Final = array("q", [0])
 
 def settings_word() -> int:
     """The address of the number of the settings."""
-    return immortal(_SETTINGS).buffer_info()[0]
+    return keep_alive(_SETTINGS).buffer_info()[0]
 
 
 def settings_number() -> int:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Final
 
-from axiomjit.base.immortal import immortal
+from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record
 
@@ -39,7 +39,7 @@ def counter(name: str) -> Callable[[], object]:
 
 def word_of(name: str) -> int:
     """The address of a word that native code may add to in place of calling the counter."""
-    return immortal(_words[name]).buffer_info()[0]
+    return keep_alive(_words[name]).buffer_info()[0]
 
 
 def add_gauge(name: str, read: Callable[[], int]) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from axiomjit.base.errors import GraphTypeError, NeedsValuesError, UnsupportedError
-from axiomjit.base.owners import current
 from axiomjit.base.records import Record
+from axiomjit.base.trace_context import current
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -221,7 +221,7 @@ def uncollected() -> Iterator[None]:
 
 
 @lru_cache
-def import_late(*modules: str) -> Any:
+def lazy_import(*modules: str) -> Any:
     """Import modules while no other thread forks, and return the last one.
 
     A child forked in the middle of an import would wait for ever for the thread that imports.
@@ -248,7 +248,7 @@ Key = TypeVar("Key")
 Row = TypeVar("Row")
 
 
-class LateRows(Mapping[Key, Row]):
+class LazyRegistry(Mapping[Key, Row]):
     """Rows at hand, and those of modules that the first look at any other key imports."""
 
     def __init__(self, near: Mapping[Key, Row], table: str, *modules: str) -> None:
@@ -266,7 +266,7 @@ class LateRows(Mapping[Key, Row]):
         if self._whole is None:
             whole = dict(self._near)
             for module in self._modules:
-                whole |= getattr(import_late(module), self._table)
+                whole |= getattr(lazy_import(module), self._table)
             self._whole = whole
         return self._whole
 

@@ -51,7 +51,7 @@ def warn(text: str, category: type[Warning]) -> None:
 _FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
 
 
-def is_foreign(part: Any) -> bool:
+def is_library_code(part: Any) -> bool:
     """Whether a class, function or module is of Python's library, NumPy, Numba or this one."""
     name = str(getattr(part, "__module__", None) or part.__name__)
     return name != "__main__" and name.partition(".")[0] in _FOREIGN

@@ -14,7 +14,7 @@ from types import MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any, Final
 
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.origins import is_foreign, user_location
+from axiomjit.base.origins import is_library_code, user_location
 from axiomjit.base.records import Record
 
 Keys = tuple[object, ...]
@@ -83,7 +83,7 @@ def attributes(value: object) -> dict[str, object] | None:
     None of others.
     """
     kind = type(value)
-    return None if kind is not SimpleNamespace and is_foreign(kind) else state_of(value)
+    return None if kind is not SimpleNamespace and is_library_code(kind) else state_of(value)
 
 
 def class_attributes(kind: type) -> dict[str, object]:
@@ -91,7 +91,7 @@ def class_attributes(kind: type) -> dict[str, object]:
     return {
         name: value
         for base in reversed(kind.__mro__)
-        if base is not object and not is_foreign(base)
+        if base is not object and not is_library_code(base)
         for name, value in vars(base).items()
         if not hasattr(type(value), "__get__") and not (name[:2] == "__" == name[-2:])
     }

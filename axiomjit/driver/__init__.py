@@ -1,8 +1,10 @@
 """From doors to running programs: `jit`, arguments, program tables, calls with named arrays.
 
-One way to run: a call has a key of the exact layout of its arguments (`exact_layout`). A `Ready`
-plan of that key runs; else the arguments are prepared once, a program is found by the class of
-the call in a `ProgramTable`, or made, and bound. So it is for arrays, named arrays and graphs.
+A call meets, in this order: the native table of its function, the plan for the exact layout of its
+arguments (`exact_layout`, a `CompiledCall`), its signature, and the programs of that signature
+(`ProgramTable`). What is not there is made, and a program is bound to a plan. So it is for arrays,
+named arrays and graphs. Keys are made in `arguments.py`; those of named arrays, which need the axis
+language, in `named_calls.py`.
 
 What the process keeps beside the graph and what was prepared for one function, each with its
 reason; a test of the structure compares this list with the code.
@@ -37,7 +39,7 @@ What equal programs and kernels share, with a limit or small.
 What holds for a piece of the program's run, in one thread or context.
 
 - `axiomjit/algebra/dims.py` `_scope`: the lengths at hand; Python's `if n > m` has no other access
-- `axiomjit/base/owners.py` `_following`: the function that is followed, for tracers made in it
+- `axiomjit/base/trace_context.py` `_following`: the function that is followed, for its tracers
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/counters.py` `_clock`: the function for which a thread compiles, to count time

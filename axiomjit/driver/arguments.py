@@ -18,6 +18,7 @@ import numpy as np
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import FLOAT, supported, walkable
+from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.reachable import Path, reachable
@@ -348,6 +349,12 @@ def exact_key(call: CallArguments, forget: Forget | None = None) -> object:
     """
     layout = exact_layout(call.dynamic, kind_of)
     return layout, call.structure_key, statics_key(call, forget)
+
+
+def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object:
+    """Equal for runs of a graph that one bound plan can answer."""
+    settings = config.disable, user_traps_errors()
+    return settings, frozenset(lengths.items()), exact_layout(arguments, kind_of)
 
 
 def kind_of(leaf: Any) -> object:

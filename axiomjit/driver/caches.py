@@ -43,7 +43,7 @@ class Runnable(Protocol):
         """The results for these arguments; `given` are those before they were converted."""
 
 
-class Ready(Record):
+class CompiledCall(Record):
     """What runs for one exact layout of arguments, and how its results are put together.
 
     `plain` says that arguments can be used as they are; `held` are the arrays that the program
@@ -212,8 +212,8 @@ class ProgramTable(Table[ClassPrograms]):
         return found
 
 
-def assemble(
-    ready: Ready,
+def run_and_unflatten(
+    ready: CompiledCall,
     arguments: Sequence[object],
     statics: Sequence[tuple[int, object]] = (),
     given: Sequence[object] | None = None,
@@ -229,7 +229,7 @@ def assemble(
 
 
 def _leaves(
-    ready: Ready,
+    ready: CompiledCall,
     results: Sequence[np.ndarray],
     statics: Sequence[tuple[int, object]],
     given: Sequence[object],

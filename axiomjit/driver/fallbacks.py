@@ -30,7 +30,7 @@ from axiomjit.base.origins import user_location, warn
 from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
 from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.caches import Ready, assemble
+from axiomjit.driver.caches import CompiledCall, run_and_unflatten
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
@@ -182,7 +182,7 @@ def public_class(error: Exception) -> type:
     return next(c for c in every if "._" not in c.__module__ and not c.__name__.startswith("_"))
 
 
-class LeftError(Exception):
+class FallbackToNumPy(Exception):
     """One call that NumPy runs for a `cause`; `refusal` says why, if there is something to say.
 
     Of what may raise in NumPy, as a length that does not fit, nothing is said before it has run.
@@ -206,7 +206,7 @@ class LeftError(Exception):
         asked, seen, remedy = self.refusal
         return NeedsValuesError(f"{asked} of {name}", seen, remedy, user_location())
 
-    def counted(self, name: str, strict: bool, calls: CallsInNumPy) -> LeftError:
+    def counted(self, name: str, strict: bool, calls: CallsInNumPy) -> FallbackToNumPy:
         """Count the call, and give itself without the frames that it was raised in.
 
         Raises:
@@ -219,7 +219,7 @@ class LeftError(Exception):
         return self.with_traceback(None)
 
 
-def say_left(name: str, left: LeftError, before: bool) -> bool:
+def say_left(name: str, left: FallbackToNumPy, before: bool) -> bool:
     """Warn of calls that NumPy runs: before, or after one that has raised nothing.
 
     Returns:
@@ -232,9 +232,9 @@ def say_left(name: str, left: LeftError, before: bool) -> bool:
     return True
 
 
-def other_length(seen: str) -> LeftError:
+def other_length(seen: str) -> FallbackToNumPy:
     """The call has numbers of chosen elements that the program does not fit."""
-    return LeftError(
+    return FallbackToNumPy(
         (
             "one program for every number of elements that a mask chooses, in a call",
             seen,
@@ -244,17 +244,17 @@ def other_length(seen: str) -> LeftError:
     )
 
 
-def length_refused(error: OtherLengthError) -> LeftError:
+def length_refused(error: OtherLengthError) -> FallbackToNumPy:
     """Why no program could be made that fits any number of chosen elements."""
     cause = error.__cause__
     return other_length(cause.seen if isinstance(cause, AxiomError) else str(error))
 
 
-def other_result(seen: str) -> LeftError:
+def other_result(seen: str) -> FallbackToNumPy:
     """A function has given another shape or dtype than the program assumes."""
     remedy = "call it outside the compiled function, or use one whose result has one dtype"
     asked = "one program for every shape and dtype of a result that depends on values, in a call"
-    return LeftError((asked, seen, remedy), RESULTS)
+    return FallbackToNumPy((asked, seen, remedy), RESULTS)
 
 
 class _Left:
@@ -265,17 +265,19 @@ class _Left:
 
     def run(self, arguments: Sequence[object], given: Sequence[object] | None = None) -> NoReturn:
         """Leave the call to NumPy."""
-        raise LeftError(self._refusal, self._cause)
+        raise FallbackToNumPy(self._refusal, self._cause)
 
 
-def byteswapped(dtype: object) -> Ready:
+def byteswapped(dtype: object) -> CompiledCall:
     """What answers calls with a byteswapped array: results of NumPy keep its byte order or not."""
     remedy = "convert it once outside, for example with x.astype(x.dtype.newbyteorder('='))"
     seen = f"elements of dtype {dtype}, bytes in an order that is not native"
-    return Ready(_Left(("an array argument", seen, remedy), FOREIGN), plain=True, chooses=True)
+    return CompiledCall(
+        _Left(("an array argument", seen, remedy), FOREIGN), plain=True, chooses=True
+    )
 
 
-def left_to_numpy(error: Exception) -> Ready:
+def left_to_numpy(error: Exception) -> CompiledCall:
     """What answers calls of a layout that cannot be followed.
 
     These raise, need other lengths, or have arguments of classes that are not compiled. It is
@@ -286,7 +288,7 @@ def left_to_numpy(error: Exception) -> Ready:
         refusal, cause = (error.asked, error.seen, error.remedy), FOREIGN
     if isinstance(error, OtherLengthError) and not isinstance(error, UnfitNumberError):
         refusal, cause = length_refused(error).refusal, LENGTHS
-    return Ready(_Left(refusal, cause), plain=True, chooses=True)
+    return CompiledCall(_Left(refusal, cause), plain=True, chooses=True)
 
 
 Same = tuple[int, ...]
@@ -311,7 +313,9 @@ def _memory(array: np.ndarray) -> object:
     return address, array.shape, array.strides, array.dtype, type(array)
 
 
-def why_not_written(ready: Ready, arguments: Sequence[object], same: Same | None) -> str | None:
+def why_not_written(
+    ready: CompiledCall, arguments: Sequence[object], same: Same | None
+) -> str | None:
     """Why a program that writes arguments cannot answer a call; None where it can.
 
     Args:
@@ -337,8 +341,8 @@ def why_not_written(ready: Ready, arguments: Sequence[object], same: Same | None
     return None
 
 
-def attempt(
-    ready: Ready, arguments: Sequence[object], call: CallArguments, same: Same | None
+def speculative_run(
+    ready: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
 ) -> object:
     """What a call gives that a program answers, each argument as the program takes it.
 
@@ -349,15 +353,15 @@ def attempt(
         same: Which of its arguments are one input of the program.
 
     Raises:
-        LeftError: NumPy runs the call; nothing has changed.
+        FallbackToNumPy: NumPy runs the call; nothing has changed.
     """
     reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
     if reason is not None:
         remedy = "pass writable arrays that share no memory, or one array twice"
-        raise LeftError(("a write into an argument", reason, remedy), WRITTEN)
+        raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
     put_back = _kept(ready, call.dynamic)
     try:
-        return assemble(ready, arguments, call.static, call.dynamic)
+        return run_and_unflatten(ready, arguments, call.static, call.dynamic)
     except Exception as error:
         if not ready.fails and not isinstance(error, OtherLengthError):
             raise
@@ -365,7 +369,7 @@ def attempt(
         raise _left(error) from None
 
 
-def _kept(ready: Ready, arguments: Sequence[object]) -> Callable[[], None]:
+def _kept(ready: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
     """Keep what the program may change too early; a function that puts it back."""
     written = [arguments[position] for position in ready.early]
     arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
@@ -380,16 +384,16 @@ def _kept(ready: Ready, arguments: Sequence[object]) -> Callable[[], None]:
     return put_back
 
 
-def _left(error: Exception) -> LeftError:
+def _left(error: Exception) -> FallbackToNumPy:
     """Why NumPy runs a call; what a step raises it raises again, after the writes before it."""
     match error:
         case UnfitNumberError():
-            return LeftError(None)
+            return FallbackToNumPy(None)
         case OtherResultError():
             return other_result(str(error))
         case OtherLengthError():
             return other_length(str(error))
-    return LeftError(None)
+    return FallbackToNumPy(None)
 
 
 def _state_of(generator: Any) -> Any:

@@ -30,8 +30,8 @@ from axiomjit.base.errors import (
     UnfollowedError,
     UnsupportedError,
 )
-from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import import_late, new_lock, why_not_compile
+from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.driver.arguments import (
     CallArguments,
     Forms,
@@ -46,7 +46,14 @@ from axiomjit.driver.arguments import (
     swapped_dtype,
     take_apart,
 )
-from axiomjit.driver.caches import CLASSES, LAYOUTS, ProgramTable, Ready, Table, assemble
+from axiomjit.driver.caches import (
+    CLASSES,
+    LAYOUTS,
+    CompiledCall,
+    ProgramTable,
+    Table,
+    run_and_unflatten,
+)
 from axiomjit.driver.decorating import check_function, check_options
 from axiomjit.driver.fallbacks import (
     DISABLED,
@@ -55,9 +62,8 @@ from axiomjit.driver.fallbacks import (
     TRAPS,
     WHOLE,
     CallsInNumPy,
-    LeftError,
+    FallbackToNumPy,
     Same,
-    attempt,
     byteswapped,
     falls_back,
     in_short,
@@ -68,10 +74,11 @@ from axiomjit.driver.fallbacks import (
     run_unfollowed,
     same_arrays,
     say_left,
+    speculative_run,
     unfollowed,
 )
 from axiomjit.driver.programs import TracedProgram
-from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of
+from axiomjit.driver.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
 from axiomjit.driver.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.driver.warm import no_named_arrays, stood_in
 from axiomjit.graph.traced_values import AxisValue
@@ -105,7 +112,7 @@ _NAMED: Final = "axiomjit.driver.named_calls"
 """What calls with named arrays need, with the axis language; other calls do not import it."""
 
 
-class Jitted(GuardedCall[R], Generic[P, R]):
+class Jitted(NativeCallable[R], Generic[P, R]):
     """A compiled NumPy function; call it as the function it wraps.
 
     Results are new arrays, or views where NumPy would return one. Calls of a layout of arguments
@@ -141,12 +148,12 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         function, self._name, self._static, self._strict, shapes, more = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
-        self._traced_among = import_late("axiomjit.tracing.holders").traced_among
+        self._traced_among = lazy_import("axiomjit.tracing.holders").traced_among
         vars(self).update(more)
         self.restart()  # a function that is compiled already has given its own entry to this one
-        self._plans: Table[Ready] = Table(LAYOUTS)
+        self._plans: Table[CompiledCall] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
-        self._reasons = Reasons()
+        self._reasons = RetraceReasons()
         self._following = new_lock()
         self._in_numpy = self._writes = self._said = False
         self._left = CallsInNumPy()
@@ -196,7 +203,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         ):
             return self._call(quick, args, kwargs)
         self._hits += 1
-        result = assemble(ready, args)
+        result = run_and_unflatten(ready, args)
         if self.wants_guard():
             self._guard(ready, self._apart(args, {}), args, {})
         return result
@@ -206,9 +213,9 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
-    def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
+    def _guard(self, ready: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Let calls like this one be answered natively, where that is possible."""
-        late = import_late("axiomjit.driver.guards")
+        late = lazy_import("axiomjit.driver.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
             late.guard_call(self, ready, call, order, args, kwargs, bool(self._identifies))
@@ -225,7 +232,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return self._function(*args, **kwargs)
         if (self._writes or self._looks_at_identity()) and not named:
             same = same_arrays(call.dynamic, bool(self._identifies))
-        exact = import_late(_NAMED).exact_named_key if named else exact_key
+        exact = lazy_import(_NAMED).exact_named_key if named else exact_key
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
         ready = self._plans.get(key)
@@ -248,13 +255,13 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if ready is None:
             return self._run_unfollowed(why, args, kwargs)
         if named:
-            return import_late(_NAMED).assemble_named(ready, arguments)
+            return lazy_import(_NAMED).run_and_unflatten_named(ready, arguments)
         if ready.writes and not self._writes:
             self._writes = True
             return self._call(quick, args, kwargs)
         try:
-            result = attempt(ready, arguments, call, same)
-        except LeftError as left:
+            result = speculative_run(ready, arguments, call, same)
+        except FallbackToNumPy as left:
             reason = left.counted(self._name, self._strict, self._left)
         else:
             if not known and config.disable:
@@ -288,13 +295,13 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     def _looks_at_identity(self) -> bool:
         """Whether the function may find out that two of its arguments are one object."""
         if self._identifies is None:
-            late = import_late("axiomjit.tracing.rebinding")
+            late = lazy_import("axiomjit.tracing.rebinding")
             self._identifies = bool(late.compares_identity(self._function))
         return self._identifies
 
     def _prepare(
         self, key: object, call: CallArguments, named: bool, same: Same | None
-    ) -> tuple[Ready, Sequence[object]]:
+    ) -> tuple[CompiledCall, Sequence[object]]:
         """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
         if key in self._plans:  # arrays that it reads from elsewhere are others now
             self.drop_tables()
@@ -332,7 +339,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             NeedsValuesError: NumPy runs such calls, there is no program; also where a call warns.
             As a call does, where arguments or operands do not fit.
         """
-        import_late("axiomjit.show.lowered")
+        lazy_import("axiomjit.show.lowered")
         from axiomjit.show.lowered import Lowered
 
         call = self._apart(args, kwargs)
@@ -349,7 +356,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
-        late, lowered = import_late("axiomjit.show.lowered"), self.lower(*args, **kwargs)
+        late, lowered = lazy_import("axiomjit.show.lowered"), self.lower(*args, **kwargs)
         made: Explanation = late.Explanation(self._name, lowered)
         return made
 
@@ -397,7 +404,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def _bind(
         self, call: CallArguments, same: Same | None = None, named: bool = False
-    ) -> tuple[Ready, Sequence[object]]:
+    ) -> tuple[CompiledCall, Sequence[object]]:
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
         if named:
             return self._named_program(call).ready(), call.dynamic
@@ -410,7 +417,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         return self._program(call, signature).ready(signature.values, as_is), plain
 
     def _named_program(self, call: CallArguments) -> Any:
-        late = import_late(_NAMED)
+        late = lazy_import(_NAMED)
 
         def build() -> Any:
             self._traced += 1
@@ -424,7 +431,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         were = len(self._programs.get(signature.key, ()))
 
         def build() -> TracedProgram:
-            import_late("axiomjit.driver.following")
+            lazy_import("axiomjit.driver.following")
             from axiomjit.driver.following import follow
 
             scope = Scope(signature.values)
@@ -539,7 +546,7 @@ def jit(
 
 BY_VALUE: Final = "cloudpickle"
 """A part of the name of modules whose picklers take functions by value; packages carry copies."""
-_ENTRY: Final = frozenset(GuardedCall.__annotations__)
+_ENTRY: Final = frozenset(NativeCallable.__annotations__)
 
 
 def reduced(

@@ -15,8 +15,8 @@ from axiomjit.base.counters import Clock, stage
 from axiomjit.base.errors import NeedsValuesError, UnboundError
 from axiomjit.base.tree import flatten_tree, unflatten_tree
 from axiomjit.driver.arguments import CallArguments, Forget, exact_layout, statics_key
-from axiomjit.driver.caches import Ready
-from axiomjit.driver.reasons import Aspects, labelled_in, short_text, static_aspects
+from axiomjit.driver.caches import CompiledCall
+from axiomjit.driver.retrace_reasons import Aspects, labelled_in, short_text, static_aspects
 
 if TYPE_CHECKING:
     from axiomjit.show.lowered import Lowered
@@ -79,9 +79,9 @@ class NamedProgram:
         """Return False: the axes of its arguments do not change."""
         return False
 
-    def ready(self) -> Ready:
+    def ready(self) -> CompiledCall:
         """The plan for any layout; the computation has its own plan for each."""
-        return Ready(self, True, structure=self._structure, leaves=self._leaves)
+        return CompiledCall(self, True, structure=self._structure, leaves=self._leaves)
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
@@ -97,7 +97,7 @@ class NamedProgram:
         return lowered
 
 
-def assemble_named(ready: Ready, arguments: Sequence[object]) -> object:
+def run_and_unflatten_named(ready: CompiledCall, arguments: Sequence[object]) -> object:
     """Run the plan, and build the return value: tensors in it become named arrays."""
     results = ready.runnable.run(arguments)
     leaves = (value if number is None else results[number] for number, value in ready.leaves)

@@ -20,11 +20,11 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import stage
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import NotNowError, import_late, new_lock
+from axiomjit.base.locks import NotNowError, lazy_import, new_lock
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
-from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
-from axiomjit.driver.caches import CLASSES, LAYOUTS, ProgramTable, Ready, Table
+from axiomjit.driver.arguments import graph_key, plain_arguments
+from axiomjit.driver.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Table
 from axiomjit.driver.signature import ArgumentCode, ClassSymbols, Layouts, Signature
 from axiomjit.graph import execution
 from axiomjit.graph.choices import most
@@ -53,7 +53,7 @@ def _watcher() -> Watcher | None:
     """What prints the stages that the settings name; None where they name nothing."""
     if not config.show:
         return None
-    import_late("axiomjit.show.live")
+    lazy_import("axiomjit.show.live")
     from axiomjit.show.live import watcher
 
     return watcher()
@@ -64,7 +64,7 @@ class LoweredProgram:
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; guards of their decisions join those already in the scope."""
-        import_late(*_LATE)
+        lazy_import(*_LATE)
         from axiomjit.passes.ir.context import Context
         from axiomjit.passes.pipeline import run_pipeline
 
@@ -94,7 +94,7 @@ class LoweredProgram:
                 _notice("AXIOMJIT_DISABLE is set", "unset it to compile")
         elif not user_traps_errors():
             if self._form is None:
-                import_late(*_LATE)
+                lazy_import(*_LATE)
                 from axiomjit.runtime.launching.execute import PlanForm
 
                 self._form = PlanForm(self.stages.plan)
@@ -138,7 +138,7 @@ def _notice(reason: str, remedy: str) -> None:
 
 
 _programs: Final = ProgramTable(CLASSES)
-_plans: Final[WeakKeyDictionary[Graph, Table[Ready]]] = WeakKeyDictionary()
+_plans: Final[WeakKeyDictionary[Graph, Table[CompiledCall]]] = WeakKeyDictionary()
 _plans_lock: Final = new_lock()
 
 
@@ -150,7 +150,7 @@ def run_graph(
     Programs are kept per class of arguments, constants being arguments too; ready plans as long
     as the graph. Results never share memory with arguments, constants or earlier results.
     """
-    key = _plan_key(arguments, lengths)
+    key = graph_key(arguments, lengths)
     with _plans_lock:
         plans = _plans.get(graph)
         if plans is None:
@@ -171,26 +171,20 @@ def run_graph(
     )
 
 
-def _plan_key(arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> object:
-    """What one ready plan of a graph depends on."""
-    settings = config.disable, user_traps_errors()
-    return settings, frozenset(lengths.items()), exact_layout(arguments, kind_of)
-
-
-def shorten_calls(
-    function: GuardedCall[Any],
+def add_native_entry(
+    function: NativeCallable[Any],
     graph: Graph,
     arguments: Sequence[object],
     lengths: Mapping[Symbol, int],
     in_tuple: bool | None,
     finish: execution.Finish,
 ) -> None:
-    """Guard calls of a computation like one that was just run; as `execution.shorten`."""
-    import_late("axiomjit.driver.guards")
+    """Guard calls of a computation like one that was just run; as `execution.add_native_entry`."""
+    lazy_import("axiomjit.driver.guards")
     from axiomjit.driver.guards import guard_graph, is_native
 
     if is_native():
-        ready = _plans[graph].get(_plan_key(arguments, lengths))
+        ready = _plans[graph].get(graph_key(arguments, lengths))
         if ready is not None and ready.plain:
             guard_graph(function, ready, arguments, in_tuple, finish)
 
@@ -200,19 +194,19 @@ def _prepared(
     arguments: Sequence[object],
     plain: Sequence[object],
     lengths: Mapping[Symbol, int],
-) -> Ready:
+) -> CompiledCall:
     """A plan for arguments laid out like these, which are `plain` as kernels take them."""
     program, values, arrays = lowered_for(graph, plain, lengths)
     held = tuple(a for a in arrays[len(plain) :] if isinstance(a, Array))
     as_is = all(new is old for new, old in zip(plain, arguments, strict=True))
-    return Ready(program.bind(values), as_is, held)
+    return CompiledCall(program.bind(values), as_is, held)
 
 
 def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
-    import_late("axiomjit.show.lowered")
+    lazy_import("axiomjit.show.lowered")
     from axiomjit.show.lowered import Lowered
 
     program, values, arrays = lowered_for(graph, plain_arguments(arguments), lengths)
@@ -223,7 +217,7 @@ def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
     """The orders with which the program that `run_graph` runs costs least, by position."""
-    import_late(*_LATE)
+    lazy_import(*_LATE)
     from axiomjit.passes.choose_layouts import choose_layouts
     from axiomjit.passes.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
@@ -322,7 +316,7 @@ def _substituted(
 
 
 execution.install(
-    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, shorten=shorten_calls
+    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, add_native_entry=add_native_entry
 )
 
 
@@ -347,7 +341,7 @@ class TracedProgram(LoweredProgram):
             found[symbol] = evaluate(most(mask), found)
         return found
 
-    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> Ready:
+    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
         """What runs for these lengths; `plain` says that arguments can be used as they are."""
         leaves = tuple(
             (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
@@ -360,4 +354,4 @@ class TracedProgram(LoweredProgram):
         fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
         facts = structure, leaves, graph.writes, chooses or fails
         drawn = plan.generators if chooses or fails else ()
-        return Ready(self.bind(lengths), plain, (), watch, *facts, plan.early, drawn, fails)
+        return CompiledCall(self.bind(lengths), plain, (), watch, *facts, plan.early, drawn, fails)

@@ -28,7 +28,7 @@ from axiomjit.base import dtypes
 from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, is_complex, is_inexact
 from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current
+from axiomjit.base.trace_context import current
 from axiomjit.graph.captured import held_array
 from axiomjit.graph.joins import concatenate
 from axiomjit.graph.nodes import Held, Node, Op, Scalar, size

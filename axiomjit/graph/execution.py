@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from axiomjit.algebra.dims import Symbol
-from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Graph, Held, post_order
 
 Finish = Callable[[Sequence[np.ndarray]], Any]
@@ -34,8 +34,8 @@ def install(**functions: Any) -> dict[str, Any]:
     return before
 
 
-def shorten(
-    function: GuardedCall[Any],
+def add_native_entry(
+    function: NativeCallable[Any],
     graph: Graph,
     arguments: Sequence[object],
     lengths: Mapping[Symbol, int],
@@ -53,8 +53,8 @@ def shorten(
             it returns something else.
         finish: What it returns for the results of the graph.
     """
-    if _installed.get("shorten") and _installed["run"]:
-        _installed["shorten"](function, graph, arguments, lengths, in_tuple, finish)
+    if _installed.get("add_native_entry") and _installed["run"]:
+        _installed["add_native_entry"](function, graph, arguments, lengths, in_tuple, finish)
 
 
 def chosen_orders(
@@ -104,7 +104,7 @@ def run_in_numpy(
     given: Sequence[object] | None = None,
 ) -> list[np.ndarray]:
     """As `evaluate_graph.run_in_numpy`, which is imported where nothing can be compiled."""
-    late = import_late("axiomjit.graph.evaluate_graph")
+    late = lazy_import("axiomjit.graph.evaluate_graph")
     values: list[np.ndarray] = late.run_in_numpy(graph, arguments, lengths, given)
     return values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axiomjit.algebra.index_maps import iterator, permutation
 from axiomjit.base.dtypes import DType
 from axiomjit.base.origins import catches_errors
-from axiomjit.base.owners import current
+from axiomjit.base.trace_context import current
 from axiomjit.graph import builder
 from axiomjit.graph.library_operations import BITCAST, LibraryOperation
 from axiomjit.graph.nodes import Held, Input, Node, Op, base_of

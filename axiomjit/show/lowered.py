@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from axiomjit.algebra.dims import Symbol, evaluate
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.print_graph import print_graph
@@ -255,7 +255,7 @@ class Explanation:
 
     def html(self) -> str:
         """A self-contained page with one section per stage; nothing is loaded from elsewhere."""
-        import_late("html")  # here, since it takes long to import
+        lazy_import("html")  # here, since it takes long to import
         from html import escape
 
         sections = "".join(

@@ -11,7 +11,7 @@ import numpy as np
 
 from axiomjit.base.dtypes import CODES
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current
+from axiomjit.base.trace_context import current
 from axiomjit.graph import builder
 from axiomjit.graph.primitives import COPY
 from axiomjit.numpy_table.table import METHODS

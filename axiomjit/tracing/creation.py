@@ -15,8 +15,8 @@ import numpy as np
 
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.base.errors import AxiomError
-from axiomjit.base.locks import import_late
-from axiomjit.base.owners import current
+from axiomjit.base.locks import lazy_import
+from axiomjit.base.trace_context import current
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
 from axiomjit.numpy_table.options import Row
@@ -152,7 +152,7 @@ def represented(value: Any) -> Any:
 
 def generator_for(generator: Any) -> Any:
     """What stands for a generator of random numbers; few functions draw them."""
-    return import_late("axiomjit.tracing.draws").TracedGenerator(generator)
+    return lazy_import("axiomjit.tracing.draws").TracedGenerator(generator)
 
 
 class _TracedGrid:

@@ -20,8 +20,8 @@ from axiomjit.algebra.index_maps import iterator
 from axiomjit.base.dtypes import CODES, FLOAT
 from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current, refused
 from axiomjit.base.records import Record
+from axiomjit.base.trace_context import current, refused
 from axiomjit.graph.library_nodes import stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Held, Node, Op

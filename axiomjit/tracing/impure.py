@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current, refused
+from axiomjit.base.trace_context import current, refused
 from axiomjit.tracing.lengths import known_numbers
 
 _CLOCKS: Final = "time perf_counter monotonic process_time thread_time"

@@ -17,10 +17,10 @@ import numpy as np
 from axiomjit.algebra.chosen import chosen_in
 from axiomjit.algebra.dims import Dim, current_scope, dim, product
 from axiomjit.base.dtypes import FLOAT, INT
-from axiomjit.base.errors import AxiomError, UnaskedError
-from axiomjit.base.locks import import_late
+from axiomjit.base.errors import AxiomError, NotDispatchedError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.operator_names import INFIX, OPERATORS
-from axiomjit.base.owners import current, is_usable, stranger
+from axiomjit.base.trace_context import current, is_usable, leaked_tracer_error
 from axiomjit.graph.builder import as_node, elementwise, strong
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, post_order
 from axiomjit.graph.primitives import PRIMITIVES
@@ -135,7 +135,7 @@ class Length(SymbolicNumber):
             TraceError: another function, or none, is followed here.
         """
         if not is_usable(self._following):
-            raise stranger(self._following, "length", "of an array or argument there")
+            raise leaked_tracer_error(self._following, "length", "of an array or argument there")
         return self._dim
 
     @property  # type: ignore[misc]
@@ -160,7 +160,7 @@ class Length(SymbolicNumber):
                 "a number of elements that a mask chooses as a Python number",
                 "length",
                 "keep it a length: x.size and x.shape may be computed with",
-                UnaskedError,
+                NotDispatchedError,
             )
         return int(self.dim)
 
@@ -225,7 +225,7 @@ class SymbolicFloat(SymbolicNumber):
             TraceError: another function, or none, is followed here.
         """
         if not is_usable(self._following):
-            raise stranger(self._following, "float", "computed from lengths there")
+            raise leaked_tracer_error(self._following, "float", "computed from lengths there")
         return self._node
 
     @property  # type: ignore[misc]
@@ -252,7 +252,7 @@ class SymbolicFloat(SymbolicNumber):
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
                 Length(node.length).at_hand()
-        evaluate = import_late("axiomjit.graph.evaluate_graph").evaluate_graph
+        evaluate = lazy_import("axiomjit.graph.evaluate_graph").evaluate_graph
         (value,) = evaluate(Graph((), (self.node,)), (), current_scope().values)
         return value.item() if self.node.weak else value[()]
 

@@ -31,7 +31,7 @@ from axiomjit.algebra.number_kinds import DECLARED, LENGTH
 from axiomjit.base.dtypes import CODES, is_bool, is_complex, is_inexact, is_integer, is_unsigned
 from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import current
+from axiomjit.base.trace_context import current
 from axiomjit.base.tree import Structure, unflatten_tree
 from axiomjit.graph.choices import with_choices
 from axiomjit.graph.evaluate_graph import evaluate_graph

@@ -10,7 +10,7 @@ from typing import Final
 
 from axiomjit.base.errors import NeedsValuesError
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import refused
+from axiomjit.base.trace_context import refused
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY

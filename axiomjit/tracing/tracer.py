@@ -12,9 +12,9 @@ from axiomjit.algebra.dims import product
 from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
-from axiomjit.base.locks import LateRows, import_late
+from axiomjit.base.locks import LazyRegistry, lazy_import
 from axiomjit.base.origins import user_location
-from axiomjit.base.owners import Following, current, is_usable, stranger
+from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
 from axiomjit.graph.known_strides import strides_of
 from axiomjit.graph.nodes import Input, Node, Op, base_of
@@ -49,7 +49,7 @@ KEEPERS: Final = frozenset(
 """Functions that give their operand itself, and no view of it, where they change nothing."""
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Row]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
 """Methods of ufuncs that fold, by the ufunc."""
-WRITERS: Final = LateRows(COPIERS, "WRITERS", "axiomjit.tracing.scattered_writes")
+WRITERS: Final = LazyRegistry(COPIERS, "WRITERS", "axiomjit.tracing.scattered_writes")
 """NumPy's functions that write into their first argument and return nothing."""
 
 
@@ -108,7 +108,7 @@ class Tracer(WithoutValues, TracedOperators):
             dtype, rank = self._held.dtype, len(self._held.shape)
             what = f"{dtype} array with {amount(rank, 'dimension')}" if rank else f"{dtype} number"
             made = f"made at {self._where}" if self._where else "one of its arguments"
-            raise stranger(self._following, what, made)
+            raise leaked_tracer_error(self._following, what, made)
         if self._storage is not None:
             self._held = self._storage.current(self._held)
         return self._held
@@ -206,7 +206,7 @@ class Tracer(WithoutValues, TracedOperators):
         if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
             return QUERIES[func](args[0].node)
         if func is np.piecewise:
-            late = import_late("axiomjit.tracing.piecewise")
+            late = lazy_import("axiomjit.tracing.piecewise")
             return late.piecewise(_represented, *args, **kwargs)
         name = f"{func.__module__}.{func.__name__}"
         if func not in FUNCTIONS:
@@ -229,7 +229,7 @@ class Tracer(WithoutValues, TracedOperators):
         return self.__copy__()
 
     def __repr__(self) -> str:
-        return f"Traced({import_late('axiomjit.graph.print_graph').type_text(self._held)})"
+        return f"Traced({lazy_import('axiomjit.graph.print_graph').type_text(self._held)})"
 
 
 class TracedScalar(Tracer):

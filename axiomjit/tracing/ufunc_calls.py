@@ -11,7 +11,7 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import is_bool
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
@@ -92,12 +92,12 @@ def called_ufunc(
 
 
 def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None:
-    import_late("axiomjit.tracing.scattered_writes").ufunc_at(ufunc, *inputs)
+    lazy_import("axiomjit.tracing.scattered_writes").ufunc_at(ufunc, *inputs)
 
 
 def steps_of_ufuncs() -> Any:
     """The module of ufuncs that NumPy runs, with their names and loops; few programs need it."""
-    return import_late("axiomjit.graph.ufunc_steps")
+    return lazy_import("axiomjit.graph.ufunc_steps")
 
 
 def _results(

@@ -8,7 +8,7 @@ import pytest
 
 import axiomjit
 from axiomjit.base.errors import UnrolledLoopWarning
-from axiomjit.base.owners import MANY
+from axiomjit.base.trace_context import MANY
 from tests.graphs import follow
 
 HERE = Path(__file__).name

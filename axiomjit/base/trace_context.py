@@ -116,7 +116,7 @@ def is_usable(owner: Following | None) -> bool:
     return owner is _following.get() and (owner is None or not owner.ended)
 
 
-def stranger(owner: Following | None, what: str, made: str) -> TraceError:
+def leaked_tracer_error(owner: Following | None, what: str, made: str) -> TraceError:
     """The error for a traced value that is used where another function, or none, is followed.
 
     Args:

@@ -78,7 +78,7 @@ class CacheInfo(Record):
     in_numpy: tuple[InNumPy, ...] = ()
 
 
-class Reasons:
+class RetraceReasons:
     """Why one function was followed so far, and what it took."""
 
     def __init__(self) -> None:
