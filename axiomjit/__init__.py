@@ -14,7 +14,7 @@ from axiomjit.base import errors as errors
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import ShapeError, SpecError
-from axiomjit.base.locks import import_late as _import_late
+from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
@@ -253,7 +253,7 @@ _SHOWN = ("descriptions", "errors", "notation", "transformers")
 
 def _rows() -> "_Mapping[str, _Function]":
     """A function for each row of the table of primitives: a new row needs no line here."""
-    rows: _Mapping[str, _Function] = _import_late("axiomjit.axis.elementwise").FUNCTIONS
+    rows: _Mapping[str, _Function] = _lazy_import("axiomjit.axis.elementwise").FUNCTIONS
     return rows
 
 
@@ -269,7 +269,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> "_Function":
     found: _Any = None
     if name in _LATE:
-        module = _import_late(_LATE[name])
+        module = _lazy_import(_LATE[name])
         found = vars(module).get(name, module)  # `notation` is a module itself
     elif name == "__all__" or not name.startswith("_"):
         found = _public() if name == "__all__" else _rows().get(name)

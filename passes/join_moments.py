@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import FLOAT, DType, state_dtype
+from axiomjit.base.dtypes import FLOAT, DType, is_float, state_dtype
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.graph.primitives import CAST, PRIMITIVES
@@ -333,7 +333,7 @@ def _uncast(name: str, lets: dict[str, Let], least: DType) -> str:
 
 
 def _holds(dtype: DType, least: DType) -> bool:
-    return dtype.kind == "f" and dtype.itemsize >= least.itemsize
+    return is_float(dtype) and dtype.itemsize >= least.itemsize
 
 
 def _shared(one: _Rows, other: _Rows) -> list[Load]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.graph.known_strides import strides_of_constant
 from axiomjit.graph.nodes import (
     PART_VIEWS,
@@ -98,7 +98,7 @@ class _Lowering:
     def _nodes(self) -> Iterator[Node]:
         """All nodes, operands before users, and readers of a version before the next one."""
         if any(isinstance(node, Update) for node in self.stored):
-            late = import_late("axiomjit.passes.order_writes")  # few programs write
+            late = lazy_import("axiomjit.passes.order_writes")  # few programs write
             order = late.order_writes(self.graph, self.stored)
             assert not order.late, "versions with later readers are saved before"
             return post_order((*order.ops, *self.graph.outputs))

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axiomjit.base.dtypes import code
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.graph.nodes import Constant, Input, LengthNode, Scalar
 from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
-from axiomjit.passes.ir.loop_ir import (
-    For,
-    LibraryCall,
-    LoopProgram,
-    Nest,
-)
+from axiomjit.passes.ir.loop_ir import For, LibraryCall, LoopProgram, Nest
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Buffer,
@@ -117,7 +112,7 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 def _shared(call: LibraryCall) -> object:
     """What calls have in common that are results of one function; None where it has one."""
-    found: object = import_late("axiomjit.graph.external_calls").shared(call.operation)
+    found: object = lazy_import("axiomjit.graph.external_calls").shared(call.operation)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import MATRIX_PRODUCTS
 from axiomjit.graph.nodes import Graph, Node, Op, rewrite
@@ -198,7 +199,7 @@ class _Contraction:
             alone
             and whole
             and bool(common or written != list(kept))
-            and self.op.dtype.kind in "fc"
+            and is_inexact(self.op.dtype)
             and self._is_product(left, right, frozenset(kept))
         )
 

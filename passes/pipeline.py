@@ -7,7 +7,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.base.config import config
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Update
 from axiomjit.graph.primitives import MERGED, PRODUCT, SUM
@@ -138,7 +138,7 @@ def simplified(graph: Graph, context: Context) -> Graph:
 
 def _verify(program: AnyProgram) -> None:
     if config.check:
-        import_late("axiomjit.passes.ir.forms")  # here, since other programs do not need it
+        lazy_import("axiomjit.passes.ir.forms")  # here, since other programs do not need it
         from axiomjit.passes.ir.forms import FORMS
 
         FORMS[type(program)].verify(program)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Final
 
-from axiomjit.base.dtypes import DType, integer_range
+from axiomjit.base.dtypes import DType, is_signed, value_range
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import PRIMITIVES
@@ -61,32 +61,17 @@ class Rule(Record):
         return Scalar(dtype, dtype.type(self.neutral(dtype)), False)
 
 
-def _largest(dtype: DType) -> object:
-    """What every number is at most as large as."""
-    if dtype.kind == "f":
-        return float("inf")
-    return True if dtype.kind == "b" else integer_range(dtype)[1]
-
-
-def _smallest(dtype: DType) -> object:
-    """What every number is at least as large as."""
-    if dtype.kind == "f":
-        return float("-inf")
-    return False if dtype.kind == "b" else integer_range(dtype)[0]
-
-
-def _bits(dtype: DType) -> object:
-    """The number whose bits are all set."""
-    return -1 if dtype.kind == "i" else _largest(dtype)
+def _all_bits(dtype: DType) -> object:
+    return -1 if is_signed(dtype) else value_range(dtype)[1]
 
 
 RULES: Final = {
     "add": Rule("biu", lambda _: 0, "add"),
     "subtract": Rule("iu", lambda _: 0, "add"),
     "multiply": Rule("biu", lambda _: 1, "multiply"),
-    "minimum": Rule("biuf", _largest, "minimum"),
-    "maximum": Rule("biuf", _smallest, "maximum"),
-    "bitwise_and": Rule("biu", _bits, "bitwise_and"),
+    "minimum": Rule("biuf", lambda dtype: value_range(dtype)[1], "minimum"),
+    "maximum": Rule("biuf", lambda dtype: value_range(dtype)[0], "maximum"),
+    "bitwise_and": Rule("biu", _all_bits, "bitwise_and"),
     "bitwise_or": Rule("biu", lambda _: 0, "bitwise_or"),
     "bitwise_xor": Rule("biu", lambda _: 0, "bitwise_xor"),
 }

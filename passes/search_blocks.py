@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, INT
+from axiomjit.base.dtypes import BOOL, INT, is_inexact
 from axiomjit.base.records import Record
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import ArgReduceFold
@@ -187,7 +187,7 @@ class _Search(Record):
             f"{self.name}{letter}" for letter in "eihcdowgmjq"
         )
         test = [Let(equal, BOOL, PRIMITIVES["equal"], (element, best))]
-        if dtype.kind in "fc":
+        if is_inexact(dtype):
             test.append(Let(missing, BOOL, PRIMITIVES["isnan"], (element,)))
             test.append(Let(hit, BOOL, PRIMITIVES["logical_or"], (equal, missing)))
         else:

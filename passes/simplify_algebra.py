@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from axiomjit.base.dtypes import is_unsigned
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Graph, Node, Op, Update, rewrite, with_operands
 from axiomjit.passes.ir.context import Context
@@ -67,7 +68,7 @@ def _cast_back(child: Node) -> Node | None:
 
 def _negated(child: Node) -> Node | None:
     """The operand of a negation; None of unsigned integers, whose negation wraps."""
-    return _under(child, "negative") if child.dtype.kind != "u" else None
+    return _under(child, "negative") if not is_unsigned(child.dtype) else None
 
 
 def _under(node: Node, primitive: str) -> Node | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final
 
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.records import Record
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.costs.estimate_cost import cost_of
@@ -149,7 +150,7 @@ class _Scan(Record):
         Whole numbers and extremes are folded in vectors.
         """
         sums = (s for s, _ in self.states if s.accumulator.blocked and s.lanes is None)
-        return any(isinstance(s.accumulator, StateFold) or s.dtype.kind in "fc" for s in sums)
+        return any(isinstance(s.accumulator, StateFold) or is_inexact(s.dtype) for s in sums)
 
     def _is_over_tiles(self, loop: For) -> bool:
         lanes = self.lanes

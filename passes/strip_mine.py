@@ -8,7 +8,7 @@ from itertools import count
 from typing import Final
 
 from axiomjit.base.dtypes import DType, code
-from axiomjit.base.kept_properties import kept_property
+from axiomjit.base.records import cached_property
 from axiomjit.base.target import ChosenTarget
 from axiomjit.passes.costs.estimate_time import estimate_time
 from axiomjit.passes.costs.operation_times import operation_time
@@ -238,7 +238,7 @@ class _Split:
         """How many groups of vector code there are."""
         return sum(map(bool, self.groups[::2]))
 
-    @kept_property
+    @cached_property
     def time(self) -> float:
         """Cycles that a vector of results takes, without scalar operations."""
         total = 0.0

@@ -201,9 +201,9 @@ def memory_only(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def evaluator():
     """Axis graphs are evaluated in NumPy: for what looks at meaning and not at kernels."""
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     yield
-    execution.install_runner(before)
+    execution.install(**before)
 
 
 @pytest.fixture

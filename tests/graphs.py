@@ -18,12 +18,12 @@ from axiomjit.axis.declarations import starting_values
 from axiomjit.axis.late_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
-from axiomjit.base.errors import UnaskedError
+from axiomjit.base.errors import NotDispatchedError
 from axiomjit.base.target import ChosenTarget, chosen_target, target
 from axiomjit.base.trace_context import Following
 from axiomjit.driver.arguments import plain_arguments, take_apart
-from axiomjit.driver.call_classes import classify
 from axiomjit.driver.programs import placed_graph
+from axiomjit.driver.signature import classify
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
 from axiomjit.graph.storages import with_versions
@@ -110,7 +110,7 @@ def follow(function: Callable[..., object], *arguments: object) -> Case:
     """
     try:
         return _followed(function, function, arguments)
-    except UnaskedError:
+    except NotDispatchedError:
         return _followed(AskingRebinding().value(function), function, arguments)
 
 

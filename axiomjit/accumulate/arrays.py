@@ -11,7 +11,7 @@ import numpy as np
 
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.dtypes import supported
-from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
@@ -54,10 +54,10 @@ class Built(NamedTuple):
     graph: Graph
     finish: execution.Finish
     in_tuple: bool | None
-    """As `execution.shorten` has it."""
+    """As `execution.add_native_entry` has it."""
 
 
-class ArrayFunction(GuardedCall[Any]):
+class ArrayFunction(NativeCallable[Any]):
     """A function of arrays at hand, from one of nodes.
 
     Graphs are kept for each class of arrays, their plans with them, and warm calls are answered
@@ -82,7 +82,7 @@ class ArrayFunction(GuardedCall[Any]):
         found = execution.run(built.graph, given.arrays, given.symbols)
         as_given = all(map(operator.is_, args, given.arrays))
         if as_given and self.wants_guard() and self.misses > 1:
-            execution.shorten(
+            execution.add_native_entry(
                 *(self, built.graph, given.arrays, given.symbols, built.in_tuple, built.finish)
             )
         return built.finish(found)

@@ -21,7 +21,7 @@ from axiomjit.axis.windows import (
     slides_over,
     windows_of,
 )
-from axiomjit.base.dtypes import FLOAT, HALF, SINGLE
+from axiomjit.base.dtypes import FLOAT, HALF, SINGLE, is_inexact
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -272,7 +272,7 @@ def _folded(
 ) -> Node:
     """The windows of a node, each folded to one element."""
     before, rank = node.dtype, len(node.shape)
-    if op == "mean" and node.dtype.kind not in "fc" or node.dtype == HALF:
+    if op == "mean" and not is_inexact(node.dtype) or node.dtype == HALF:
         node = cast(node, SINGLE if node.dtype == HALF else FLOAT)
     filler = Scalar(node.dtype, node.dtype.type(fold.initial(node.dtype)), False)
     within = range(rank, rank + len(slides))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.pairing import check_names, check_outer, common_order, matched
 from axiomjit.axis.tensors import (
@@ -222,4 +221,4 @@ def _mapped(primitive: Primitive, x: Tensor) -> Tensor:
     return map_tensors(primitive, f"{primitive.name} of {shown((x,))}", [x])
 
 
-operators.install_operation(mapped=_mapped, **FUNCTIONS)
+OPERATIONS: Final = {"mapped": _mapped, **FUNCTIONS}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
-from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis, derived_axis, make_axis
 from axiomjit.axis.axis import Source as Derivation
@@ -69,9 +69,6 @@ def dot(x: Operand, y: Operand) -> Tensor:
     return labelled(node, axes, left, right)
 
 
-operators.install_operation(dot=dot)
-
-
 def _placing(operands: Sequence[object], asked: str) -> Placing:
     """Tensors by the positions of their axes; axes of the result that they do not have are new."""
     tensors = [as_tensor(value, asked) for value in operands]
@@ -100,9 +97,6 @@ def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
         return make_axis(length.constant)
     roots = tuple(dict.fromkeys(root for axis in every for root in axis.roots))
     return Axis(None, None, source=Derivation(length, roots))
-
-
-operators.install_operation(placing=_placing)
 
 
 def cast_axes(x: Operand, axes: NewAxes) -> Tensor:
@@ -194,7 +188,7 @@ def axes_with_order(x: Operand, axes: AxesOf) -> Tensor:
     return _reread(asked, tensor, wanted, len(wanted) == len(tensor.axes), "list each of its axes")
 
 
-operators.install_operation(axes_with_order=axes_with_order)
+OPERATIONS: Final = {"dot": dot, "placing": _placing, "axes_with_order": axes_with_order}
 
 
 def _reread(asked: str, tensor: Tensor, axes: Axes, fits: bool, remedy: str) -> Tensor:

@@ -26,6 +26,7 @@ from axiomjit.axis.tensors import (
 )
 from axiomjit.axis.views import added_axis, normalized_position
 from axiomjit.base import dtypes
+from axiomjit.base.dtypes import is_integer
 from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -229,7 +230,7 @@ def one_hot(x: Operand, axis: Axis) -> Tensor:
     if new in tensor.axes:
         seen = f"axes {tensor.axes}"
         raise AxesError(f"{asked} along {new}", seen, "give another axis", user_location())
-    if tensor.dtype.kind not in "iu":
+    if not is_integer(tensor.dtype):
         seen = f"elements of dtype {tensor.dtype}"
         raise GraphTypeError(asked, seen, "convert with astype(x, np.int64)", user_location())
     labels = Axes((new, *tensor.axes))

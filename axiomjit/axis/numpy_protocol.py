@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from axiomjit.axis import operators, reductions
+from axiomjit.axis import reductions
 from axiomjit.axis.axes import Axes, AxesOf, axes_at
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.elementwise import UFUNCS, apply_ufunc, clip, paired, where
@@ -152,4 +152,4 @@ def _held(result: Tensor, operands: Iterable[object]) -> Tensor | NamedArray:
     return result if lazy else result.eval()
 
 
-operators.install_operation(ufunc=_ufunc, function=_function, reduce=_reduced)
+OPERATIONS: Final = {"ufunc": _ufunc, "function": _function, "reduce": _reduced}

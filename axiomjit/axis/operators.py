@@ -1,4 +1,4 @@
-"""Python's operators on tensors and named arrays; other modules install their functions.
+"""Python's operators on tensors and named arrays; their functions are in other modules' tables.
 
 So `Tensor` and `NamedArray` have operators without importing those modules, which the first
 operator of the process imports.
@@ -10,34 +10,22 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import LazyRegistry
 from axiomjit.base.operator_names import OPERATORS
 from axiomjit.base.origins import user_location
 
 Result = TypeVar("Result")
 
 
-LANGUAGE: Final = tuple(
-    f"axiomjit.axis.{module}" for module in ("numpy_protocol", "state", "transformers", "views")
+_MODULES: Final = "elementwise functions numpy_protocol reductions state transformers views"
+_OPERATIONS: Final[LazyRegistry[str, Callable[..., Any]]] = LazyRegistry(
+    {}, "OPERATIONS", *(f"axiomjit.axis.{module}" for module in _MODULES.split())
 )
-"""Modules that install operations, some by importing others."""
-_operations: Final[dict[str, Callable[..., Any]]] = {}
-
-
-def install_operation(**operations: Callable[..., Any]) -> None:
-    """Install the functions that compute the operations of these names."""
-    _operations.update(operations)
-
-
-def _installed(name: str) -> Callable[..., Any]:
-    if name not in _operations:
-        import_late(*LANGUAGE)
-    return _operations[name]
 
 
 def operation(name: str) -> Callable[..., Any]:
-    """The function installed under a name; calls look it up each time."""
-    return lambda *operands: _installed(name)(*operands)
+    """The function of an operation; calls look it up each time."""
+    return lambda *operands: _OPERATIONS[name](*operands)
 
 
 def _infix(method: str) -> Callable[[AxisOperand[Result], object], Result]:
@@ -64,18 +52,18 @@ class AxisOperand(Generic[Result]):
     __slots__ = ()
 
     def _apply(self, name: str, *operands: object) -> Result:
-        result: Result = _installed(name)(*operands)
+        result: Result = _OPERATIONS[name](*operands)
         return result
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *operands: object, **options: object
     ) -> object:
-        return _installed("ufunc")(ufunc, method, operands, options)
+        return _OPERATIONS["ufunc"](ufunc, method, operands, options)
 
     def __array_function__(
         self, function: Any, types: object, operands: Any, options: Any
     ) -> object:
-        return _installed("function")(function, operands, options)
+        return _OPERATIONS["function"](function, operands, options)
 
     def __getitem__(self, key: object) -> Result:
         return self._apply("part", self, key)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, axis_extents, labelled, shown
-from axiomjit.base.dtypes import FLOAT
+from axiomjit.base.dtypes import FLOAT, is_float
 from axiomjit.graph.builder import cast
 from axiomjit.graph.library_operations import NORMAL, UNIFORM, LibraryOperation
 from axiomjit.graph.nodes import Constant, Op, note
@@ -60,5 +60,5 @@ def _drawn(operation: LibraryOperation, x: Operand, asked: str) -> Tensor:
     token = Constant(FLOAT, np.zeros(()), ())
     extents = axis_extents(tensor.axes)
     node = note(Op(FLOAT, operation, None, (token,), ((),), extents, len(extents)))
-    dtype = tensor.dtype if tensor.dtype.kind == "f" else FLOAT
+    dtype = tensor.dtype if is_float(tensor.dtype) else FLOAT
     return labelled(cast(node, dtype), tensor.axes, tensor)

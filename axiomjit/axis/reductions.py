@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, axes_of
 from axiomjit.axis.elementwise import apply_ufunc, paired
 from axiomjit.axis.functions import axes_with_order
@@ -23,6 +22,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
+from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -200,7 +200,7 @@ def squared_L2(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = Non
     """The sum of squares over axes; arguments and errors as for `sum`."""
     tensor = as_tensor(x, f"squared_L2 of {shown((x,))}")
     squares = apply_ufunc(np.square, tensor.real)
-    if tensor.dtype.kind == "c":
+    if is_complex(tensor.dtype):
         squares = squares + apply_ufunc(np.square, tensor.imag)
     return _reduce("squared_L2", squares, reduction_axes, out_axes)
 
@@ -261,7 +261,7 @@ def _folding(operands: Sequence[object], axes: AxesOf, running: bool) -> Folding
     return Folding(nodes, positions, lambda node: labelled(node, left, *tensors), need_elements)
 
 
-operators.install_operation(folding=_folding)
+OPERATIONS: Final = {"folding": _folding}
 
 
 def _require_elements(name: str, node: Node, reduced: Axes) -> None:

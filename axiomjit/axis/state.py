@@ -8,11 +8,10 @@ tensors, "Tensors").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesLike
 from axiomjit.axis.declarations import DeclaredStorage, joined_uses
 from axiomjit.axis.late_checks import inherit
@@ -44,6 +43,7 @@ from axiomjit.views.dense_layout import Layout
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
+
 
 InitialValue: TypeAlias = "ArrayLike | Callable[[Axes], ArrayLike]"
 
@@ -269,7 +269,7 @@ def _set(target: Tensor, key: Key, value: Operand) -> None:
     write.storage.write_from(following, write.target.uses.extended(write.value.uses))
 
 
-operators.install_operation(set_part=_set)
+OPERATIONS: Final = {"set_part": _set}
 
 
 def set_item(x: Tensor, item: Key, value: Operand) -> Tensor:

@@ -32,7 +32,7 @@ from axiomjit.axis.node_descriptions import describe
 from axiomjit.axis.operators import operation
 from axiomjit.axis.placed_arrays import check_layout
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import DType, code
+from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
@@ -184,7 +184,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
     def conj(self) -> Tensor:
         """The complex conjugates; a tensor of real numbers itself."""
         conjugate: Tensor = operation("conjugate")(self)
-        return conjugate if self.dtype.kind == "c" else self
+        return conjugate if is_complex(self.dtype) else self
 
     def eval(self) -> NamedArray:
         """The values as a named array; the tensor may not depend on placeholders.

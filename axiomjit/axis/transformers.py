@@ -12,13 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from axiomjit.axis import operators
-from axiomjit.axis.arguments import (
-    check_writable,
-    checked_argument,
-    copy_overlapping,
-    leaf_key,
-)
+from axiomjit.axis.arguments import check_writable, checked_argument, copy_overlapping, leaf_key
 from axiomjit.axis.axes import Axes
 from axiomjit.axis.declarations import declaration_of, layout_of_storage, starting_values
 from axiomjit.axis.late_checks import bound_lengths
@@ -26,8 +20,8 @@ from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
-from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import new_lock
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node, origin, post_order
@@ -120,7 +114,7 @@ def _in_order(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(array.transpose(order)).transpose(back)
 
 
-class Computation(GuardedCall[Any]):
+class Computation(NativeCallable[Any]):
     """A function of arrays, one per placeholder; made by `Transformer.computation`.
 
     Called with one array per placeholder, with exactly its shape (a named array with its axes in
@@ -178,7 +172,7 @@ class Computation(GuardedCall[Any]):
         listed = isinstance(self._outputs, list | tuple)
         arrays_only = whole and not self._named and (listed or isinstance(self._outputs, Tensor))
         method: Any = weakref.WeakMethod(self._finished)  # what is kept for a call makes no cycle
-        execution.shorten(
+        execution.add_native_entry(
             *(self, self.graph, arrays, lengths),
             in_tuple=listed if arrays_only else None,
             finish=lambda found: method()(found),
@@ -368,4 +362,4 @@ def _computed(
     return found(*named)
 
 
-operators.install_operation(computed=_computed)
+OPERATIONS: Final = {"computed": _computed}

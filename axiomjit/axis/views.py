@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import SupportsIndex
+from typing import Final, SupportsIndex
 
-from axiomjit.axis import operators
 from axiomjit.axis.axes import Axes, AxesOf, NewAxes, axes_of, new_axes
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.functions import relabelled
@@ -68,7 +67,7 @@ def _part(x: Operand, key: Key) -> Tensor:
     return tensor if node is tensor.node else labelled(node, axes, tensor)
 
 
-operators.install_operation(part=_part)
+OPERATIONS: Final = {"part": _part}
 
 
 def slice_along_axis(x: Operand, axis: AxisName, item: Item) -> Tensor:

@@ -28,12 +28,13 @@ from __future__ import annotations
 
 import os
 from array import array
+from contextvars import ContextVar
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.immortal import immortal
+from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POOL_BYTES: Final = 2**28
@@ -47,7 +48,7 @@ _SETTINGS: Final = array("q", [0])
 
 def settings_word() -> int:
     """The address of the number of the settings."""
-    return immortal(_SETTINGS).buffer_info()[0]
+    return keep_alive(_SETTINGS).buffer_info()[0]
 
 
 def settings_number() -> int:
@@ -222,3 +223,23 @@ def _checked(setting: str, policy: str, known: tuple[str, ...] = POLICIES) -> st
 
 
 config: Final = Config()
+
+
+def calls_wait() -> bool:
+    """Whether a call that needs a kernel waits until it is compiled."""
+    return not config.background or _waits.get()
+
+
+class waiting:  # noqa: N801  # used as a function, in a with statement
+    """Wait for what is compiled inside the block, whatever `config.background` says."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _waits.set(True)
+
+    def __exit__(self, *error: object) -> None:
+        _waits.reset(self._token)
+
+
+_waits: Final[ContextVar[bool]] = ContextVar("waits", default=False)

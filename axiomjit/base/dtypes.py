@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from axiomjit.base.errors import GraphTypeError, NeedsValuesError, UnsupportedError
+from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+
 
 DType = np.dtype[np.generic]
 
@@ -23,15 +26,85 @@ HALF: Final[DType] = np.dtype(np.float16)
 SINGLE: Final[DType] = np.dtype(np.float32)
 UNSIGNED: Final[DType] = np.dtype(np.uint64)
 COMPLEX: Final[DType] = np.dtype(np.complex128)
-_ALL: Final = (
-    *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
-    *("f2", "f4", "f8", "c8", "c16"),
-)
-DTYPES: Final[dict[str, DType]] = {code: np.dtype(code) for code in _ALL}
-CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
+_INF: Final = float("inf")
+_CINF: Final = complex(_INF, _INF)
 
-WEAK_TYPES: Final[dict[str, type]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
-"""The Python type as which promotion sees a weak operand, by kind of dtype."""
+
+class ElementType(Record):
+    """One supported dtype.
+
+    `code` is its kind and its bytes, `python` the type as which promotion sees a weak operand,
+    `cast` the function that casts to it in generated source; no element is below `least` or above
+    `greatest`.
+    """
+
+    code: str
+    python: type
+    cast: str
+    least: Any
+    greatest: Any
+
+
+_ROWS: Final = (
+    ElementType("b1", bool, "b1", False, True),
+    ElementType("i1", int, "int8", -(2**7), 2**7 - 1),
+    ElementType("i2", int, "int16", -(2**15), 2**15 - 1),
+    ElementType("i4", int, "int32", -(2**31), 2**31 - 1),
+    ElementType("i8", int, "int64", -(2**63), 2**63 - 1),
+    ElementType("u1", int, "uint8", 0, 2**8 - 1),
+    ElementType("u2", int, "uint16", 0, 2**16 - 1),
+    ElementType("u4", int, "uint32", 0, 2**32 - 1),
+    ElementType("u8", int, "uint64", 0, 2**64 - 1),
+    ElementType("f2", float, "f2", -_INF, _INF),
+    ElementType("f4", float, "f4", -_INF, _INF),
+    ElementType("f8", float, "f8", -_INF, _INF),
+    ElementType("c8", complex, "complex64", -_CINF, _CINF),
+    ElementType("c16", complex, "complex128", -_CINF, _CINF),
+)
+"""The seat of a new dtype."""
+DTYPES: Final[dict[str, DType]] = {row.code: np.dtype(row.code) for row in _ROWS}
+CODES: Final[dict[DType, str]] = {dtype: code for code, dtype in DTYPES.items()}
+ELEMENT_TYPES: Final[dict[DType, ElementType]] = {DTYPES[row.code]: row for row in _ROWS}
+
+
+def is_bool(dtype: DType) -> bool:
+    """True for booleans."""
+    return dtype.kind == "b"
+
+
+def is_signed(dtype: DType) -> bool:
+    """True for signed integers."""
+    return dtype.kind == "i"
+
+
+def is_unsigned(dtype: DType) -> bool:
+    """True for unsigned integers."""
+    return dtype.kind == "u"
+
+
+def is_integer(dtype: DType) -> bool:
+    """True for integers, signed or not; False for booleans."""
+    return dtype.kind in "iu"
+
+
+def is_float(dtype: DType) -> bool:
+    """True for real floating-point numbers."""
+    return dtype.kind == "f"
+
+
+def is_complex(dtype: DType) -> bool:
+    """True for complex numbers."""
+    return dtype.kind == "c"
+
+
+def is_inexact(dtype: DType) -> bool:
+    """True for floating-point numbers, real or complex."""
+    return dtype.kind in "fc"
+
+
+def is_real(dtype: DType) -> bool:
+    """True for integers and real floating-point numbers; False for booleans."""
+    return dtype.kind in "iuf"
 
 
 def code(dtype: DType) -> str:
@@ -62,7 +135,7 @@ def type_name(dtype: DType) -> str:
 
 def cast_name(code: str) -> str:
     """The function that casts to a dtype in generated source, where i1 and c8 are other names."""
-    return str(DTYPES[code]) if code[0] in "iuc" else code
+    return ELEMENT_TYPES[DTYPES[code]].cast
 
 
 def float_route(code: str) -> str:
@@ -81,13 +154,13 @@ def part_dtype(dtype: DType) -> DType:
 
 def convert(value: Any, dtype: DType) -> Any:
     """`value.astype(dtype)`; an imaginary part is dropped without a warning."""
-    return (value.real if dtype.kind not in "bc" else value).astype(dtype)
+    return (value if is_bool(dtype) or is_complex(dtype) else value.real).astype(dtype)
 
 
-def integer_range(dtype: DType) -> tuple[int, int]:
-    """The smallest and largest number of an integer dtype."""
-    bits = 8 * dtype.itemsize
-    return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+def value_range(dtype: DType) -> tuple[Any, Any]:
+    """The least and the greatest value of a dtype; infinities where it has them."""
+    row = ELEMENT_TYPES[dtype]
+    return row.least, row.greatest
 
 
 def supported(dtype: DType, asked: str, where: str | None = None) -> DType:
@@ -140,7 +213,8 @@ def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
 
 def walkable(array: np.ndarray) -> bool:
     """Whether kernels can walk an array: native, aligned elements, strides of whole ones."""
-    whole = all(step % array.itemsize == 0 for step in array.strides) if array.itemsize else True
+    size = array.itemsize or 1
+    whole = math.gcd(*array.strides, size) == size
     return array.dtype.isnative and array.flags.aligned and whole
 
 

@@ -115,7 +115,7 @@ class NeedsValuesError(TraceError):
     """The function branches on values, or changes something outside, while it is followed."""
 
 
-class UnaskedError(NeedsValuesError):
+class NotDispatchedError(NeedsValuesError):
     """A traced value was given to what takes values, in a list or as an index, without asking."""
 
 

@@ -3,7 +3,7 @@
 A child has one thread, the one that forked; a lock that another thread held would stay locked for
 ever. So every lock is listed and, in the child, free again unless that one thread holds it. What
 it guards must therefore be right between any two steps. Where it is not (imports, Numba, LLVM),
-work is done under `FORKS_WAIT`.
+work is done under `FORKS_WAIT`; so modules are imported late, and tables whose rows stand in them.
 
 Locks have one order: `FORKS_WAIT`, Numba's, LLVM's. A thread that holds one of the latter two never
 waits for `FORKS_WAIT`: forks wait for it anyway, and it compiles nothing (`why_not_compile`).
@@ -18,11 +18,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from weakref import WeakSet
 
 PATIENCE_S: Final = 10.0
@@ -221,7 +221,7 @@ def uncollected() -> Iterator[None]:
 
 
 @lru_cache
-def import_late(*modules: str) -> Any:
+def lazy_import(*modules: str) -> Any:
     """Import modules while no other thread forks, and return the last one.
 
     A child forked in the middle of an import would wait for ever for the thread that imports.
@@ -242,3 +242,42 @@ def _is_half_imported(module: str) -> bool:
     """Whether a thread is in the middle of importing a module."""
     spec = getattr(sys.modules.get(module), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
+
+
+Key = TypeVar("Key")
+Row = TypeVar("Row")
+
+
+class LazyRegistry(Mapping[Key, Row]):
+    """Rows at hand, and those of modules that the first look at any other key imports."""
+
+    def __init__(self, near: Mapping[Key, Row], table: str, *modules: str) -> None:
+        """Begin with rows at hand.
+
+        Args:
+            near: The rows at hand.
+            table: The name that a table of further rows has in each module.
+            modules: The modules, in full.
+        """
+        self._near, self._table, self._modules = near, table, modules
+        self._whole: Mapping[Key, Row] | None = None
+
+    def _every(self) -> Mapping[Key, Row]:
+        if self._whole is None:
+            whole = dict(self._near)
+            for module in self._modules:
+                whole |= getattr(lazy_import(module), self._table)
+            self._whole = whole
+        return self._whole
+
+    def __getitem__(self, key: Key) -> Row:
+        return self._near[key] if key in self._near else self._every()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._near or key in self._every()
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._every())
+
+    def __len__(self) -> int:
+        return len(self._every())

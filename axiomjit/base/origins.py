@@ -1,4 +1,4 @@
-"""The line of the user's program that is being run."""
+"""Where things are from: the line of the user's program that is run, the library of code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
+
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
 _PARTS: Final = tuple(os.path.realpath(f"{_PACKAGE}/{part}") for part in ("passes", "runtime"))
@@ -45,3 +46,22 @@ def warn(text: str, category: type[Warning]) -> None:
     """Warn at the user's line."""
     file, _, line = (user_location() or "unknown:0").rpartition(":")
     warnings.warn_explicit(text, category, file, int(line))
+
+
+_FOREIGN: Final = sys.stdlib_module_names | {"numpy", "numba", "axiomjit"}
+
+
+def is_library_code(part: Any) -> bool:
+    """Whether a class, function or module is of Python's library, NumPy, Numba or this one."""
+    name = str(getattr(part, "__module__", None) or part.__name__)
+    return name != "__main__" and name.partition(".")[0] in _FOREIGN
+
+
+def is_installed(part: Any, own: str = "") -> bool:
+    """Whether a class, function or module is of an installed package other than `own`."""
+    name = str(getattr(part, "__module__", None) or getattr(part, "__name__", ""))
+    top = name.partition(".")[0]
+    if top in ("", own, "__main__"):
+        return False
+    file = getattr(sys.modules.get(top), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file

@@ -1,11 +1,11 @@
-"""Frozen records with named slots: the base of every IR node, cheap to import, never edited."""
+"""Frozen records with named slots, the base of every IR node; properties computed once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter, is_
 from types import FunctionType
-from typing import Any, Self, dataclass_transform
+from typing import Any, Generic, Self, TypeVar, dataclass_transform
 
 _UNSET = object()
 
@@ -136,3 +136,25 @@ def _mapped(value: Any, kinds: type | tuple[type, ...], rule: Callable[[Any], An
         new = tuple([_mapped(part, kinds, rule) for part in value])
         return value if all(map(is_, new, value)) else new
     return value.map(kinds, rule) if isinstance(value, Record) else value
+
+
+T = TypeVar("T")
+
+
+class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` is
+    """A property that is computed at first use and stored in the instance's `__dict__`.
+
+    `functools.cached_property` does so under one lock for all instances in Python 3.11: a child
+    that is forked while another thread computes one would wait for ever. Here two threads may
+    compute the same value; one of them is stored.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        """Keep what computes it."""
+        self._compute, self.__doc__ = compute, compute.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> T:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        value = vars(instance)[self._compute.__name__] = self._compute(instance)
+        return value  # which Python finds before this from now on

@@ -18,6 +18,7 @@ import numpy as np
 
 from axiomjit.base.commands import SPEC, package_version
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_bool, is_real
 from axiomjit.base.errors import DataFileError, GraphValueError
 from axiomjit.base.tree import flatten_tree
 from axiomjit.driver.jit import Jitted, jit
@@ -195,7 +196,7 @@ def _read_arrays(path: Path, rows: int | None) -> Columns:
         arrays = {path.stem: loaded} if isinstance(loaded, Array) else dict(loaded)
     found: Columns = {}
     for name, array in arrays.items():
-        if array.dtype.kind not in "biuf" or not array.size or not array.ndim:
+        if not (is_bool(array.dtype) or is_real(array.dtype)) or not array.size or not array.ndim:
             continue
         if array.ndim == 2 and array.shape[1] <= MOST_COLUMNS:
             found |= {f"{name}[:, {k}]": array[:, k] for k in range(array.shape[1])}

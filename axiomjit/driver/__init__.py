@@ -1,8 +1,10 @@
 """From doors to running programs: `jit`, arguments, program tables, calls with named arrays.
 
-One way to run: a call has a key of the exact layout of its arguments (`exact_layout`). A `Ready`
-plan of that key runs; else the arguments are prepared once, a program is found by the class of
-the call in a `ProgramTable`, or made, and bound. So it is for arrays, named arrays and graphs.
+A call meets, in this order: the native table of its function, the plan for the exact layout of its
+arguments (`exact_layout`, a `CompiledCall`), its signature, and the programs of that signature
+(`ProgramTable`). What is not there is made, and a program is bound to a plan. So it is for arrays,
+named arrays and graphs. Keys are made in `arguments.py`; those of named arrays, which need the axis
+language, in `named_calls.py`.
 
 What the process keeps beside the graph and what was prepared for one function, each with its
 reason; a test of the structure compares this list with the code.
@@ -40,8 +42,8 @@ What holds for a piece of the program's run, in one thread or context.
 - `axiomjit/base/trace_context.py` `_following`: the function that is followed, for its tracers
 - `axiomjit/graph/captured.py` `_captured`: arrays that the followed function has from elsewhere
 - `axiomjit/graph/known_strides.py` `_layouts`: strides of its arguments, for views like `reshape`
-- `axiomjit/base/stage_times.py` `_clock`: the function for which a thread compiles, to count time
-- `axiomjit/base/waiting.py` `_waits`: whether a thread waits for kernels (`f.warm`)
+- `axiomjit/base/counters.py` `_clock`: the function for which a thread compiles, to count time
+- `axiomjit/base/config.py` `_waits`: whether a thread waits for kernels (`f.warm`)
 - `runtime/entry/native_calls.py` `_code`: the machine code of native entries, loaded once
 - `runtime/entry/native_calls.py` `_refused`: why there is none in this process, found out once
 - `runtime/launching/schedule.py` `_LIMIT`: the number of threads that a thread asked for
@@ -50,12 +52,8 @@ What holds for a piece of the program's run, in one thread or context.
 
 Installs, where a layer calls what stands in a later one.
 
-- `axiomjit/graph/execution.py` `install_runner`: doors run graphs and do not import passes
-- `axiomjit/graph/execution.py` `install_lowerer`: the same, to show the stages of a program
-- `axiomjit/graph/execution.py` `install_orderer`: the same, for the layout of variables
-- `axiomjit/graph/execution.py` `install_shortener`: the same, for native entries of computations
-- `axiomjit/axis/operators.py` `install_operation`: operators of tensors call functions of tensors
-- `axiomjit/axis/operators.py` `_operations`: the functions installed there
+- `axiomjit/graph/execution.py` `install`: doors run graphs and do not import passes
+- `axiomjit/graph/execution.py` `_installed`: the functions installed there
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `symbolic`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,

@@ -1,12 +1,21 @@
-"""Calls that NumPy runs: whether they may, how they are counted, and what is said."""
+"""Calls that NumPy runs: which these are, how they are counted, and what is said.
+
+A program writes into the memory of its arguments while it reads others: those that are one array
+are one input of it, and any other overlap is left to NumPy. Some programs find, while they run,
+that they do not fit the call; then arguments and random generators are put back as they were, and
+NumPy runs it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
+
+import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
+from axiomjit.base.dtypes import walkable
 from axiomjit.base.errors import (
     AxiomError,
     FallbackWarning,
@@ -17,9 +26,11 @@ from axiomjit.base.errors import (
     amount,
 )
 from axiomjit.base.origins import user_location, warn
+from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
-from axiomjit.driver.tables import Ready
-from axiomjit.symbolic.data_dependent import OtherLengthError, UnfitNumberError
+from axiomjit.driver.arguments import CallArguments
+from axiomjit.driver.caches import CompiledCall, run_and_unflatten
+from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
@@ -171,7 +182,7 @@ def public_class(error: Exception) -> type:
     return next(c for c in every if "._" not in c.__module__ and not c.__name__.startswith("_"))
 
 
-class LeftError(Exception):
+class FallbackToNumPy(Exception):
     """One call that NumPy runs for a `cause`; `refusal` says why, if there is something to say.
 
     Of what may raise in NumPy, as a length that does not fit, nothing is said before it has run.
@@ -195,7 +206,7 @@ class LeftError(Exception):
         asked, seen, remedy = self.refusal
         return NeedsValuesError(f"{asked} of {name}", seen, remedy, user_location())
 
-    def counted(self, name: str, strict: bool, calls: CallsInNumPy) -> LeftError:
+    def counted(self, name: str, strict: bool, calls: CallsInNumPy) -> FallbackToNumPy:
         """Count the call, and give itself without the frames that it was raised in.
 
         Raises:
@@ -208,7 +219,7 @@ class LeftError(Exception):
         return self.with_traceback(None)
 
 
-def say_left(name: str, left: LeftError, before: bool) -> bool:
+def say_left(name: str, left: FallbackToNumPy, before: bool) -> bool:
     """Warn of calls that NumPy runs: before, or after one that has raised nothing.
 
     Returns:
@@ -221,9 +232,9 @@ def say_left(name: str, left: LeftError, before: bool) -> bool:
     return True
 
 
-def other_length(seen: str) -> LeftError:
+def other_length(seen: str) -> FallbackToNumPy:
     """The call has numbers of chosen elements that the program does not fit."""
-    return LeftError(
+    return FallbackToNumPy(
         (
             "one program for every number of elements that a mask chooses, in a call",
             seen,
@@ -233,17 +244,17 @@ def other_length(seen: str) -> LeftError:
     )
 
 
-def length_refused(error: OtherLengthError) -> LeftError:
+def length_refused(error: OtherLengthError) -> FallbackToNumPy:
     """Why no program could be made that fits any number of chosen elements."""
     cause = error.__cause__
     return other_length(cause.seen if isinstance(cause, AxiomError) else str(error))
 
 
-def other_result(seen: str) -> LeftError:
+def other_result(seen: str) -> FallbackToNumPy:
     """A function has given another shape or dtype than the program assumes."""
     remedy = "call it outside the compiled function, or use one whose result has one dtype"
     asked = "one program for every shape and dtype of a result that depends on values, in a call"
-    return LeftError((asked, seen, remedy), RESULTS)
+    return FallbackToNumPy((asked, seen, remedy), RESULTS)
 
 
 class _Left:
@@ -254,17 +265,19 @@ class _Left:
 
     def run(self, arguments: Sequence[object], given: Sequence[object] | None = None) -> NoReturn:
         """Leave the call to NumPy."""
-        raise LeftError(self._refusal, self._cause)
+        raise FallbackToNumPy(self._refusal, self._cause)
 
 
-def byteswapped(dtype: object) -> Ready:
+def byteswapped(dtype: object) -> CompiledCall:
     """What answers calls with a byteswapped array: results of NumPy keep its byte order or not."""
     remedy = "convert it once outside, for example with x.astype(x.dtype.newbyteorder('='))"
     seen = f"elements of dtype {dtype}, bytes in an order that is not native"
-    return Ready(_Left(("an array argument", seen, remedy), FOREIGN), plain=True, chooses=True)
+    return CompiledCall(
+        _Left(("an array argument", seen, remedy), FOREIGN), plain=True, chooses=True
+    )
 
 
-def left_to_numpy(error: Exception) -> Ready:
+def left_to_numpy(error: Exception) -> CompiledCall:
     """What answers calls of a layout that cannot be followed.
 
     These raise, need other lengths, or have arguments of classes that are not compiled. It is
@@ -275,4 +288,123 @@ def left_to_numpy(error: Exception) -> Ready:
         refusal, cause = (error.asked, error.seen, error.remedy), FOREIGN
     if isinstance(error, OtherLengthError) and not isinstance(error, UnfitNumberError):
         refusal, cause = length_refused(error).refusal, LENGTHS
-    return Ready(_Left(refusal, cause), plain=True, chooses=True)
+    return CompiledCall(_Left(refusal, cause), plain=True, chooses=True)
+
+
+Same = tuple[int, ...]
+
+
+def same_arrays(arguments: Sequence[object], are_objects: bool = False) -> Same | None:
+    """For each argument the number of the first that is the same array; None if all differ.
+
+    Arrays of one memory and layout are the same; if they `are_objects`, only one object is.
+    """
+    seen: dict[object, int] = {}
+    key: Callable[[np.ndarray], object] = id if are_objects else _memory
+    numbers = tuple(
+        seen.setdefault(("array", key(value)) if isinstance(value, np.ndarray) else k, k)
+        for k, value in enumerate(arguments)
+    )
+    return None if len(seen) == len(numbers) else numbers
+
+
+def _memory(array: np.ndarray) -> object:
+    address = array.__array_interface__["data"]
+    return address, array.shape, array.strides, array.dtype, type(array)
+
+
+def why_not_written(
+    ready: CompiledCall, arguments: Sequence[object], same: Same | None
+) -> str | None:
+    """Why a program that writes arguments cannot answer a call; None where it can.
+
+    Args:
+        ready: The program.
+        arguments: Those of the call, as they were given.
+        same: Which of them are one input of the program.
+    """
+    arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
+    if ready.watch is not None:
+        arrays += [(-1, array) for array, _ in ready.watch.known()]
+    for position in ready.writes:
+        written = arguments[position]
+        if not isinstance(written, np.ndarray) or not written.flags.writeable:
+            return "a read-only array"
+        if not walkable(written):
+            return "an array that is byteswapped or misaligned"
+        if overlaps_itself(written):
+            return "an array whose elements share memory"
+        for k, array in arrays:
+            one = k == position or (same is not None and k >= 0 and same[k] == same[position])
+            if not one and np.may_share_memory(written, array):
+                return "an array that overlaps another one in memory"
+    return None
+
+
+def speculative_run(
+    ready: CompiledCall, arguments: Sequence[object], call: CallArguments, same: Same | None
+) -> object:
+    """What a call gives that a program answers, each argument as the program takes it.
+
+    Args:
+        ready: The program.
+        arguments: Those of the call as the program takes them.
+        call: The call.
+        same: Which of its arguments are one input of the program.
+
+    Raises:
+        FallbackToNumPy: NumPy runs the call; nothing has changed.
+    """
+    reason = why_not_written(ready, call.dynamic, same) if ready.writes else None
+    if reason is not None:
+        remedy = "pass writable arrays that share no memory, or one array twice"
+        raise FallbackToNumPy(("a write into an argument", reason, remedy), WRITTEN)
+    put_back = _kept(ready, call.dynamic)
+    try:
+        return run_and_unflatten(ready, arguments, call.static, call.dynamic)
+    except Exception as error:
+        if not ready.fails and not isinstance(error, OtherLengthError):
+            raise
+        put_back()
+        raise _left(error) from None
+
+
+def _kept(ready: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
+    """Keep what the program may change too early; a function that puts it back."""
+    written = [arguments[position] for position in ready.early]
+    arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
+    states = [(one, _state_of(one)) for one in ready.generators]
+
+    def put_back() -> None:
+        for array, before in arrays:
+            array[...] = before
+        for generator, state in states:
+            _set_state(generator, state)
+
+    return put_back
+
+
+def _left(error: Exception) -> FallbackToNumPy:
+    """Why NumPy runs a call; what a step raises it raises again, after the writes before it."""
+    match error:
+        case UnfitNumberError():
+            return FallbackToNumPy(None)
+        case OtherResultError():
+            return other_result(str(error))
+        case OtherLengthError():
+            return other_length(str(error))
+    return FallbackToNumPy(None)
+
+
+def _state_of(generator: Any) -> Any:
+    """The state of a `Generator` or a `RandomState`."""
+    if hasattr(generator, "get_state"):
+        return generator.get_state(legacy=False)
+    return generator.bit_generator.state
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if hasattr(generator, "set_state"):
+        generator.set_state(state)
+    else:
+        generator.bit_generator.state = state

@@ -14,16 +14,16 @@ from axiomjit.base.errors import (
     ImpureError,
     InterruptedWritesError,
     NeedsValuesError,
-    UnaskedError,
+    NotDispatchedError,
 )
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
 from axiomjit.base.tree import unflatten_tree
 from axiomjit.driver.arguments import CallArguments, plain_arguments
-from axiomjit.driver.call_classes import Signature
 from axiomjit.driver.fresh import Returned
+from axiomjit.driver.signature import Signature
 from axiomjit.driver.surroundings import reachable
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.symbolic.data_dependent import OtherLengthError
@@ -69,7 +69,7 @@ def follow(
         raise
     except NeedsValuesError as error:
         reason = error.with_traceback(None)
-        if own and not isinstance(error, UnaskedError):
+        if own and not isinstance(error, NotDispatchedError):
             raise
     except Exception as error:  # the function itself raises it again
         if own or isinstance(error, InterruptedWritesError | OtherLengthError):
@@ -81,7 +81,7 @@ def follow(
                 "run it in NumPy, which raises it",
                 user_location(),
             ) from error
-    if isinstance(reason, UnaskedError):
+    if isinstance(reason, NotDispatchedError):
         asked = _follow_asking(function, call, signature, scope)
         if asked is not None:
             return asked
@@ -99,7 +99,7 @@ def _follow_asking(
 
     Arrays that turn out to be written are traced from where they are made, the next time.
     """
-    late = import_late("axiomjit.tracing.asking")
+    late = lazy_import("axiomjit.tracing.asking")
     lines = late.TracedLines()
     for _ in range(ROUNDS):
         scope.restart()
@@ -122,7 +122,7 @@ def _effects(function: Callable[..., Any], call: CallArguments) -> bool:
         NeedsValuesError: it may change something, or prints, or calls what is not known.
         ImpureError: it asks for what is other at each call.
     """
-    late = import_late("axiomjit.tracing.effects.analysis")
+    late = lazy_import("axiomjit.tracing.effects.analysis")
     own = str(getattr(function, "__module__", None) or "").partition(".")[0]
     analysis = late.EffectAnalysis(own)
     statics = dict(call.static)

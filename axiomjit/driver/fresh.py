@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.errors import UnsupportedError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph.captured import Array, Captured, Place, Reference, owner_of, place_in_owner
@@ -46,7 +46,7 @@ class Copied(Record):
         """The copy of this call."""
         for number, value in self.outside.items():
             made.setdefault(number, value)
-        copied: object = import_late("copy").deepcopy(self.master, made)
+        copied: object = lazy_import("copy").deepcopy(self.master, made)
         return copied
 
 

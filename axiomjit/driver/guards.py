@@ -11,12 +11,11 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import walkable
-from axiomjit.base.guarded_calls import GuardedCall, change_tables
 from axiomjit.base.locks import why_not_compile
+from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.tree import LEAF, Leaf, OfArgument
 from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.assembling import assemble
-from axiomjit.driver.tables import Ready
+from axiomjit.driver.caches import CompiledCall, run_and_unflatten
 from axiomjit.runtime.entry.guard_tables import (
     Guards,
     Table,
@@ -41,7 +40,9 @@ def is_native() -> bool:
     return not (config.portable or config.disable or why_not_compile() or refusal())
 
 
-def add_table(function: GuardedCall[Any], table: Table, native: NativePlan | None = None) -> None:
+def add_table(
+    function: NativeCallable[Any], table: Table, native: NativePlan | None = None
+) -> None:
     """Put a table in front of the others of a callable; that of a native plan names its kernels."""
     kernels = () if native is None else native.kernels
     for handle, _ in kernels:
@@ -67,8 +68,8 @@ def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, ob
 
 
 def guard_call(
-    function: GuardedCall[Any],
-    ready: Ready,
+    function: NativeCallable[Any],
+    ready: CompiledCall,
     call: CallArguments,
     order: Sequence[int],
     args: Vector,
@@ -129,8 +130,8 @@ def guard_call(
 
 
 def guard_graph(
-    function: GuardedCall[Any],
-    ready: Ready,
+    function: NativeCallable[Any],
+    ready: CompiledCall,
     arguments: Vector,
     in_tuple: bool | None,
     finish: Callable[[Sequence[np.ndarray]], object],
@@ -176,7 +177,7 @@ def _run_graph(
     return finish(bound.run((*arguments, *held)))
 
 
-def _has_kernels(function: GuardedCall[Any], bound: BoundPlan) -> bool:
+def _has_kernels(function: NativeCallable[Any], bound: BoundPlan) -> bool:
     """Whether the kernels of a plan are there; a call that was answered in NumPy is not counted."""
     there = all(handle.loaded is not None for handle in bound.handles)
     function.misses -= not there
@@ -185,7 +186,7 @@ def _has_kernels(function: GuardedCall[Any], bound: BoundPlan) -> bool:
 
 def _guards(
     native: NativePlan | None,
-    ready: Ready,
+    ready: CompiledCall,
     places: Mapping[int, object],
     leaves: Vector,
     order: Sequence[int],
@@ -219,7 +220,7 @@ def _apart(
                 yield source, written, other_source, other
 
 
-def _form(ready: Ready) -> int | None:
+def _form(ready: CompiledCall) -> int | None:
     """How a native call puts its results together; None where it cannot."""
     if ready.structure is LEAF and all(part is None for part in ready.leaves[0]):
         return NOTHING
@@ -233,12 +234,12 @@ def _form(ready: Ready) -> int | None:
     return SCALARS | TUPLE if flat and getattr(ready.structure, "kind", None) is tuple else None
 
 
-def _gives_results(ready: Ready) -> bool:
+def _gives_results(ready: CompiledCall) -> bool:
     """Whether the leaves of what a call gives are all results, in order and as they are."""
     return ready.leaves == tuple((k, None) for k in range(len(ready.leaves)))
 
 
-def _direct(ready: Ready, arguments: Vector) -> Runner | None:
+def _direct(ready: CompiledCall, arguments: Vector) -> Runner | None:
     """The function that a call is, where that is all of its program; else None."""
     bound = ready.runnable
     if not isinstance(bound, BoundPlan) or _builder(ready) is None:
@@ -247,7 +248,9 @@ def _direct(ready: Ready, arguments: Vector) -> Runner | None:
     return direct or direct_results(bound, arguments, getattr(ready.structure, "kind", None))
 
 
-def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], alone: bool) -> Runner:
+def _runner(
+    ready: CompiledCall, call: CallArguments, dynamic: Sequence[int], alone: bool
+) -> Runner:
     """What answers a guarded call in Python, given all arguments in order.
 
     They are `alone` where they are those of the program, and can be used as they are.
@@ -264,7 +267,7 @@ def _runner(ready: Ready, call: CallArguments, dynamic: Sequence[int], alone: bo
     return run_all
 
 
-def _errors(ready: Ready) -> type[Exception]:
+def _errors(ready: CompiledCall) -> type[Exception]:
     """The errors by which a program says that it does not answer a call."""
     return Exception if ready.fails else OtherLengthError
 
@@ -281,7 +284,7 @@ def _careful(runner: Runner, slow: Runner, errors: type[Exception]) -> Runner:
     return careful
 
 
-def _builder(ready: Ready) -> Callable[[Sequence[np.ndarray]], object] | None:
+def _builder(ready: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:
     """What puts results together that are one array, or a tuple of all of them in order."""
     if not _gives_results(ready):
         return None
@@ -298,16 +301,16 @@ def _builder(ready: Ready) -> Callable[[Sequence[np.ndarray]], object] | None:
     return lambda results: make([one if one.ndim else one[()] for one in results[:count]])
 
 
-def _run_all(ready: Ready, *args: object) -> object:
-    return assemble(ready, args)
+def _run_all(ready: CompiledCall, *args: object) -> object:
+    return run_and_unflatten(ready, args)
 
 
 def _run(
-    ready: Ready,
+    ready: CompiledCall,
     dynamic: tuple[int, ...],
     static: tuple[tuple[int, object], ...],
     names: Sequence[str],
     *args: object,
 ) -> object:
     arguments = [args[k] for k in dynamic]
-    return assemble(ready, ready.prepared(arguments, names), static, arguments)
+    return run_and_unflatten(ready, ready.prepared(arguments, names), static, arguments)

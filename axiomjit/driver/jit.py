@@ -1,14 +1,24 @@
-"""`axiomjit.jit`: a NumPy function, followed once per class of arguments and compiled."""
+"""`axiomjit.jit`: a NumPy function, followed once per class of arguments and compiled.
+
+A compiled function is pickled by its name, or by the function and the options of `jit`, without
+anything that was prepared: no program, kernel, native entry or lock. Whoever unpickles one compiles
+when calling it, or finds the kernels on disk. `pickle` takes functions by name, `cloudpickle` also
+by value those that no other process could import: of `__main__`, lambdas and closures. One that its
+module knows by its name goes the same way as plain functions do with the pickler at hand.
+"""
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast, overload
 
-from axiomjit.base.config import config
+from axiomjit.base.config import config, waiting
+from axiomjit.base.counters import stage
 from axiomjit.base.error_states import user_traps_errors, without_traps
 from axiomjit.base.errors import (
     AxiomError,
@@ -18,10 +28,8 @@ from axiomjit.base.errors import (
     UnfollowedError,
     UnsupportedError,
 )
-from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import import_late, new_lock, why_not_compile
-from axiomjit.base.stage_times import stage
-from axiomjit.base.waiting import waiting
+from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.driver.arguments import (
     CallArguments,
     Forms,
@@ -36,10 +44,14 @@ from axiomjit.driver.arguments import (
     swapped_dtype,
     take_apart,
 )
-from axiomjit.driver.assembling import assemble
-from axiomjit.driver.attempts import attempt
-from axiomjit.driver.bound_methods import BoundMethod
-from axiomjit.driver.call_classes import Signature, classify
+from axiomjit.driver.caches import (
+    CLASSES,
+    LAYOUTS,
+    CompiledCall,
+    ProgramTable,
+    Table,
+    run_and_unflatten,
+)
 from axiomjit.driver.decorating import check_function, check_options
 from axiomjit.driver.fallbacks import (
     DISABLED,
@@ -48,7 +60,8 @@ from axiomjit.driver.fallbacks import (
     TRAPS,
     WHOLE,
     CallsInNumPy,
-    LeftError,
+    FallbackToNumPy,
+    Same,
     byteswapped,
     falls_back,
     in_short,
@@ -57,21 +70,41 @@ from axiomjit.driver.fallbacks import (
     may_be_ours,
     raised,
     run_unfollowed,
+    same_arrays,
     say_left,
+    speculative_run,
     unfollowed,
 )
-from axiomjit.driver.reasons import CacheInfo, Reasons, aspects_of
-from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
-from axiomjit.driver.traced_programs import TracedProgram
+from axiomjit.driver.programs import TracedProgram
+from axiomjit.driver.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
+from axiomjit.driver.signature import Classes, DeclaredShapes, Signature, classify
 from axiomjit.driver.warm import no_named_arrays, stood_in
-from axiomjit.driver.written_arguments import Same, same_arrays
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Scope
 
 if TYPE_CHECKING:
-    from axiomjit.show.explain import Explanation
-    from axiomjit.show.lowered import Lowered
+    from axiomjit.show.lowered import Explanation, Lowered
+
+
+class BoundMethod(functools.partial[Any]):
+    """A compiled method of an instance."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """As `Jitted.lower`."""
+        jitted: Any = self.func
+        return cast("Lowered", jitted.lower(*self.args, *args, **kwargs))
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """As `Jitted.explain`."""
+        jitted: Any = self.func
+        return cast("Explanation", jitted.explain(*self.args, *args, **kwargs))
+
+    def warm(self, *args: Any, **kwargs: Any) -> None:
+        """As `Jitted.warm`."""
+        jitted: Any = self.func
+        jitted.warm(*self.args, *args, **kwargs)
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,7 +112,7 @@ _NAMED: Final = "axiomjit.driver.named_calls"
 """What calls with named arrays need, with the axis language; other calls do not import it."""
 
 
-class Jitted(GuardedCall[R], Generic[P, R]):
+class Jitted(NativeCallable[R], Generic[P, R]):
     """A compiled NumPy function; call it as the function it wraps.
 
     Results are new arrays, or views where NumPy would return one. Calls of a layout of arguments
@@ -108,20 +141,19 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self.__setstate__((function, name, frozenset(), strict, None, {}))
         self._static = static_parameters(static_argnames, self._signature, name)
         if shapes:
-            late = import_late("axiomjit.driver.declared_shapes")
-            self._shapes = late.DeclaredShapes(shapes, self._signature, self._static)
+            self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
         """Begin; of a function that refers to itself, parts may be unpickled after this."""
         function, self._name, self._static, self._strict, shapes, more = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
-        self._traced_among = import_late("axiomjit.tracing.holders").traced_among
+        self._traced_among = lazy_import("axiomjit.tracing.holders").traced_among
         vars(self).update(more)
         self.restart()  # a function that is compiled already has given its own entry to this one
-        self._exact: Table[Ready] = Table(LAYOUTS)
+        self._plans: Table[CompiledCall] = Table(LAYOUTS)
         self._programs = ProgramTable(CLASSES)
-        self._reasons = Reasons()
+        self._reasons = RetraceReasons()
         self._following = new_lock()
         self._in_numpy = self._writes = self._said = False
         self._left = CallsInNumPy()
@@ -129,7 +161,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
-        self._forms = Forms()
+        self._forms, self._classes = Forms(), Classes()
 
     @property
     def _signature(self) -> inspect.Signature:
@@ -163,7 +195,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             self._left.count(FOREIGN)
             return self._function(*args, **kwargs)
         quick = None if kwargs or self._static else exact_layout(args)
-        ready = self._exact.get(quick)
+        ready = self._plans.get(quick)
         if (
             ready is None
             or self._identifies
@@ -171,7 +203,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         ):
             return self._call(quick, args, kwargs)
         self._hits += 1
-        result = assemble(ready, args)
+        result = run_and_unflatten(ready, args)
         if self.wants_guard():
             self._guard(ready, self._apart(args, {}), args, {})
         return result
@@ -181,9 +213,9 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
-    def _guard(self, ready: Ready, call: CallArguments, args: Any, kwargs: Any) -> None:
+    def _guard(self, ready: CompiledCall, call: CallArguments, args: Any, kwargs: Any) -> None:
         """Let calls like this one be answered natively, where that is possible."""
-        late = import_late("axiomjit.driver.guards")
+        late = lazy_import("axiomjit.driver.guards")
         if late.is_native():
             order = late.order_of(self._signature, args, kwargs)
             late.guard_call(self, ready, call, order, args, kwargs, bool(self._identifies))
@@ -200,10 +232,10 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             return self._function(*args, **kwargs)
         if (self._writes or self._looks_at_identity()) and not named:
             same = same_arrays(call.dynamic, bool(self._identifies))
-        exact = import_late(_NAMED).exact_named_key if named else exact_key
+        exact = lazy_import(_NAMED).exact_named_key if named else exact_key
         key = quick or exact(call, self._forget)
         key = key if same is None else (key, same)
-        ready = self._exact.get(key)
+        ready = self._plans.get(key)
         known = ready is not None and ready.holds()
         if ready is not None and known:
             self._hits += 1
@@ -223,13 +255,13 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         if ready is None:
             return self._run_unfollowed(why, args, kwargs)
         if named:
-            return import_late(_NAMED).assemble_named(ready, arguments)
+            return lazy_import(_NAMED).run_and_unflatten_named(ready, arguments)
         if ready.writes and not self._writes:
             self._writes = True
             return self._call(quick, args, kwargs)
         try:
-            result = attempt(ready, arguments, call, same)
-        except LeftError as left:
+            result = speculative_run(ready, arguments, call, same)
+        except FallbackToNumPy as left:
             reason = left.counted(self._name, self._strict, self._left)
         else:
             if not known and config.disable:
@@ -263,15 +295,15 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     def _looks_at_identity(self) -> bool:
         """Whether the function may find out that two of its arguments are one object."""
         if self._identifies is None:
-            late = import_late("axiomjit.tracing.rebinding")
+            late = lazy_import("axiomjit.tracing.rebinding")
             self._identifies = bool(late.compares_identity(self._function))
         return self._identifies
 
     def _prepare(
         self, key: object, call: CallArguments, named: bool, same: Same | None
-    ) -> tuple[Ready, Sequence[object]]:
+    ) -> tuple[CompiledCall, Sequence[object]]:
         """A plan for a layout of arguments, kept for later calls, and these as it takes them."""
-        if key in self._exact:  # arrays that it reads from elsewhere are others now
+        if key in self._plans:  # arrays that it reads from elsewhere are others now
             self.drop_tables()
         with self._reasons.clock.running():
             try:
@@ -285,20 +317,18 @@ class Jitted(GuardedCall[R], Generic[P, R]):
                 self._foreign |= foreign_classes(call.dynamic)
         self._bound += 1
         if not config.disable:
-            self._exact.keep(key, ready)
+            self._plans.keep(key, ready)
         return ready, arguments
 
     def _forget(self, dead: object) -> None:
         """Drop what was prepared for a static argument that has died."""
-        self._exact.forget(dead)
+        self._plans.forget(dead)
         self._programs.forget(dead)
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickled by name where the name finds it, as functions are; else by what it wraps."""
-        reduced: Any = import_late("axiomjit.driver.pickling").reduced  # few are pickled
         options = self._static, self._strict, self._shapes
-        made = reduced(self, self._function, self._name, options, sys._getframe().f_back)
-        return cast(tuple[Any, ...] | str, made)
+        return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Every stage of the program for these arguments; nothing is run.
@@ -309,7 +339,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             NeedsValuesError: NumPy runs such calls, there is no program; also where a call warns.
             As a call does, where arguments or operands do not fit.
         """
-        import_late("axiomjit.show.lowered")
+        lazy_import("axiomjit.show.lowered")
         from axiomjit.show.lowered import Lowered
 
         call = self._apart(args, kwargs)
@@ -326,7 +356,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """The stages and the cost of the program for these arguments, as text or `.html()`."""
-        late, lowered = import_late("axiomjit.show.explain"), self.lower(*args, **kwargs)
+        late, lowered = lazy_import("axiomjit.show.lowered"), self.lower(*args, **kwargs)
         made: Explanation = late.Explanation(self._name, lowered)
         return made
 
@@ -348,7 +378,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
             raise no_named_arrays(self._name)
         quick = None if kwargs or self._static else exact_layout(args)
         key = quick or exact_key(call, self._forget)
-        ready = self._exact.get(key)
+        ready = self._plans.get(key)
         if self._in_numpy or (ready is not None and ready.holds()):
             return
         try:
@@ -370,11 +400,11 @@ class Jitted(GuardedCall[R], Generic[P, R]):
     ) -> Signature:
         """The class of a call; its shapes are checked where they are declared."""
         names = self._shapes.names(call, plain) if self._shapes else None
-        return classify(call, plain, self._forget, names, same)
+        return classify(call, plain, self._classes, self._forget, names, same)
 
     def _bind(
         self, call: CallArguments, same: Same | None = None, named: bool = False
-    ) -> tuple[Ready, Sequence[object]]:
+    ) -> tuple[CompiledCall, Sequence[object]]:
         """A plan for a layout of arguments that was not seen before, and these as it takes them."""
         if named:
             return self._named_program(call).ready(), call.dynamic
@@ -387,7 +417,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         return self._program(call, signature).ready(signature.values, as_is), plain
 
     def _named_program(self, call: CallArguments) -> Any:
-        late = import_late(_NAMED)
+        late = lazy_import(_NAMED)
 
         def build() -> Any:
             self._traced += 1
@@ -401,7 +431,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         were = len(self._programs.get(signature.key, ()))
 
         def build() -> TracedProgram:
-            import_late("axiomjit.driver.following")
+            lazy_import("axiomjit.driver.following")
             from axiomjit.driver.following import follow
 
             scope = Scope(signature.values)
@@ -512,3 +542,66 @@ def jit(
     if fn is None:
         return lambda function: Jitted(function, static_argnames, strict, shapes)
     return Jitted(fn, static_argnames, strict, shapes)
+
+
+BY_VALUE: Final = "cloudpickle"
+"""A part of the name of modules whose picklers take functions by value; packages carry copies."""
+_ENTRY: Final = frozenset(NativeCallable.__annotations__)
+
+
+def reduced(
+    compiled: Any, function: Any, name: str, options: tuple[object, ...], caller: FrameType | None
+) -> tuple[Any, ...] | str:
+    """What `__reduce__` of a compiled function gives.
+
+    Args:
+        compiled: the compiled function.
+        function: what it wraps.
+        name: the qualified name of that.
+        options: how it is compiled.
+        caller: what asks how to pickle it: a method of a pickler, or anything else.
+
+    Returns:
+        The name; or how to make an empty one, and the state for it, so that a function that
+        refers to itself finds the empty one.
+    """
+    module = getattr(function, "__module__", None)
+    found: object = sys.modules.get(module or "")
+    is_known = functools.reduce(_attribute, name.split("."), found) is compiled
+    if is_known and not _goes_by_value(str(module), caller):
+        return name
+    state = function, name, *options, _attributes(compiled, function)
+    return copyreg.__newobj__, (type(compiled),), state  # type: ignore[attr-defined]
+
+
+def _goes_by_value(module: str, caller: FrameType | None) -> bool:
+    """Whether a pickler takes by value what stands in a module."""
+    by_value = None if caller is None else _by_value_pickler(caller.f_locals.get("self"))
+    if by_value is None:
+        return False
+    registered: Any = getattr(by_value, "list_registry_pickle_by_value", frozenset)
+    parts = module.split(".")
+    packages = {".".join(parts[: k + 1]) for k in range(len(parts))}
+    return module == "__main__" or not packages.isdisjoint(registered())
+
+
+def _by_value_pickler(pickler: object) -> object:
+    """The module of a pickler that takes functions by value; None for any other object."""
+    for kind in type(pickler).__mro__:
+        if BY_VALUE in kind.__module__.split("."):
+            return sys.modules.get(kind.__module__)
+    return None
+
+
+def _attributes(compiled: Any, function: object) -> dict[str, Any]:
+    """What users gave to a compiled function, and nothing that it has of the one it wraps."""
+    of_function = getattr(function, "__dict__", {})
+    return {
+        name: value
+        for name, value in vars(compiled).items()
+        if not (name.startswith("_") or name in _ENTRY or of_function.get(name) is value)
+    }
+
+
+def _attribute(owner: object, name: str) -> object:
+    return getattr(owner, name, None)

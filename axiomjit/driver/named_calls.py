@@ -10,13 +10,12 @@ from axiomjit.axis.arguments import leaf_key
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
 from axiomjit.axis.transformers import Computation
+from axiomjit.base.counters import Clock, stage
 from axiomjit.base.errors import NeedsValuesError, UnboundError
-from axiomjit.base.stage_times import Clock, stage
 from axiomjit.base.tree import flatten_tree, unflatten_tree
-from axiomjit.driver.arguments import CallArguments, exact_layout, statics_key
-from axiomjit.driver.reasons import Aspects, labelled_in, short_text, static_aspects
-from axiomjit.driver.static_keys import Forget, structure_key
-from axiomjit.driver.tables import Ready
+from axiomjit.driver.arguments import CallArguments, Forget, exact_layout, statics_key
+from axiomjit.driver.caches import CompiledCall
+from axiomjit.driver.retrace_reasons import Aspects, labelled_in, short_text, static_aspects
 from axiomjit.symbolic.dims import Dim, Symbol
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object
         GraphTypeError: an argument is an array without axes.
     """
     leaves = tuple(map(leaf_key, call.dynamic, call.names))
-    return "named", structure_key(call.structure), leaves, statics_key(call, forget)
+    return "named", call.structure_key, leaves, statics_key(call, forget)
 
 
 def exact_named_key(call: CallArguments, forget: Forget | None = None) -> object:
@@ -80,9 +79,9 @@ class NamedProgram:
         """Return False: the axes of its arguments do not change."""
         return False
 
-    def ready(self) -> Ready:
+    def ready(self) -> CompiledCall:
         """The plan for any layout; the computation has its own plan for each."""
-        return Ready(self, True, structure=self._structure, leaves=self._leaves)
+        return CompiledCall(self, True, structure=self._structure, leaves=self._leaves)
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
@@ -98,7 +97,7 @@ class NamedProgram:
         return lowered
 
 
-def assemble_named(ready: Ready, arguments: Sequence[object]) -> object:
+def run_and_unflatten_named(ready: CompiledCall, arguments: Sequence[object]) -> object:
     """Run the plan, and build the return value: tensors in it become named arrays."""
     results = ready.runnable.run(arguments)
     leaves = (value if number is None else results[number] for number, value in ready.leaves)

@@ -1,4 +1,4 @@
-"""From a graph to something that runs: the one place that sees passes and runtime together."""
+"""From a graph, or a followed function, to a program: where passes and runtime come together."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.counters import stage
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import FallbackWarning
-from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import NotNowError, import_late, new_lock
-from axiomjit.base.stage_times import stage
+from axiomjit.base.locks import NotNowError, lazy_import, new_lock
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
-from axiomjit.driver.arguments import exact_layout, kind_of, plain_arguments
-from axiomjit.driver.call_classes import ArgumentClass, Layouts
-from axiomjit.driver.tables import CLASSES, LAYOUTS, ProgramTable, Ready, Table
+from axiomjit.driver.arguments import graph_key, plain_arguments
+from axiomjit.driver.caches import CLASSES, LAYOUTS, CompiledCall, ProgramTable, Table
+from axiomjit.driver.signature import ArgumentCode, ClassSymbols, Layouts, Signature
 from axiomjit.graph import execution
+from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, post_order, rebuild
 from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, pinned, substitute
+from axiomjit.symbolic.dims import Dim, Guards, Scope, Symbol, bound, evaluate, pinned, substitute
 from axiomjit.symbolic.ranges import resolved
 
-if TYPE_CHECKING:  # what lowers and runs is imported by the first call
+if TYPE_CHECKING:
+    from axiomjit.driver.following import Followed
     from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.launching.execute import BoundPlan, PlanForm
     from axiomjit.show.lowered import Lowered
+
 
 Array = np.ndarray
 
@@ -46,7 +49,7 @@ def _watcher() -> Watcher | None:
     """What prints the stages that the settings name; None where they name nothing."""
     if not config.show:
         return None
-    import_late("axiomjit.show.live")
+    lazy_import("axiomjit.show.live")
     from axiomjit.show.live import watcher
 
     return watcher()
@@ -57,7 +60,7 @@ class LoweredProgram:
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
         """Run the passes; guards of their decisions join those already in the scope."""
-        import_late(*_LATE)
+        lazy_import(*_LATE)
         from axiomjit.passes.ir.context import Context
         from axiomjit.passes.pipeline import run_pipeline
 
@@ -85,7 +88,7 @@ class LoweredProgram:
                 _notice("AXIOMJIT_DISABLE is set", "unset it to compile")
         elif not user_traps_errors():
             if self._form is None:
-                import_late(*_LATE)
+                lazy_import(*_LATE)
                 from axiomjit.runtime.launching.execute import PlanForm
 
                 self._form = PlanForm(self.stages.plan)
@@ -129,7 +132,7 @@ def _notice(reason: str, remedy: str) -> None:
 
 
 _programs: Final = ProgramTable(CLASSES)
-_plans: Final[WeakKeyDictionary[Graph, Table[Ready]]] = WeakKeyDictionary()
+_plans: Final[WeakKeyDictionary[Graph, Table[CompiledCall]]] = WeakKeyDictionary()
 _plans_lock: Final = new_lock()
 
 
@@ -141,7 +144,7 @@ def run_graph(
     Programs are kept per class of arguments, constants being arguments too; ready plans as long
     as the graph. Results never share memory with arguments, constants or earlier results.
     """
-    key = _plan_key(arguments, lengths)
+    key = graph_key(arguments, lengths)
     with _plans_lock:
         plans = _plans.get(graph)
         if plans is None:
@@ -162,26 +165,20 @@ def run_graph(
     )
 
 
-def _plan_key(arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> object:
-    """What one ready plan of a graph depends on."""
-    settings = config.disable, user_traps_errors()
-    return settings, frozenset(lengths.items()), exact_layout(arguments, kind_of)
-
-
-def shorten_calls(
-    function: GuardedCall[Any],
+def add_native_entry(
+    function: NativeCallable[Any],
     graph: Graph,
     arguments: Sequence[object],
     lengths: Mapping[Symbol, int],
     in_tuple: bool | None,
     finish: execution.Finish,
 ) -> None:
-    """Guard calls of a computation like one that was just run; as `execution.shorten`."""
-    import_late("axiomjit.driver.guards")
+    """Guard calls of a computation like one that was just run; as `execution.add_native_entry`."""
+    lazy_import("axiomjit.driver.guards")
     from axiomjit.driver.guards import guard_graph, is_native
 
     if is_native():
-        ready = _plans[graph].get(_plan_key(arguments, lengths))
+        ready = _plans[graph].get(graph_key(arguments, lengths))
         if ready is not None and ready.plain:
             guard_graph(function, ready, arguments, in_tuple, finish)
 
@@ -191,19 +188,19 @@ def _prepared(
     arguments: Sequence[object],
     plain: Sequence[object],
     lengths: Mapping[Symbol, int],
-) -> Ready:
+) -> CompiledCall:
     """A plan for arguments laid out like these, which are `plain` as kernels take them."""
     program, values, arrays = lowered_for(graph, plain, lengths)
     held = tuple(a for a in arrays[len(plain) :] if isinstance(a, Array))
     as_is = all(new is old for new, old in zip(plain, arguments, strict=True))
-    return Ready(program.bind(values), as_is, held)
+    return CompiledCall(program.bind(values), as_is, held)
 
 
 def lower_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Lowered:
     """The stages of the program that `run_graph` runs."""
-    import_late("axiomjit.show.lowered")
+    lazy_import("axiomjit.show.lowered")
     from axiomjit.show.lowered import Lowered
 
     program, values, arrays = lowered_for(graph, plain_arguments(arguments), lengths)
@@ -214,7 +211,7 @@ def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
     """The orders with which the program that `run_graph` runs costs least, by position."""
-    import_late(*_LATE)
+    lazy_import(*_LATE)
     from axiomjit.passes.choose_layouts import choose_layouts
     from axiomjit.passes.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
@@ -253,17 +250,17 @@ def placed_graph(
         if isinstance(held, Constant):
             constants[held] = Input(held.dtype, len(arrays), held.extents)
             arrays.append(held.array)
-    classes = ArgumentClass()
+    code, symbols = ArgumentCode(), ClassSymbols()
     ordered = sorted(lengths.items(), key=lambda item: (len(item[0].name), item[0].name))
-    baked = {symbol: classes.shape((n,))[0] for symbol, n in ordered}
-    with bound(Scope(classes.values)):
+    baked = {symbol: symbols.shape(code.shape((n,)))[0] for symbol, n in ordered}
+    with bound(Scope(dict(zip(symbols.symbols, code.numbers, strict=True)))):
         placed = _substituted(graph, baked, constants)
     layouts: Layouts = {}
     for node in placed.inputs:
         argument = arrays[node.position]
         if isinstance(argument, Array):
-            layouts[node.position] = classes.strides(argument, node.shape)
-    return placed, layouts, classes.values, arrays
+            layouts[node.position] = symbols.strides(code.strides(argument), node.shape)
+    return placed, layouts, dict(zip(symbols.symbols, code.numbers, strict=True)), arrays
 
 
 def _substituted(
@@ -284,7 +281,43 @@ def _substituted(
     return rebuild(graph.replace(inputs=inputs), rule)
 
 
-execution.install_runner(run_graph)
-execution.install_lowerer(lower_graph)
-execution.install_orderer(chosen_orders)
-execution.install_shortener(shorten_calls)
+execution.install(
+    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, add_native_entry=add_native_entry
+)
+
+
+class TracedProgram(LoweredProgram):
+    """A program and how its results are put together again."""
+
+    def __init__(self, followed: Followed, signature: Signature, scope: Scope) -> None:
+        """Lower what was followed."""
+        super().__init__(followed.trace.graph, signature.layouts, scope)
+        self.trace, self.watch = followed.trace, followed.watch
+        self._handles = followed.handles
+
+    def is_stale(self) -> bool:
+        """Whether an array from outside, which it reads where it lies, lies otherwise now."""
+        return not self.watch.holds()
+
+    def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
+        """All lengths: the call's own, and for each data-dependent one its size estimate."""
+        found = dict(given)
+        for mask, symbol in self.stages.context.scope.data_dependent.items():
+            assert isinstance(mask, Node)
+            found[symbol] = evaluate(size_estimate(mask), found)
+        return found
+
+    def ready(self, lengths: Mapping[Symbol, int], plain: bool) -> CompiledCall:
+        """What runs for these lengths; `plain` says that arguments can be used as they are."""
+        leaves = tuple(
+            (number, evaluate(value, lengths) if isinstance(value, Dim) else value)
+            for number, value in self.trace.leaves
+        )
+        structure = self.trace.structure
+        watch, graph = self.watch or None, self.trace.graph
+        plan = self.stages.plan
+        chooses = bool(graph.data_dependent) or plan.guesses
+        fails = plan.fails and bool(graph.writes or plan.generators or self._handles)
+        facts = structure, leaves, graph.writes, chooses or fails
+        drawn = plan.generators if chooses or fails else ()
+        return CompiledCall(self.bind(lengths), plain, (), watch, *facts, plan.early, drawn, fails)

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.foreign import is_foreign, is_installed
-from axiomjit.driver.static_keys import attributes
+from axiomjit.base.origins import is_installed, is_library_code
+from axiomjit.base.tree import attributes
 from axiomjit.graph.captured import owner_of
 from axiomjit.tracing.rebinding import names_of
 
@@ -61,7 +61,7 @@ class _Walk:
                     continue
 
     def _is_library(self, part: object) -> bool:
-        return is_foreign(part) or is_installed(part, self.own)
+        return is_library_code(part) or is_installed(part, self.own)
 
     def _inside(self, value: Any) -> Iterable[object]:
         """What a value refers to."""

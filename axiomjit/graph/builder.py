@@ -19,7 +19,19 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, WEAK_TYPES, DType, Promotable
+from axiomjit.base.dtypes import (
+    BOOL,
+    ELEMENT_TYPES,
+    HALF,
+    INT,
+    SINGLE,
+    DType,
+    Promotable,
+    is_bool,
+    is_complex,
+    is_inexact,
+    is_integer,
+)
 from axiomjit.base.errors import GraphTypeError, GraphValueError, NeedsValuesError, UnsupportedError
 from axiomjit.base.origins import user_location, warn
 from axiomjit.base.trace_context import current
@@ -97,7 +109,7 @@ def concatenate(nodes: Sequence[Node], axis: int) -> Node:
 
 def promotable(node: Node) -> Promotable:
     """The node as promotion sees it: its dtype, or the type of a Python number."""
-    return WEAK_TYPES[node.dtype.kind] if node.weak and node.dtype != BOOL else node.dtype
+    return ELEMENT_TYPES[node.dtype].python if node.weak and node.dtype != BOOL else node.dtype
 
 
 def fits(node: Node, dtype: DType) -> bool:
@@ -105,15 +117,15 @@ def fits(node: Node, dtype: DType) -> bool:
 
     A look at a length leaves a guard.
     """
-    if dtype.kind not in "iu" or not node.weak or not isinstance(node, Scalar | LengthNode):
+    if not is_integer(dtype) or not node.weak or not isinstance(node, Scalar | LengthNode):
         return True
-    if node.dtype.kind not in "iu":
+    if not is_integer(node.dtype):
         return True
-    low, high = dtypes.integer_range(dtype)
+    low, high = dtypes.value_range(dtype)
     if isinstance(node, Scalar):
         return bool(low <= node.value.item() <= high)
-    above = low == -(2**63) or node.length >= low
-    return above and (high >= 2**63 - 1 or node.length <= high)
+    above = bool(low == -(2**63)) or node.length >= low
+    return above and (bool(high >= 2**63 - 1) or node.length <= high)
 
 
 def cast(node: Node, dtype: DType) -> Node:
@@ -123,7 +135,7 @@ def cast(node: Node, dtype: DType) -> Node:
     """
     if node.dtype == dtype and not node.weak:
         return node
-    if node.dtype.kind == "c" and dtype.kind not in "bc":
+    if is_complex(node.dtype) and not (is_bool(dtype) or is_complex(dtype)):
         warn("Casting complex values to real discards the imaginary part", ComplexWarning)
     if isinstance(node, LengthNode) and fits(node, dtype):
         return LengthNode(dtype, node.length)
@@ -361,7 +373,7 @@ def read_only(node: Node, seen: Node) -> Node:
 def part(node: Node, name: str) -> Node:
     """The real or imaginary parts of complex elements, computed; `name` is "real" or "imag"."""
     node = cast(node, INT) if node.weak and node.dtype == BOOL else node
-    if node.dtype.kind == "c":
+    if is_complex(node.dtype):
         return elementwise(PRIMITIVES[name], node)
     if name == "real":
         return node
@@ -372,7 +384,7 @@ def part(node: Node, name: str) -> Node:
 
 def part_view(node: Node, name: str) -> Node:
     """A view of the real or imaginary parts of complex elements; for a Python number computed."""
-    if node.dtype.kind != "c" or node.weak:
+    if not is_complex(node.dtype) or node.weak:
         return part(node, name)
     index, shape = identity(len(node.shape)), node.shape
     dtype, primitive = dtypes.part_dtype(node.dtype), PRIMITIVES[f"{name}_view"]
@@ -421,7 +433,7 @@ def fold(
         )
     if not axes:
         whole = cast(node, result)
-        if not accumulator.blocked or result.kind not in "fc":
+        if not accumulator.blocked or not is_inexact(result):
             return elementwise(COPY, whole)
         start = Scalar(result, result.type(accumulator.initial(result)), False)
         return elementwise(accumulator.combine, start, whole)
@@ -459,7 +471,7 @@ def summed_in(node: Node) -> DType:
     """The dtype in which averages are taken: float64 of integers; sums may be beyond float16."""
     if node.dtype == HALF:
         return SINGLE
-    return node.dtype if node.dtype.kind in "fc" else dtypes.FLOAT
+    return node.dtype if is_inexact(node.dtype) else dtypes.FLOAT
 
 
 def mean(node: Node, axes: Sequence[int]) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axiomjit.base.dtypes import WEAK_TYPES
+from axiomjit.base.dtypes import ELEMENT_TYPES
 from axiomjit.base.errors import TraceError
 from axiomjit.graph.nodes import Node
 from axiomjit.symbolic.data_dependent import data_dependent_in
@@ -29,7 +29,7 @@ def describe_type(value: object) -> str:
     if not isinstance(value, Node):
         return f"a {type(value).__name__}"
     if value.weak:
-        return f"a Python {WEAK_TYPES[value.dtype.kind].__name__}"
+        return f"a Python {ELEMENT_TYPES[value.dtype].python.__name__}"
     return f"{value.dtype}{describe_shape(value.shape)}{_of_masks(value)}"
 
 

@@ -11,52 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.base.guarded_calls import GuardedCall
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Constant, Graph, post_order
 from axiomjit.symbolic.dims import Symbol
 
-Runner = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], tuple[np.ndarray, ...]]
-
-Lowerer = Callable[[Graph, Sequence[object], Mapping[Symbol, int]], Any]
-
 Finish = Callable[[Sequence[np.ndarray]], Any]
-Shortener = Callable[
-    [GuardedCall[Any], Graph, Sequence[object], Mapping[Symbol, int], bool | None, Finish], None
-]
-
-Orderer = Callable[
-    [Graph, Sequence[object], Mapping[Symbol, int], Sequence[int]], Mapping[int, tuple[int, ...]]
-]
-
-_runner: Runner | None = None
-_orderer: Orderer | None = None
-_shortener: Shortener | None = None
-_lowerer: Lowerer | None = None
+_installed: dict[str, Any] = {}
 
 
-def install_runner(runner: Runner | None) -> Runner | None:
-    """Let `runner` answer every `run` of this process; None brings the evaluator back.
+def install(**functions: Any) -> dict[str, Any]:
+    """Let functions of later packages answer what is asked here, each under the name it has here.
 
-    A runner returns arrays that share no memory with arguments, with arrays that the graph
-    holds, or with results of earlier calls.
+    None brings back what answers without one. `run` returns arrays that share no memory with
+    arguments, with arrays that the graph holds, or with results of earlier calls.
 
     Returns:
-        The runner that was installed before.
+        The functions that were installed under these names.
     """
-    global _runner
-    before, _runner = _runner, runner
+    before = {name: _installed.get(name) for name in functions}
+    _installed.update(functions)
     return before
 
 
-def install_shortener(shortener: Shortener) -> None:
-    """Let `shortener` answer `shorten`."""
-    global _shortener
-    _shortener = shortener
-
-
-def shorten(
-    function: GuardedCall[Any],
+def add_native_entry(
+    function: NativeCallable[Any],
     graph: Graph,
     arguments: Sequence[object],
     lengths: Mapping[Symbol, int],
@@ -74,14 +53,8 @@ def shorten(
             it returns something else.
         finish: What it returns for the results of the graph.
     """
-    if _shortener is not None and _runner is not None:
-        _shortener(function, graph, arguments, lengths, in_tuple, finish)
-
-
-def install_orderer(orderer: Orderer) -> None:
-    """Let `orderer` answer `chosen_orders`."""
-    global _orderer
-    _orderer = orderer
+    if _installed.get("add_native_entry") and _installed["run"]:
+        _installed["add_native_entry"](function, graph, arguments, lengths, in_tuple, finish)
 
 
 def chosen_orders(
@@ -95,19 +68,14 @@ def chosen_orders(
         lengths: As `run` has them.
         places: The positions of arguments whose order may be chosen.
     """
-    return {} if _orderer is None else _orderer(graph, arguments, lengths, places)
-
-
-def install_lowerer(lowerer: Lowerer) -> None:
-    """Let `lowerer` answer `lower`."""
-    global _lowerer
-    _lowerer = lowerer
+    orders = _installed.get("chosen_orders", lambda *_: {})
+    found: Mapping[int, tuple[int, ...]] = orders(graph, arguments, lengths, places)
+    return found
 
 
 def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:
     """Return every stage of lowering, as the driver shows it; nothing is run."""
-    assert _lowerer is not None, "importing axiomjit installs one"
-    return _lowerer(graph, arguments, lengths)
+    return _installed["lower"](graph, arguments, lengths)
 
 
 def run(
@@ -120,7 +88,7 @@ def run(
         arguments: One array or number per input, of the input's dtype and shape.
         lengths: The length of every symbol in the graph.
     """
-    runner = _runner or _evaluate
+    runner = _installed.get("run") or _evaluate
     results: list[np.ndarray] = []
     for value in runner(graph, arguments, lengths):
         # An output may be the same array as another one, or a view of it.
@@ -136,7 +104,7 @@ def run_in_numpy(
     given: Sequence[object] | None = None,
 ) -> list[np.ndarray]:
     """As `evaluate_graph.run_in_numpy`, which is imported where nothing can be compiled."""
-    late = import_late("axiomjit.graph.evaluate_graph")
+    late = lazy_import("axiomjit.graph.evaluate_graph")
     values: list[np.ndarray] = late.run_in_numpy(graph, arguments, lengths, given)
     return values
 

@@ -17,7 +17,16 @@ import numpy as np
 
 from axiomjit.base import dtypes
 from axiomjit.base.counters import counter
-from axiomjit.base.dtypes import CODES, INT, DType
+from axiomjit.base.dtypes import (
+    CODES,
+    INT,
+    DType,
+    is_bool,
+    is_complex,
+    is_real,
+    is_signed,
+    is_unsigned,
+)
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.locks import imported
 from axiomjit.base.origins import catches_errors, user_location
@@ -255,7 +264,7 @@ def stored_number(value: Node, dtype: DType) -> Node:
         TypeError, ValueError, OverflowError: a number that the dtype cannot hold.
     """
     check_fits(value, dtype)
-    if value.weak and value.dtype.kind == "c" and dtype.kind not in "cb":
+    if value.weak and is_complex(value.dtype) and not (is_bool(dtype) or is_complex(dtype)):
         np.zeros(1)[:] = 1j
     if isinstance(value, Scalar):
         np.zeros(1, dtype)[0] = value.value.item() if value.weak else value.value
@@ -270,7 +279,9 @@ def _may_not_fit(value: Node, dtype: DType) -> bool:
     """Whether NumPy may refuse to store a number: unsigned elements it casts its own numbers to."""
     if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
         return False
-    return value.dtype.kind in "iufc" and (dtype.kind == "i" or (value.weak and dtype.kind == "u"))
+    return (is_real(value.dtype) or is_complex(value.dtype)) and (
+        is_signed(dtype) or (value.weak and is_unsigned(dtype))
+    )
 
 
 def refused_by(function: Callable[..., Any], *operands: Node, **options: Any) -> None:

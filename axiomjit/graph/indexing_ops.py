@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from axiomjit.base.dtypes import BOOL, INT, integer_range
+from axiomjit.base.dtypes import BOOL, INT, is_bool, is_integer, is_signed, value_range
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -50,7 +50,7 @@ from axiomjit.symbolic.dims import DIMS, Dim, Scope, Symbol, current_scope, dim,
 from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 
 ZERO: Final = Scalar(INT, INT.type(0), False)
-LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in integer_range(INT))
+LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in value_range(INT))
 KEPT: Final = (*PACKS, SAVE, MATERIALIZE)
 """Primitives whose values are stored."""
 Position = tuple[Node, IndexMap]
@@ -93,7 +93,7 @@ def placed(positions: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> N
         GraphTypeError: the positions are no integers.
         PositionError: at the call, one is out of range.
     """
-    if positions.dtype.kind not in "biu":
+    if not (is_bool(positions.dtype) or is_integer(positions.dtype)):
         raise no_integers(f"elements at {describe_type(positions)}", "positions")
     wide = cast(positions, INT)
     within = may_fail(_within(positions, wide, length, axis, shape))
@@ -121,7 +121,7 @@ def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Di
             builder.fold(*each) for each in ((MIN, wide, axes, HIGHEST), (MAX, wide, axes, LOWEST))
         )
         return note(Op(INT, check_ends(axis), None, (low, high), ((), ()), (length + 1,), 0))
-    as_is = positions.dtype.kind == "i" or positions.dtype.str[1:] in ("u1", "u2", "u4")
+    as_is = is_signed(positions.dtype) or positions.dtype.str[1:] in ("u1", "u2", "u4")
     looked_at = (stored(positions if as_is else wide),)
     seen = (builder.stretch_map(positions.shape, shape),)
     return note(Op(INT, check_positions(axis), None, looked_at, seen, (*shape, length + 1), 0))

@@ -255,7 +255,7 @@ def _are_small(operands: OperandArrays, labels: Labels) -> bool:
     """Whether the matrices of a stack are small or single columns."""
     sides = zip(labels, operands, strict=True)
     extents = {k: n for own, one in sides for k, n in zip(own[-2:], one.shape[-2:], strict=True)}
-    columns = max(operands, key=np.ndim).shape[-1]
+    columns: int = max(operands, key=np.ndim).shape[-1]
     return columns == 1 or math.prod(extents.values()) < SPLIT
 
 

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from axiomjit.base.dtypes import INT, DType
+from axiomjit.base.dtypes import INT, DType, is_bool
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType
@@ -226,7 +226,7 @@ class Op(Node):
             node = stack.pop()
             if isinstance(node.primitive, LibraryOperation) and node.primitive.number:
                 continue
-            arithmetic = node.primitive.keeps_weak and node.dtype.kind != "b"
+            arithmetic = node.primitive.keeps_weak and not is_bool(node.dtype)
             leaves = (child for child in node.operands if not isinstance(child, Op))
             if not arithmetic or node.extents or not all(leaf.weak for leaf in leaves):
                 return False

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import SINGLE, DType
+from axiomjit.base.dtypes import SINGLE, DType, is_complex, is_inexact, is_integer
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.builder import (
@@ -31,15 +31,15 @@ from axiomjit.graph.traced_values import NodeValue
 
 def power(base: Node, exponent: Node) -> Node:
     """base ** exponent; of floats short forms for 2, 1, 0.5 and -1 as in NumPy, and for 3."""
-    real = isinstance(exponent, Scalar) and exponent.dtype.kind != "c"
-    if isinstance(exponent, Scalar) and exponent.weak and real and base.dtype.kind in "fc":
+    real = isinstance(exponent, Scalar) and not is_complex(exponent.dtype)
+    if isinstance(exponent, Scalar) and exponent.weak and real and is_inexact(base.dtype):
         value = exponent.value.item()
         if value == 2:
             return elementwise(MULTIPLY, base, base)
         if value == 1:  # of complex numbers, a product with 1 + 0j would make NaN of infinities
-            is_complex = base.dtype.kind == "c"
-            one = as_node(1, "power")
-            return elementwise(COPY, base) if is_complex else elementwise(MULTIPLY, base, one)
+            if is_complex(base.dtype):
+                return elementwise(COPY, base)
+            return elementwise(MULTIPLY, base, as_node(1, "power"))
         if value == 0.5:
             return elementwise(PRIMITIVES["sqrt"], base)
         if value == -1:
@@ -51,14 +51,14 @@ def power(base: Node, exponent: Node) -> Node:
                 base.dtype,
             )
     dtype = loop_of(np.power, (promotable(base), promotable(exponent)))[-1]
-    if dtype.kind in "iu":
+    if is_integer(dtype):
         return _integer_power(base, exponent, dtype)
     return elementwise(PRIMITIVES["power"], base, exponent)
 
 
 def reciprocal(node: Node) -> Node:
     """1 / x of floats and complex numbers; NumPy has a formula of its own for the latter."""
-    if node.dtype.kind == "c":
+    if is_complex(node.dtype):
         return elementwise(PRIMITIVES["reciprocal"], node)
     return elementwise(PRIMITIVES["divide"], as_node(1, "power"), node)
 

@@ -31,15 +31,20 @@ from axiomjit.base.dtypes import (
     UNSIGNED,
     DType,
     cast_name,
-    integer_range,
+    is_complex,
+    is_float,
+    is_inexact,
+    is_integer,
+    is_unsigned,
+    value_range,
 )
 from axiomjit.base.operator_names import COMPARISONS, SIGNS
 from axiomjit.base.records import Record
 from axiomjit.base.target import Target
 
-FLOATS: Final = frozenset({"f2", "f4", "f8"})
-INTEGERS: Final = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
-COMPLEXES: Final = frozenset({"c8", "c16"})
+FLOATS: Final = frozenset(code for code, dtype in DTYPES.items() if is_float(dtype))
+INTEGERS: Final = frozenset(code for code, dtype in DTYPES.items() if is_integer(dtype))
+COMPLEXES: Final = frozenset(code for code, dtype in DTYPES.items() if is_complex(dtype))
 REALS: Final = FLOATS | INTEGERS
 NUMBERS: Final = REALS | COMPLEXES
 ORDERED: Final = REALS | {"b1"}
@@ -349,31 +354,26 @@ class UfuncFold(FoldRule):
         """dtype of the result, NumPy's rule: integers are folded in 64 bits, bools counted."""
         if self.name in ("any", "all"):
             return BOOL
-        if not self.blocked or operand.kind in "fc":
+        if not self.blocked or is_inexact(operand):
             return operand
-        return UNSIGNED if operand.kind == "u" else INT
+        return UNSIGNED if is_unsigned(operand) else INT
 
     def state_dtype(self, result: DType) -> DType:
         """dtype of the state: sums and products run in 64 bits, rounded or wrapped once."""
         if not self.blocked:
             return SINGLE if result == HALF else result
-        wide = {"f": FLOAT, "c": COMPLEX}
-        return wide.get(result.kind) or self.result_dtype(result)
+        wide = FLOAT if is_float(result) else COMPLEX if is_complex(result) else None
+        return wide or self.result_dtype(result)
 
     def initial(self, dtype: DType) -> complex | float | int | bool:
         """The neutral value of a state of this dtype."""
         if self.blocked:
             start = int(self.name == "prod")
-            if self.running and not start and dtype.kind in "fc":
-                return complex(-0.0, -0.0) if dtype.kind == "c" else -0.0
-            return float(start) if dtype.kind in "fc" else start
-        low = self.name in ("max", "any")
-        if dtype.kind == "b":
-            return not low
-        if dtype.kind in "iu":
-            return integer_range(dtype)[not low]
-        end = float("-inf") if low else float("inf")
-        return complex(end, end) if dtype.kind == "c" else end
+            if self.running and not start and is_inexact(dtype):
+                return complex(-0.0, -0.0) if is_complex(dtype) else -0.0
+            return float(start) if is_inexact(dtype) else start
+        least, greatest = value_range(dtype)
+        return least if self.name in ("max", "any") else greatest  # type: ignore[no-any-return]
 
 
 def _fold(

@@ -26,9 +26,11 @@ from axiomjit.base.dtypes import (
     SINGLE,
     DType,
     convert,
-    integer_range,
+    is_complex,
+    is_inexact,
     state_dtype,
     state_parts,
+    value_range,
 )
 from axiomjit.base.errors import GraphValueError, TraceError
 from axiomjit.base.origins import user_location
@@ -321,7 +323,7 @@ def _merged() -> tuple[Node, ...]:
     return counts, of("add", total, other[1]), of("add", shifted, other[2]), squares
 
 
-NOWHERE: Final = integer_range(INT)[1]
+NOWHERE: Final = value_range(INT)[1]
 """Beyond every place."""
 
 
@@ -366,11 +368,11 @@ def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
     row = PRIMITIVES
     better = elementwise(row["greater" if extreme is MAX else "less"], other, value)
     tie = elementwise(row["equal"], other, value)
-    if dtype.kind in "fc":
+    if is_inexact(dtype):
         one, two = (elementwise(row["isnan"], node) for node in (value, other))
         better = elementwise(row["logical_or"], better, elementwise(row["greater"], two, one))
         tie = elementwise(row["logical_or"], tie, elementwise(row["logical_and"], one, two))
-        if dtype.kind == "c":  # numbers with a NaN in one part are compared by the other
+        if is_complex(dtype):  # numbers with a NaN in one part are compared by the other
             number = elementwise(row["logical_not"], one)
             better = elementwise(row["logical_and"], better, number)
     first = elementwise(row["less"], later, place)

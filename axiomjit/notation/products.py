@@ -16,7 +16,7 @@ import numpy as np
 from axiomjit.accumulate.accumulator import Accumulator
 from axiomjit.accumulate.fold import accumulator_of, fold_nodes
 from axiomjit.accumulate.rows import BUILT_IN
-from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common
+from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common, is_inexact
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -236,7 +236,7 @@ class _Emission:
             )
         wanted = cast(value, wide)
         total = self._summed(self._masked(wanted, _number(0, wide)) if by_mask else wanted)
-        result = value.dtype if value.dtype.kind in "fc" else wide
+        result = value.dtype if is_inexact(value.dtype) else wide
         return cast(builder.average(total, counted), result)
 
     def _summed(self, value: Node) -> Node:

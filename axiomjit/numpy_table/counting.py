@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import FLOAT, INT
+from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_type
@@ -31,7 +31,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
     if len(node.shape) != 1:
         deep = "too deep" if node.shape else "of too small depth"
         raise ValueError(f"object {deep} for desired array")
-    if node.dtype.kind not in "biu":
+    if not (is_bool(node.dtype) or is_integer(node.dtype)):
         raise no_integers(f"bincount({describe_type(node)})", "elements")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")

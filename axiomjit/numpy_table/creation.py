@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import FLOAT, INT, DType, wanted_dtype
+from axiomjit.base.dtypes import FLOAT, INT, DType, is_inexact, is_integer, wanted_dtype
 from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -53,7 +53,7 @@ def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
 
 def _computed(value: Node) -> Any:
     """An integer as a length; what is no integer as it is."""
-    if value.dtype.kind not in "iu" or value.shape:
+    if not is_integer(value.dtype) or value.shape:
         return value
     number = cast(builder.strong(value), INT)  # an argument is copied: a count is computed
     computed = builder.elementwise(COPY, number) if isinstance(number, Input) else number
@@ -188,13 +188,13 @@ def _linspace(
     """np.linspace between two numbers; the last one is `stop` itself."""
     only_defaults("linspace", retstep=retstep or None)
     ends = [builder.as_node(end, "linspace") for end in (start, stop)]
-    others = any(end.dtype != FLOAT and end.dtype.kind in "fc" for end in ends)
+    others = any(end.dtype != FLOAT and is_inexact(end.dtype) for end in ends)
     if others or any(end.shape for end in ends) or isinstance(num, Node):
         raise _unsupported("linspace", ends[0])
     first, last = (cast(end, FLOAT) for end in ends)
     (count,) = _lengths(num, "linspace")
     wanted = FLOAT if dtype is None else _dtype(dtype, "linspace")
-    if wanted.kind not in "fc":
+    if not is_inexact(wanted):
         raise refuse("linspace", "dtype", dtype)
     parts = count - 1 if endpoint else count
     places = positions_along((count,), (0,))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import ShapeError, SpecError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -47,7 +48,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
 
 def _sum_of_one(node: Node) -> Node:
     """Sums along dimensions of length 1: no view of the elements, and never -0.0."""
-    if node.dtype.kind not in "fc":
+    if not is_inexact(node.dtype):
         return builder.elementwise(COPY, node)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
     return builder.elementwise(PRIMITIVES["add"], node, zero)

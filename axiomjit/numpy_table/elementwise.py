@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from axiomjit.base.dtypes import FLOAT, wanted_dtype
+from axiomjit.base.dtypes import FLOAT, is_complex, is_inexact, wanted_dtype
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder, powers
 from axiomjit.graph.builder import fits, loop_of, promotable
@@ -59,7 +59,7 @@ def _positive(x: object) -> Node:
 def _reciprocal(x: object) -> Node:
     """1 / x; of integers the quotient in float64, cast back, as NumPy does it."""
     node = _as_loop(x, np.reciprocal)
-    if node.dtype.kind in "fc":
+    if is_inexact(node.dtype):
         return powers.reciprocal(node)
     return builder.cast(powers.reciprocal(builder.cast(node, FLOAT)), node.dtype)
 
@@ -67,8 +67,9 @@ def _reciprocal(x: object) -> Node:
 def conjugated(x: object) -> Node:
     """The complex conjugate in the dtype of NumPy's loop; of real elements a fresh copy."""
     node = _as_loop(x, np.conjugate)
-    is_complex = node.dtype.kind == "c"
-    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex else copied(node)
+    if is_complex(node.dtype):
+        return builder.elementwise(PRIMITIVES["conjugate"], node)
+    return copied(node)
 
 
 def _divmod(x: object, y: object) -> tuple[Node, Node]:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL
+from axiomjit.base.dtypes import BOOL, is_bool, is_integer
 from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -89,7 +89,7 @@ def mask_of(node: Node, key: object) -> Node | None:
     Raises:
         IndexError: it has other lengths than the first dimensions.
     """
-    if not (isinstance(key, Node) or type(key) is np.ndarray) or key.dtype.kind != "b":
+    if not (isinstance(key, Node) or type(key) is np.ndarray) or not is_bool(key.dtype):
         return None
     mask = builder.as_node(key, "an index")
     rank = len(mask.shape)
@@ -191,7 +191,7 @@ def _item(item: Any) -> Any:
     if not isinstance(item, Node | np.ndarray | list | range):
         raise IndexError(_KINDS)
     found = builder.as_node(item, "indexing")
-    if found.dtype.kind not in "biu":
+    if not (is_bool(found.dtype) or is_integer(found.dtype)):
         number = "arrays used as indices must be of integer (or boolean) type"
         raise IndexError(number if found.shape else _KINDS)
     return found

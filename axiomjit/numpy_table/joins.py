@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from axiomjit.base import dtypes
-from axiomjit.base.dtypes import WEAK_TYPES, DType
+from axiomjit.base.dtypes import ELEMENT_TYPES, DType
 from axiomjit.base.errors import GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -237,7 +237,7 @@ def _by_index(name: str, columns: bool) -> Row:
     def row(*items: Any) -> Node:
         given = [_of_slice(item) if isinstance(item, slice) else item for item in items]
         found = [builder.as_node(item, name) for item in given]
-        kinds = [WEAK_TYPES[n.dtype.kind](0) if n.weak else n.dtype for n in found]
+        kinds = [ELEMENT_TYPES[n.dtype].python(0) if n.weak else n.dtype for n in found]
         nodes = [at_least_1d(builder.strong(node)) for node in found]
         if columns:
             nodes = [_column(node) for node in nodes]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import wanted_dtype
+from axiomjit.base.dtypes import is_bool, wanted_dtype
 from axiomjit.base.origins import user_location
 from axiomjit.graph import external_calls
 from axiomjit.graph.external_calls import ArrayCall
@@ -45,7 +45,7 @@ def _running_row(name: str, fold: UfuncFold) -> Row:
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
-        if wanted.kind == "b":
+        if is_bool(wanted):
             raise refuse(name, "dtype", dtype)
         return running_fold(fold, node, wanted, (along,))
 
@@ -62,7 +62,7 @@ def _accumulate_row(name: str, fold: UfuncFold) -> Row:
         wanted = fold.result_dtype(node.dtype)
         if dtype is not None:
             wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
-        if (wanted.kind == "b" and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
+        if (is_bool(wanted) and fold in (SUM, PROD)) or fold.result_dtype(wanted) != wanted:
             raise refuse(name, "dtype", dtype)
         return running_fold(fold, node, wanted, (along,))
 

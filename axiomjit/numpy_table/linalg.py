@@ -13,6 +13,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.graph import builder
 from axiomjit.graph.external_calls import ArrayCall, Options, cubic, in_tuple, refused_by
 from axiomjit.graph.nodes import Node
@@ -107,7 +108,7 @@ def _general(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple
 
     They are taken to be complex, which they seldom are not.
     """
-    call = _call(function, node).replace(guesses=node.dtype.kind != "c")
+    call = _call(function, node).replace(guesses=not is_complex(node.dtype))
     return call, tuple(np.result_type(one, np.complex64) for one in call.dtypes())
 
 

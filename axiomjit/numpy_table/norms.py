@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import FLOAT
+from axiomjit.base.dtypes import FLOAT, is_complex, is_inexact
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node, Scalar
@@ -28,7 +28,7 @@ _SQRT, _MULTIPLY, _ABSOLUTE = (PRIMITIVES[name] for name in ("sqrt", "multiply",
 
 def _square_of(node: Node) -> Node:
     """The squares of absolute values."""
-    if node.dtype.kind != "c":
+    if not is_complex(node.dtype):
         return builder.elementwise(_MULTIPLY, node, node)
     parts = builder.part(node, "real"), builder.part(node, "imag")
     squares = (builder.elementwise(_MULTIPLY, part, part) for part in parts)
@@ -100,7 +100,7 @@ def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
 
 def _norm(x: object, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Node:
     node = array_node(x, "norm")
-    if node.dtype.kind not in "fc":
+    if not is_inexact(node.dtype):
         node = cast(node, FLOAT)
     rank = len(node.shape)
     if axis is None:

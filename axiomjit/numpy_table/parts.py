@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from axiomjit.base.dtypes import is_bool
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.indexing_ops import true_positions
@@ -110,7 +111,7 @@ def _open_grid(*args: object) -> tuple[Node, ...]:
             raise ValueError("Cross index must be 1 dimensional")
         if node.shape[0].constant == 0:
             node = cast(node, np.dtype(np.intp))
-        nodes.append(true_positions(node)[0] if node.dtype.kind == "b" else node)
+        nodes.append(true_positions(node)[0] if is_bool(node.dtype) else node)
     return tuple(_vectors(nodes, "ix_"))
 
 

@@ -7,23 +7,23 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, HALF, INT, SINGLE, DType, wanted_dtype
+from axiomjit.base.dtypes import (
+    BOOL,
+    HALF,
+    INT,
+    SINGLE,
+    DType,
+    is_complex,
+    is_float,
+    is_inexact,
+    wanted_dtype,
+)
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.nodes import Node, Scalar
-from axiomjit.graph.primitives import (
-    ALL_OF,
-    ANY,
-    MAX,
-    MIN,
-    PRIMITIVES,
-    PROD,
-    SUM,
-    WHERE,
-    UfuncFold,
-)
+from axiomjit.graph.primitives import ALL_OF, ANY, MAX, MIN, PRIMITIVES, PROD, SUM, WHERE, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_table.options import (
     UNGIVEN,
@@ -242,7 +242,9 @@ def _spread(
     node = array_node(a, name)
     axes = reduced_dimensions(node, axis)
     wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})") if dtype is not None else None
-    if wanted is not None and (wanted.kind not in "fc" or node.dtype.kind + wanted.kind == "cf"):
+    if wanted is not None and (
+        not is_inexact(wanted) or is_complex(node.dtype) and is_float(wanted)
+    ):
         raise refuse(name, "dtype", dtype)
     dtype = builder.summed_in(node) if wanted is None else wanted
     whole = builder.cast(node, SINGLE) if dtype == SINGLE and node.dtype == HALF else node
@@ -262,7 +264,7 @@ def _spread(
 def _square_length(node: Node) -> Node:
     """x * x; for complex numbers the sum of the squared parts, a real number."""
     multiply = PRIMITIVES["multiply"]
-    if node.dtype.kind != "c":
+    if not is_complex(node.dtype):
         return builder.elementwise(multiply, node, node)
     parts = (builder.part(node, name) for name in ("real", "imag"))
     squares = (builder.elementwise(multiply, part, part) for part in parts)

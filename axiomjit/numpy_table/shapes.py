@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import COPY
@@ -32,7 +33,7 @@ def lengths_of(shape: Any) -> tuple[Dim, ...]:
 def part_of(a: object, name: str) -> Node:
     """The attribute `real` or `imag` of an array or number; imaginary zeros are read-only."""
     node = builder.as_node(a, name)
-    if name == "imag" and node.dtype.kind != "c" and not node.weak:
+    if name == "imag" and not is_complex(node.dtype) and not node.weak:
         zeros = builder.elementwise(COPY, builder.part(node, name))
         return builder.read_only(zeros, zeros)
     return builder.part_view(node, name)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from axiomjit.base.dtypes import is_integer
 from axiomjit.graph.external_calls import ArrayCall, WithArrays
 from axiomjit.graph.library_operations import Labels, Shapes
 from axiomjit.graph.nodes import Node, Scalar
@@ -84,7 +85,7 @@ def _searchsorted(a: object, v: object, side: str = "left", sorter: object = Non
     names: tuple[str, ...] = ("v",)
     if sorter is not None:
         operands.append(array_node(sorter, "searchsorted"))
-        if operands[2].dtype.kind not in "iu":
+        if not is_integer(operands[2].dtype):
             raise TypeError("sorter must only contain integers")
         if len(operands[2].shape) != 1 or operands[2].shape[0] != operands[0].shape[0]:
             raise ValueError("sorter.size must equal a.size")

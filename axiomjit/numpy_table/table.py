@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.base.late_rows import LateRows
-from axiomjit.base.locks import import_late
+from axiomjit.base.dtypes import is_complex
+from axiomjit.base.locks import LazyRegistry, lazy_import
 from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node
@@ -31,12 +31,12 @@ def _dot(a: object, b: object, out: object = None) -> Node:
 def _conj(a: object) -> Node:
     """The method `conj`, which returns real arrays as they are."""
     node = builder.as_node(a, "conj")
-    return conjugated(node) if node.dtype.kind == "c" else node
+    return conjugated(node) if is_complex(node.dtype) else node
 
 
 def _where(condition: object, x: object = UNGIVEN, y: object = UNGIVEN) -> Node | tuple[Node, ...]:
     if x is UNGIVEN and y is UNGIVEN:
-        made: tuple[Node, ...] = import_late("axiomjit.numpy_table.choosing").nonzero(condition)
+        made: tuple[Node, ...] = lazy_import("axiomjit.numpy_table.choosing").nonzero(condition)
         return made
     if x is UNGIVEN or y is UNGIVEN:
         raise ValueError("either both or neither of x and y should be given")
@@ -72,12 +72,14 @@ def _late(names: str) -> list[str]:
     return [f"axiomjit.numpy_table.{name}" for name in names.split()]
 
 
-FUNCTIONS: Final = LateRows(
+FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
     *_late("choosing counting einsum fft library linalg neighbours norms sets"),
     *_late("parts sorting taking tensor_products windows"),
 )
-METHODS: Final = LateRows(_METHODS, "METHODS", *_late("library taking choosing sorting neighbours"))
-SCANS: Final[LateRows[np.ufunc, Row]] = LateRows({}, "SCANS", *_late("library"))
+METHODS: Final = LazyRegistry(
+    _METHODS, "METHODS", *_late("library taking choosing sorting neighbours")
+)
+SCANS: Final[LazyRegistry[np.ufunc, Row]] = LazyRegistry({}, "SCANS", *_late("library"))
 """Running folds, by the ufunc whose `accumulate` they are."""

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from axiomjit.base.dtypes import INT
+from axiomjit.base.dtypes import INT, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.indexing_ops import ZERO, Position, gather, no_integers, placed, taken
@@ -58,7 +58,7 @@ def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
         ValueError: the dimensions do not fit.
         PositionError: at the call, a position is out of range.
     """
-    if positions.dtype.kind not in "iu":
+    if not is_integer(positions.dtype):
         raise IndexError("`indices` must be an integer array")
     if axis is None:
         if len(positions.shape) != 1:

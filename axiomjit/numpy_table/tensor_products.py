@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import PRIMITIVES
@@ -92,8 +93,7 @@ def _inner(a: object, b: object, /) -> Node:
 
 
 def _conjugate(node: Node) -> Node:
-    is_complex = node.dtype.kind == "c"
-    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex else node
+    return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex(node.dtype) else node
 
 
 def _vdot(a: object, b: object, /) -> Node:

@@ -1,4 +1,4 @@
-"""Looking inside: every stage of a program for given arguments."""
+"""Every stage of a program for given arguments: as text, as one page of HTML, and its cost."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.kept_properties import kept_property
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.print_graph import print_graph
 from axiomjit.passes.ir.forms import AnyProgram, text_of
 from axiomjit.passes.ir.kernel_ir import Kernel
@@ -25,6 +25,7 @@ from axiomjit.symbolic.dims import Symbol, evaluate
 
 if TYPE_CHECKING:
     from axiomjit.runtime.compiling.compile_source import CompiledKernel
+
 
 ROLES: Final = {
     ArrayRole.RESULT: "result",
@@ -89,27 +90,27 @@ class Lowered:
         steps = self._stages.plan.steps
         return tuple(step.kernel for step in steps if isinstance(step, Launch))
 
-    @kept_property
+    @cached_property
     def graph(self) -> str:
         """The graph, one node a line."""
         return print_graph(self._stages.graph)
 
-    @kept_property
+    @cached_property
     def views(self) -> str:
         """The storages with strides, and the values that are not stored."""
         return print_views(self._stages.views)
 
-    @kept_property
+    @cached_property
     def loops(self) -> str:
         """The loop nests after all passes."""
         return print_loops(self._stages.loops)
 
-    @kept_property
+    @cached_property
     def plan(self) -> str:
         """The steps in order: memory, launches, library calls, results."""
         return print_plan(self._stages.plan)
 
-    @kept_property
+    @cached_property
     def source(self) -> str:
         """The generated Python of every kernel, as it is compiled."""
         return source_of(self._stages.plan)
@@ -157,7 +158,7 @@ class Lowered:
         run_pipeline(self._stages.graph, self._stages.context, keep)
         return trail
 
-    @kept_property
+    @cached_property
     def _compiled(self) -> list[CompiledKernel]:
         """Every kernel, compiled anew: kernels that run have no text."""
         return [KERNELS.compiled(kernel) for kernel in self.kernels]
@@ -172,7 +173,7 @@ class Lowered:
         """The assembly of every kernel, which is compiled for it."""
         return "\n".join(kernel.asm for kernel in self._compiled)
 
-    @kept_property
+    @cached_property
     def cost(self) -> CostInNumbers:
         """What a call with these lengths reads, writes, computes and allocates."""
         cost = self._stages.cost
@@ -189,7 +190,7 @@ class Lowered:
             library_calls=products,
         )
 
-    @kept_property
+    @cached_property
     def legend(self) -> str:
         """The user's names of the buffers, numbers and lengths of each kernel, one a line."""
         owners = {
@@ -216,3 +217,59 @@ class Lowered:
 
     def __repr__(self) -> str:
         return f"Lowered({len(self.kernels)} kernels, {self.cost})"
+
+
+class Explanation:
+    """What `f.explain(*args)` gives: `str()` is text, `.html()` a page."""
+
+    def __init__(self, name: str, lowered: Lowered) -> None:
+        """Explain a lowered program of a function called `name`."""
+        self._name, self._lowered = name, lowered
+
+    def _sections(self) -> tuple[tuple[str, str], ...]:
+        lowered = self._lowered
+        cost = lowered.cost
+        sums = (
+            f"kernels {cost.kernels}, library calls {cost.library_calls}\n"
+            f"reads {cost.bytes_read:,} bytes, writes {cost.bytes_written:,} bytes, "
+            f"{cost.flops:,} operations\n"
+            f"temporaries {cost.temporary_bytes:,} bytes, scratch {cost.scratch_bytes:,} bytes, "
+            f"at most {cost.peak_bytes:,} bytes at once with results\n"
+        )
+        return (
+            ("cost", sums),
+            ("graph: what is computed", lowered.graph),
+            ("views: what is stored and how it is read", lowered.views),
+            ("loops: fused, ordered, blocked", lowered.loops),
+            ("source: what is compiled", lowered.source),
+            ("legend: what the names in the source are", lowered.legend),
+        )
+
+    def __str__(self) -> str:
+        parts = [f"{self._name}\n"]
+        for title, text in self._sections():
+            parts.append(f"-- {title} --\n{text}")
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+    def html(self) -> str:
+        """A self-contained page with one section per stage; nothing is loaded from elsewhere."""
+        lazy_import("html")  # here, since it takes long to import
+        from html import escape
+
+        sections = "".join(
+            f"<h2>{escape(title)}</h2><pre>{escape(text)}</pre>" for title, text in self._sections()
+        )
+        style = (
+            "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto}"
+            "pre{overflow-x:auto;padding:1rem;background:#f4f4f2;color:#111;border-radius:6px}"
+            "@media(prefers-color-scheme:dark){body{background:#161616;color:#eee}"
+            "pre{background:#222;color:#eee}}"
+        )
+        return (
+            f"<!doctype html><html lang=en><meta charset=utf-8>"
+            f"<meta name=viewport content='width=device-width,initial-scale=1'>"
+            f"<title>{escape(self._name)}</title><style>{style}</style>"
+            f"<h1>{escape(self._name)}</h1>{sections}</html>"
+        )

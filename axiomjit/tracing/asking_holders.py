@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from axiomjit.base.foreign import is_foreign
+from axiomjit.base.origins import is_library_code
 
 MOST: Final = 1000
 """The most entries that are looked at to find arrays in a holder."""
@@ -77,7 +77,7 @@ def _is_plain(kind: type) -> bool:
         and not issubclass(kind, type)
         and kind.__basicsize__ == _Plain.__basicsize__
         and kind.__getattribute__ is object.__getattribute__
-        and not any(is_foreign(base) or "__slots__" in vars(base) for base in own)
+        and not any(is_library_code(base) or "__slots__" in vars(base) for base in own)
     )
 
 

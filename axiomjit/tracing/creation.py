@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.errors import AxiomError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.trace_context import current
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_table.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
@@ -23,13 +23,7 @@ from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.tracing.generators import METHODS, is_generator
 from axiomjit.tracing.impure import MODULES, refusing, refusing_builtin
 from axiomjit.tracing.impure import NAMES as IMPURE_NAMES
-from axiomjit.tracing.lengths import (
-    Length,
-    SymbolicNumber,
-    known_numbers,
-    square_root,
-    unwrap,
-)
+from axiomjit.tracing.lengths import Length, SymbolicNumber, known_numbers, square_root, unwrap
 from axiomjit.tracing.operands import leaves_in, node_of
 from axiomjit.tracing.rebinding import Rebinding, mentions
 from axiomjit.tracing.tracer import TracedArray, Tracer, new_array
@@ -152,7 +146,7 @@ def represented(value: Any) -> Any:
 
 def generator_for(generator: Any) -> Any:
     """What stands for a generator of random numbers; few functions draw them."""
-    return import_late("axiomjit.tracing.draws").TracedGenerator(generator)
+    return lazy_import("axiomjit.tracing.draws").TracedGenerator(generator)
 
 
 class _TracedGrid:

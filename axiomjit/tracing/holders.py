@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import Following, current
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.tracer import Tracer
@@ -24,18 +25,8 @@ def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
     No user code runs: objects report their references as to the garbage collector. Functions are
     searched through closures and defaults.
     """
-    seen: dict[int, object] = {}
-    stack = [value]
-    while stack and len(seen) < LIMIT:
-        one = stack.pop()
-        if issubclass(type(one), Tracer | SymbolicNumber):
-            assert isinstance(one, Tracer | SymbolicNumber)
-            return one
-        if id(one) in seen or issubclass(type(one), PLAIN):
-            continue
-        seen[id(one)] = one
-        stack += _referred(one)
-    return None
+    walk = reachable((value,), _referred, LIMIT)
+    return next((one for _, one in walk if issubclass(type(one), Tracer | SymbolicNumber)), None)
 
 
 def traced_among(values: Sequence[object]) -> bool:
@@ -50,18 +41,17 @@ def traced_among(values: Sequence[object]) -> bool:
     return any((v.node if isinstance(v, Tracer) else v.operand()) is not None for v in traced)
 
 
-def _referred(one: object) -> Iterable[object]:
+def _referred(path: Path, one: Any) -> Iterable[tuple[object, object]]:
     kind = type(one)
+    if issubclass(kind, PLAIN):
+        return ()
     if issubclass(kind, np.ndarray):
-        assert isinstance(one, np.ndarray)
-        return one.ravel().tolist() if one.dtype.hasobject else ()
+        return enumerate(one.ravel().tolist() if one.dtype.hasobject else ())
     if issubclass(kind, FunctionType):
-        assert isinstance(one, FunctionType)
-        return _held_by_function(one)
+        return enumerate(_held_by_function(one))
     if issubclass(kind, BuiltinFunctionType):
-        assert isinstance(one, BuiltinFunctionType)
-        return (one.__self__,)
-    return gc.get_referents(one)
+        return enumerate((one.__self__,))
+    return enumerate(gc.get_referents(one))
 
 
 def _held_by_function(function: FunctionType) -> Iterator[object]:

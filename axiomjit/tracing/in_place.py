@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 
 
 class InPlace:
@@ -39,7 +39,7 @@ class InPlace:
     @property
     def flat(self) -> Any:
         """The elements in C order, by their places."""
-        return import_late("axiomjit.tracing.flat_elements").FlatElements(self)
+        return lazy_import("axiomjit.tracing.flat_elements").FlatElements(self)
 
     @flat.setter
     def flat(self, value: object) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Final, Self
 import numpy as np
 
 from axiomjit.base.dtypes import FLOAT, INT
-from axiomjit.base.errors import AxiomError, UnaskedError
-from axiomjit.base.locks import import_late
+from axiomjit.base.errors import AxiomError, NotDispatchedError
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.operator_names import INFIX, OPERATORS
 from axiomjit.base.trace_context import current, is_usable, leaked_tracer_error
 from axiomjit.graph.builder import as_node, elementwise, strong
@@ -160,7 +160,7 @@ class Length(SymbolicNumber):
                 "a number of elements that a mask chooses as a Python number",
                 "length",
                 "keep it a length: x.size and x.shape may be computed with",
-                UnaskedError,
+                NotDispatchedError,
             )
         return int(self.dim)
 
@@ -252,7 +252,7 @@ class SymbolicFloat(SymbolicNumber):
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
                 Length(node.length).at_hand()
-        evaluate = import_late("axiomjit.graph.evaluate_graph").evaluate_graph
+        evaluate = lazy_import("axiomjit.graph.evaluate_graph").evaluate_graph
         (value,) = evaluate(Graph((), (self.node,)), (), current_scope().values)
         return value.item() if self.node.weak else value[()]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
+from axiomjit.base.reachable import Path, reachable
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.tracing.lengths import unwrap
 from axiomjit.tracing.outside_arrays import plain
@@ -23,14 +24,14 @@ def traced_in(value: object) -> list[Any]:
     return [one for one in leaves_in(value) if issubclass(type(one), TracedValue)]
 
 
-def leaves_in(value: object) -> Iterator[Any]:
+def leaves_in(value: object) -> list[Any]:
     """What stands in nested lists and tuples, which may contain themselves."""
-    waiting: list[Any] = [value]
-    seen: set[int] = set()
-    while waiting:
-        one = waiting.pop()
-        if not issubclass(type(one), list | tuple | deque):  # runs no code of the object's
-            yield one
-        elif id(one) not in seen:
-            seen.add(id(one))
-            waiting += reversed(one)
+    return [one for _, one in reachable((value,), _entries) if not _is_sequence(one)]
+
+
+def _entries(path: Path, value: Any) -> Iterable[tuple[object, object]]:
+    return enumerate(value) if _is_sequence(value) else ()
+
+
+def _is_sequence(value: object) -> bool:
+    return issubclass(type(value), list | tuple | deque)  # runs no code of the object's

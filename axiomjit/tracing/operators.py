@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from axiomjit.base.dtypes import BOOL, INT, WEAK_TYPES
+from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_integer
 from axiomjit.base.errors import AxiomError, UnsupportedError
 from axiomjit.base.operator_names import COMPARISONS, INFIX, OPERATORS
 from axiomjit.graph import builder
@@ -35,7 +35,7 @@ def result_of(row: Row, args: Sequence[object], kwargs: dict[str, object]) -> Ma
         made: Made = row(*map(node_of, args), **options)
     except TypeError as error:
         traced: list[Any] = traced_in([*args[1:], *kwargs.values()])
-        numbers = [one for one in traced if one.node.dtype.kind in "iu" and not one.node.shape]
+        numbers = [one for one in traced if is_integer(one.node.dtype) and not one.node.shape]
         if isinstance(error, AxiomError) or not numbers:
             raise
         refuse_value(
@@ -124,7 +124,7 @@ def _prefix(ufunc: np.ufunc) -> Callable[[Any], object]:
 def _python_kind(value: Any) -> type | None:
     """The class of a Python number, also of one that is represented; None for anything else."""
     if issubclass(type(value), TracedValue):
-        return WEAK_TYPES[value.node.dtype.kind] if value.node.weak else None
+        return ELEMENT_TYPES[value.node.dtype].python if value.node.weak else None
     if issubclass(type(value), SymbolicNumber):
         return int if issubclass(type(value), Length) else float
     return type(value) if type(value) in (bool, int, float, complex) else None

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import CODES
+from axiomjit.base.dtypes import CODES, is_bool, is_complex, is_inexact, is_integer, is_unsigned
 from axiomjit.base.errors import InterruptedWritesError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
@@ -107,16 +107,16 @@ def _small(node: Node, lengths: Lengths, number: int) -> Array:
         values.sort()
     if len(shape) > 1 and shape[-1] == shape[-2]:
         values = values + values.swapaxes(-1, -2) + 9 * shape[-1] * np.eye(shape[-1])
-    kind = node.dtype.kind
-    if number == PROBES - 1 and kind in "fc":
+    dtype = node.dtype
+    if number == PROBES - 1 and is_inexact(dtype):
         values = np.rint(values)  # some are equal
-    if kind == "c":
-        return (values + 0.5j * values).astype(node.dtype)
-    if kind == "b":
+    if is_complex(dtype):
+        return (values + 0.5j * values).astype(dtype)
+    if is_bool(dtype):
         return np.asarray(values > 0.5)
-    if kind in "iu":
-        values = np.abs(values * 3) if kind == "u" or number < 2 else values * 3
-    return np.asarray(values).astype(node.dtype)
+    if is_integer(dtype):
+        values = np.abs(values * 3) if is_unsigned(dtype) or number < 2 else values * 3
+    return np.asarray(values).astype(dtype)
 
 
 def _check_results(name: str, arrays: Sequence[Array], made: Given) -> None:

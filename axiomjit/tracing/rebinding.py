@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from axiomjit.base.foreign import is_foreign
+from axiomjit.base.origins import is_library_code
 
 MOST: Final = 200
 """The most functions that are copied; others are called as they are."""
@@ -71,7 +71,7 @@ class Rebinding:
             return functools.partial(self.value(value.func), *value.args, **value.keywords)
         if kind is ModuleType:
             named = value.__name__ in self._known or value.__name__ == "numpy.random"
-            shown = named or not is_foreign(value)
+            shown = named or not is_library_code(value)
             return self._modules.setdefault(id(value), _Names(value, self)) if shown else value
         return self._replaced(value) if self._is_known(value) else value
 
@@ -81,7 +81,7 @@ class Rebinding:
         return next((old for old, new in pairs if new is value), self._plain(value))
 
     def _is_copied(self, function: FunctionType) -> bool:
-        return not is_foreign(function) and (
+        return not is_library_code(function) and (
             id(function) in self._copies or len(self._copies) < MOST
         )
 
@@ -184,7 +184,7 @@ def mentions(
             waiting.append(one.__func__)
         elif type(one) is functools.partial:
             waiting.append(one.func)
-        elif isinstance(one, FunctionType) and not is_foreign(one):
+        elif isinstance(one, FunctionType) and not is_library_code(one):
             own = set(names_of(one.__code__)) | set(one.__code__.co_freevars)
             if own & names:
                 return True
@@ -196,7 +196,7 @@ def handles_errors(function: object) -> bool:
     """Whether a function of the user's, or one that it calls by name, may catch errors."""
 
     def handles(value: object) -> bool:
-        own = isinstance(value, FunctionType) and not is_foreign(value)
+        own = isinstance(value, FunctionType) and not is_library_code(value)
         return own and bool(value.__code__.co_exceptiontable)  # type: ignore[attr-defined]
 
     return mentions(function, frozenset(), handles)
@@ -206,7 +206,7 @@ def compares_identity(function: object) -> bool:
     """Whether a function of the user's, or one that it calls by name, uses `is`, `in` or `id`."""
 
     def compares(value: object) -> bool:
-        own = isinstance(value, FunctionType) and not is_foreign(value)
+        own = isinstance(value, FunctionType) and not is_library_code(value)
         return own and _has_identity(value.__code__)  # type: ignore[attr-defined]
 
     return mentions(function, frozenset({"id", "is_", "is_not"}), compares)
@@ -228,7 +228,7 @@ def _called(function: FunctionType, names: set[str]) -> Iterator[object]:
     values += [_contents(cell) for cell in function.__closure__ or ()]
     values += function.__defaults__ or ()
     for value in values:
-        if type(value) is ModuleType and not is_foreign(value):
+        if type(value) is ModuleType and not is_library_code(value):
             yield from (vars(value)[name] for name in names & vars(value).keys())
         else:
             yield value

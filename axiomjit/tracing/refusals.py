@@ -11,7 +11,7 @@ import numpy as np
 from axiomjit.base.errors import (
     AxiomError,
     NeedsValuesError,
-    UnaskedError,
+    NotDispatchedError,
     UnsupportedAttributeError,
     UnsupportedError,
 )
@@ -81,13 +81,13 @@ def refuse_outside(asked: str, place: object) -> NoReturn:
     Where the function has made it, it is traced when the function is followed again.
 
     Raises:
-        UnaskedError: always.
+        NotDispatchedError: always.
     """
     if isinstance(place, OutsideArray):
         place.want_traced()
     seen = f"a write of traced values into a {type(place).__name__} that is not traced"
     remedy = "make a new array instead, for example x = x + y"
-    raise refused(UnaskedError(asked, seen, remedy, user_location()))
+    raise refused(NotDispatchedError(asked, seen, remedy, user_location()))
 
 
 def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoReturn:
@@ -132,7 +132,7 @@ class WithoutValues:
             "an array's value as a Python number",
             self.description(),
             "keep it an array, or make the argument static_argnames",
-            UnaskedError,
+            NotDispatchedError,
         )
 
     __float__ = __int__ = __index__ = __complex__ = _number
@@ -149,7 +149,7 @@ class WithoutValues:
             "an array's values by a function that NumPy does not dispatch",
             self.description(),
             "call this function outside the compiled one",
-            UnaskedError,
+            NotDispatchedError,
         )
 
     def __hash__(self) -> int:

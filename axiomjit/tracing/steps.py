@@ -15,7 +15,7 @@ from axiomjit.base.errors import (
     UnfollowedError,
     UnsupportedError,
 )
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current, refused
 from axiomjit.graph.describe import describe_call
@@ -102,7 +102,7 @@ def called_opaquely(
     represented: Represented,
 ) -> object:
     """As `opaque.called_opaquely`, which is imported by the first such call."""
-    made: object = import_late("axiomjit.tracing.opaque").called_opaquely(
+    made: object = lazy_import("axiomjit.tracing.opaque").called_opaquely(
         function, name, args, kwargs, represented
     )
     return made

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from axiomjit.base.errors import InterruptedWritesError, TraceError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, entered
@@ -107,7 +107,7 @@ def _raise_earlier(following: Following, scope: Scope) -> None:
     if following.arguments is None:
         return
     graph = Graph((), tuple(n for n in following.may_fail if isinstance(n, Node)))
-    late = import_late("axiomjit.graph.evaluate_graph")
+    late = lazy_import("axiomjit.graph.evaluate_graph")
     try:
         late.evaluate_graph(graph, following.arguments(), scope.values)
     except Exception as error:

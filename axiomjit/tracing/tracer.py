@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.dtypes import WEAK_TYPES, DType
+from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
-from axiomjit.base.late_rows import LateRows
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import LazyRegistry, lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
@@ -50,7 +49,7 @@ KEEPERS: Final = frozenset(
 """Functions that give their operand itself, and no view of it, where they change nothing."""
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Row]]] = {"reduce": REDUCTIONS, "accumulate": SCANS}
 """Methods of ufuncs that fold, by the ufunc."""
-WRITERS: Final = LateRows(COPIERS, "WRITERS", "axiomjit.tracing.scattered_writes")
+WRITERS: Final = LazyRegistry(COPIERS, "WRITERS", "axiomjit.tracing.scattered_writes")
 """NumPy's functions that write into their first argument and return nothing."""
 
 
@@ -95,7 +94,7 @@ class Tracer(WithoutValues, TracedOperators):
         if kind is TracedArray:
             return np.ndarray
         dtype = self._held.dtype
-        return WEAK_TYPES[dtype.kind] if kind is Tracer else dtype.type
+        return ELEMENT_TYPES[dtype].python if kind is Tracer else dtype.type
 
     @property
     def node(self) -> Node:
@@ -150,7 +149,7 @@ class Tracer(WithoutValues, TracedOperators):
     def imag(self) -> Tracer:
         """The imaginary parts, a view; zeros for real numbers."""
         seen = part_of(self.node, "imag")
-        return _seen_in((self,), seen) if self.node.dtype.kind == "c" else Tracer(seen)
+        return _seen_in((self,), seen) if is_complex(self.node.dtype) else Tracer(seen)
 
     @imag.setter
     def imag(self, value: object) -> NoReturn:
@@ -207,7 +206,7 @@ class Tracer(WithoutValues, TracedOperators):
         if func in QUERIES and len(args) == 1 and isinstance(args[0], Tracer):
             return QUERIES[func](args[0].node)
         if func is np.piecewise:
-            late = import_late("axiomjit.tracing.piecewise")
+            late = lazy_import("axiomjit.tracing.piecewise")
             return late.piecewise(_represented, *args, **kwargs)
         name = f"{func.__module__}.{func.__name__}"
         if func not in FUNCTIONS:
@@ -230,7 +229,7 @@ class Tracer(WithoutValues, TracedOperators):
         return self.__copy__()
 
     def __repr__(self) -> str:
-        return f"Traced({import_late('axiomjit.graph.print_graph').type_text(self._held)})"
+        return f"Traced({lazy_import('axiomjit.graph.print_graph').type_text(self._held)})"
 
 
 class TracedScalar(Tracer):

@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_bool
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
@@ -91,12 +92,12 @@ def called_ufunc(
 
 
 def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None:
-    import_late("axiomjit.tracing.scattered_writes").ufunc_at(ufunc, *inputs)
+    lazy_import("axiomjit.tracing.scattered_writes").ufunc_at(ufunc, *inputs)
 
 
 def steps_of_ufuncs() -> Any:
     """The module of ufuncs that NumPy runs, with their names and loops; few programs need it."""
-    return import_late("axiomjit.graph.external_calls")
+    return lazy_import("axiomjit.graph.external_calls")
 
 
 def _results(
@@ -116,7 +117,7 @@ def _results(
 
 def _mask(value: object, name: str) -> Node:
     mask = builder.as_node(node_of(value), "where")
-    if mask.dtype.kind != "b":
+    if not is_bool(mask.dtype):
         raise GraphTypeError(
             f"{name}(..., where=...)",
             f"elements of dtype {mask.dtype}",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, DType
+from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, DType, is_complex, is_integer
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
@@ -33,7 +33,7 @@ from axiomjit.tracing.refusals import refuse_outside, refuse_write
 from axiomjit.tracing.traced_storages import TracedStorage
 
 ITEM: Final = "array[...] = value"
-_KINDS: Final = "biufc"
+_PYTHON_TYPES: Final = (bool, int, float, complex)
 
 
 def node_to_write(value: Any, dtype: DType) -> Node:
@@ -78,7 +78,7 @@ def set_item(
         if node.dtype == BOOL and all(length == 1 for length in value.shape):
             value = cast(drop_dimensions(value, range(len(value.shape))), BOOL)
     if value.shape and _is_element(node, key):
-        if node.dtype.kind == "c":
+        if is_complex(node.dtype):
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         raise ValueError("setting an array element with a sequence.")
     mask = None if value.shape else mask_of(node, key)
@@ -114,7 +114,7 @@ def _is_element(node: Node, key: object) -> bool:
 
 def _is_integer(item: object) -> bool:
     if isinstance(item, Node | np.ndarray):
-        return not item.shape and item.dtype.kind in "iu"
+        return not item.shape and is_integer(item.dtype)
     return isinstance(item, int | np.integer | Dim) and not isinstance(item, bool)
 
 
@@ -250,8 +250,8 @@ COPIERS: Final[dict[Callable[..., object], Callable[..., None]]] = {np.copyto: c
 
 def _is_cast(value: Node, part: Node, casting: Any) -> bool:
     if value.weak and casting != "unsafe":
-        kind = value.dtype.kind.replace("u", "i")
-        return _KINDS.index(kind) <= _KINDS.index(part.dtype.kind)
+        given, held = (ELEMENT_TYPES[node.dtype].python for node in (value, part))
+        return _PYTHON_TYPES.index(given) <= _PYTHON_TYPES.index(held)
     return np.can_cast(value.dtype, part.dtype, casting)
 
 

@@ -1,4 +1,4 @@
-"""Reasons why a library has no time in a case: a letter in the table, a line below it."""
+"""RetraceReasons why a library has no time in a case: a letter in the table, a line below it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axiomjit.base.digests import sha256
+from axiomjit.base.hashing import sha256
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 

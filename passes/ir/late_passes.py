@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 from axiomjit.graph.nodes import Graph, Node, Op, post_order
 from axiomjit.graph.reductions import StateFold
 from axiomjit.passes.ir.context import Context
@@ -41,7 +41,7 @@ class LatePass:
 
     def imported(self) -> Callable[[Any, Context], Any]:
         """The pass itself."""
-        module = import_late(f"axiomjit.passes.{self.__name__}")
+        module = lazy_import(f"axiomjit.passes.{self.__name__}")
         found: Callable[[Any, Context], Any] = getattr(module, self.__name__)
         return found
 

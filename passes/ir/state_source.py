@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from axiomjit.base.dtypes import DType, cast_name, code, part_dtype, resolve_loop
+from axiomjit.base.dtypes import DType, cast_name, code, is_float, part_dtype, resolve_loop
 from axiomjit.graph.nodes import Node, Op, Scalar
 from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
 from axiomjit.graph.reductions import StateFold, computed
@@ -33,7 +33,7 @@ def is_flagged(state: State) -> bool:
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
-    return plain and fold.name in EXTREMES and state.dtype.kind == "f"
+    return plain and fold.name in EXTREMES and is_float(state.dtype)
 
 
 def flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:

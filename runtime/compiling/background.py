@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable
 from contextvars import Context, copy_context
 
+from axiomjit.base.config import waiting
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.base.locks import NotNowError, after_fork, new_lock
 from axiomjit.base.origins import warn
-from axiomjit.base.waiting import waiting
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle
 
 Wish = tuple[KernelHandle, Context]

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from numba.core.compiler_lock import global_compiler_lock
 
-from axiomjit.base.digests import sha256
 from axiomjit.base.errors import AxiomError, CompileError
+from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Traits
 from axiomjit.runtime.compiling.kernel_library import new_library

@@ -17,8 +17,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-from axiomjit.base.config import config
-from axiomjit.base.counters import counter
+from axiomjit.base.config import calls_wait, config
+from axiomjit.base.counters import counter, stage
 from axiomjit.base.locks import (
     FORKS_WAIT,
     Lock,
@@ -27,8 +27,6 @@ from axiomjit.base.locks import (
     new_lock,
     why_not_compile,
 )
-from axiomjit.base.stage_times import stage
-from axiomjit.base.waiting import calls_wait
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.runtime.compiling.background import BackgroundCompiler, refuse_failed
 from axiomjit.runtime.compiling.kernel_handle import KernelHandle

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
-from axiomjit.base.digests import sha256
+from axiomjit.base.hashing import sha256
 from axiomjit.runtime.emission.kernel_types import CODES, BufferType
 from axiomjit.runtime.llvm.target_code import target_of
 from axiomjit.runtime.vector_math import library

@@ -11,7 +11,7 @@ import numpy as np
 
 from axiomjit.base.config import settings_word
 from axiomjit.base.counters import word_of
-from axiomjit.base.immortal import immortal
+from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import new_lock
 from axiomjit.runtime.entry import structures
 from axiomjit.runtime.entry.entry_code import entry_text
@@ -121,7 +121,7 @@ def new_entry(cell: list[object]) -> Entry:
 @lru_cache(maxsize=1)
 def _method(address: int) -> _Method:
     """The description of the entry at an address; entries refer to it as long as they live."""
-    return immortal(_Method(b"axiomjit_entry", address, _FLAGS, None))
+    return keep_alive(_Method(b"axiomjit_entry", address, _FLAGS, None))
 
 
 def _works() -> bool:

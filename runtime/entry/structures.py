@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.dtypes import DTYPES
+
 TYPE: Final = 8
 SIZE: Final = 16
 """The length of a tuple; a list and bytes have it there too."""
@@ -21,12 +23,6 @@ DTYPE_BYTES: Final = 0xFFFFFFFF_00FFFFFF
 ALIGNED, WRITEABLE = 0x100, 0x400
 ERROR_BITS: Final = 0o6666
 """Bits of NumPy's error state (three for each kind of error) that ask for more than warnings."""
-
-
-_CODES: Final = (
-    *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
-    *("f2", "f4", "f8", "c8", "c16"),
-)
 
 
 def _word(address: int) -> int:
@@ -79,7 +75,7 @@ def _containers() -> bool:
 def _numbers() -> bool:
     """Python's and NumPy's numbers hold their bits behind their heads."""
     known: list[Any] = [1.5, 2.5 - 3.5j]
-    known += [np.dtype(code).type(1) for code in _CODES]
+    known += [dtype.type(1) for dtype in DTYPES.values()]
     return all(
         ctypes.string_at(id(v) + VALUE, np.asarray(v).nbytes) == np.asarray(v).tobytes()
         for v in known
@@ -113,7 +109,7 @@ def _is_laid_out(array: np.ndarray) -> bool:
 def _dtypes() -> bool:
     """Other dtypes have other words, one dtype has one wherever it was made."""
     foreign = (">i2", ">f8", ">c8", "M8[s]", "S8", "V8", "U2", "O")
-    codes = (*_CODES, *foreign)
+    codes = (*DTYPES, *foreign)
     words = [dtype_word(np.dtype(code)) for code in codes]
     again = [np.dtype(code).newbyteorder("S").newbyteorder("S") for code in codes[1:14]]
     return len(set(words)) == len(words) and all(

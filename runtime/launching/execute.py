@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from axiomjit.base.locks import NotNowError, import_late
+from axiomjit.base.locks import NotNowError, lazy_import
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
@@ -33,7 +33,7 @@ from axiomjit.runtime.launching.bound_steps import (
 from axiomjit.runtime.launching.windows import Array, Arrays, BoundWindow, is_whole, lengths_at
 from axiomjit.symbolic.dims import Lengths, Symbol
 
-if TYPE_CHECKING:  # steps that few plans have are imported by the first one
+if TYPE_CHECKING:
     from axiomjit.runtime.launching.rests import Rest
 
 
@@ -81,7 +81,7 @@ class PlanForm:
                 case Launch():
                     self.steps.append(LaunchForm(step, self.lengths))
                 case Call():
-                    late = import_late("axiomjit.runtime.launching.library_calls")
+                    late = lazy_import("axiomjit.runtime.launching.library_calls")
                     self.steps.append(late.CallForm(step, self.buffers))
                 case Release():
                     self.steps.append(Releasing(step.buffer))
@@ -107,10 +107,10 @@ class PlanForm:
 def _pair(before: LaunchForm, step: Launch, lengths: Lengths) -> LaunchForm:
     """A run of a kernel with one before it that is run ahead of it, or in place of it."""
     if before.step.ahead:
-        chains = import_late("axiomjit.runtime.launching.chains")
+        chains = lazy_import("axiomjit.runtime.launching.chains")
         chained: LaunchForm = chains.ChainForm(before, step, lengths)
         return chained
-    runs = import_late("axiomjit.runtime.launching.shared_runs")
+    runs = lazy_import("axiomjit.runtime.launching.shared_runs")
     shared: LaunchForm = runs.SharedForm(before, step, lengths)
     return shared
 
@@ -147,7 +147,7 @@ class BoundPlan:
         if form.choice is not None and form.rest is not None:
             self.handles += map(kernel_handle, form.rest.kernels())
             self.count = BoundWindow(form.choice.count, form.buffers, lengths)
-            late = import_late("axiomjit.runtime.launching.rests")
+            late = lazy_import("axiomjit.runtime.launching.rests")
             self.rest = late.Rest(form.choice.choice, lengths, partial(BoundPlan, form.rest))
         elif form.seen is not None:
             self.seen = [BoundWindow(window, form.buffers, lengths) for window in form.seen]

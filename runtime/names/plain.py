@@ -13,15 +13,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from axiomjit.base.dtypes import cast_name, float_route
+from axiomjit.base.dtypes import (
+    DTYPES,
+    cast_name,
+    float_route,
+    is_bool,
+    is_complex,
+    is_float,
+    is_integer,
+    value_range,
+)
 from axiomjit.runtime.pool.memory import element_bounds, poison
 from axiomjit.runtime.vector_math.plain import NAMES as ELEMENTARY
 
-_CODES = (
-    *("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
-    *("f2", "f4", "f8", "c8", "c16"),
-)
-DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(code) for code in _CODES}
 Join = Callable[[Any, Any], Any]
 
 
@@ -115,7 +119,7 @@ def _float_to_int(v: float, code: str) -> Any:
         signed = _float_to_int(v - 2.0**63 if upper else v, "i8").astype(np.uint64)
         return signed ^ np.uint64(upper << 63)
     route = DTYPES[float_route(code)]
-    low = np.iinfo(route).min
+    low = value_range(route)[0]
     return route.type(int(v) if low <= v < -low else low).astype(DTYPES[code])
 
 
@@ -125,9 +129,9 @@ def _make_cast(code: str) -> Callable[[Any], Any]:
 
     def cast(v: Any) -> Any:
         value = np.asarray(v)
-        if value.dtype.kind == "c" and dtype.kind not in "bc":
+        if is_complex(value.dtype) and not (is_bool(dtype) or is_complex(dtype)):
             value = value.real
-        if dtype.kind in "iu" and value.dtype.kind == "f":
+        if is_integer(dtype) and is_float(value.dtype):
             return _float_to_int(float(value), code)
         return value.astype(dtype)[()]
 

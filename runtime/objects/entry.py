@@ -13,8 +13,8 @@ import struct
 from ast import literal_eval
 from typing import Any, Final
 
-from axiomjit.base.digests import sha256
-from axiomjit.base.locks import import_late
+from axiomjit.base.hashing import sha256
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.runtime.llvm.object_file import ObjectFile, read_object
 from axiomjit.runtime.llvm.object_symbols import ELF, PROVIDED
@@ -66,7 +66,7 @@ def pack(entry: Entry) -> bytes:
         "sizes": [len(code) for code in entry.objects],
         "compile_ms": round(entry.compile_ms, 3),
     }
-    import_late("json")  # here, since most processes write nothing
+    lazy_import("json")  # here, since most processes write nothing
     import json
 
     line = json.dumps(metadata).encode()

@@ -10,8 +10,8 @@ import time
 from typing import Any, Final
 
 from axiomjit.base.config import config
-from axiomjit.base.digests import sha256
-from axiomjit.base.immortal import immortal
+from axiomjit.base.hashing import sha256
+from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT
 from axiomjit.runtime.llvm.pass_managers import run_passes
 from axiomjit.runtime.objects.directory import CODE_SUFFIX
@@ -36,7 +36,7 @@ def kept_code(text: str, symbol: str) -> LoadedCode:
     key = _key(text) if OBJECTS.folders() else ""
     found = OBJECTS.find(key, CODE_SUFFIX) if key else None
     if found is not None:
-        return immortal(found[1])
+        return keep_alive(found[1])
     began = time.perf_counter()
     with FORKS_WAIT:
         code = compiled(text)
@@ -46,7 +46,7 @@ def kept_code(text: str, symbol: str) -> LoadedCode:
     loaded = load(entry)
     if loaded is None:
         raise RuntimeError(f"LLVM does not load the code of {symbol}")
-    return immortal(loaded)
+    return keep_alive(loaded)
 
 
 def compiled(text: str) -> bytes:

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import source_hash
 from typing import Final
 
-from axiomjit.base.digests import sha256
+from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.kernel_ir import Kernel
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ast import literal_eval
 from typing import Final
 
-from axiomjit.base.digests import sha256
-from axiomjit.base.locks import import_late
+from axiomjit.base.hashing import sha256
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.target import Target
 from axiomjit.runtime.objects.entry import UNREADABLE
 from axiomjit.runtime.objects.keys import maker_digest, numba_settings
@@ -31,7 +31,7 @@ def target_key(name: str) -> str | None:
 def pack_target(key: str, target: Target) -> bytes:
     """The bytes of a record."""
     values = [getattr(target, field) for field in Target._fields]
-    import_late("json")  # here, since most processes write nothing
+    lazy_import("json")  # here, since most processes write nothing
     import json
 
     line = json.dumps([key, *(int(v) if type(v) is bool else v for v in values)]).encode()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_inexact, value_range
 from axiomjit.runtime.pool.recycling import LARGE, recycled
 
 Array = np.ndarray[Any, Any]
@@ -39,10 +40,10 @@ def address(values: Array) -> int:
 
 def poison(dtype: np.dtype[Any]) -> Any:
     """What memory holds that nobody has written, so that reading it shows."""
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return info.min or info.max
-    return True if dtype.kind == "b" else math.nan
+    if is_inexact(dtype):
+        return math.nan
+    least, greatest = value_range(dtype)
+    return least or greatest
 
 
 def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
-from axiomjit.base.immortal import immortal
+from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT, why_not_compile
 from axiomjit.runtime.pool.allocator import (
     FRESH,
@@ -63,8 +63,8 @@ class _Pool:
             RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
         """
         addresses = load_allocator()
-        self.state = immortal(new_state())  # arrays may be freed after modules are
-        handler = immortal(_Allocator())
+        self.state = keep_alive(new_state())  # arrays may be freed after modules are
+        handler = keep_alive(_Allocator())
         handler.name, handler.version = NAME, 1
         handler.state = ctypes.addressof(self.state)
         for name in ("malloc", "calloc", "realloc", "free"):

@@ -11,21 +11,21 @@ from tests.graphs import checked, run_plan_plain
 @contextmanager
 def evaluated():
     """Graphs are evaluated in NumPy: no pass runs."""
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     try:
         yield
     finally:
-        execution.install_runner(before)
+        execution.install(**before)
 
 
 @contextmanager
 def planned():
     """Graphs go through all passes, verified, and kernels run in plain Python: none is compiled."""
-    before = execution.install_runner(_run_plan)
+    before = execution.install(run=_run_plan)
     try:
         yield
     finally:
-        execution.install_runner(before)
+        execution.install(**before)
 
 
 def _run_plan(graph, arguments, lengths):

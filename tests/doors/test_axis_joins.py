@@ -174,7 +174,7 @@ def test_refused(make, error, message):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=3), st.data())
 def test_a_slice_of_a_pad_is_numpys(widths, data):
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     try:
         padded, want = aj.pad(X, widths), np.pad(A, widths)
         np.testing.assert_array_equal(run(padded), want)
@@ -183,13 +183,13 @@ def test_a_slice_of_a_pad_is_numpys(widths, data):
         inside = tuple(slice(low, low + n) for (low, _), n in zip(widths, A.shape, strict=True))
         np.testing.assert_array_equal(run(padded[inside] - X), np.zeros_like(A))
     finally:
-        execution.install_runner(before)
+        execution.install(**before)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_stack_and_concat_are_numpys(data):
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     try:
         axis = data.draw(st.sampled_from([H, W, C]))
         cuts = data.draw(st.lists(st.slices(axis.length), min_size=1, max_size=4))
@@ -210,4 +210,4 @@ def test_stack_and_concat_are_numpys(data):
             run(stacked), np.stack([A * k for k in range(len(cuts))], pos)
         )
     finally:
-        execution.install_runner(before)
+        execution.install(**before)

@@ -133,7 +133,7 @@ def test_refused(make, error, message):
 @settings(max_examples=60, deadline=None)
 @given(st.permutations([H, W, C]), st.data())
 def test_unflatten_of_flatten_is_the_tensor(order, data):
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     try:
         tensor = aj.axes_with_order(X, order)
         low = data.draw(st.integers(0, 2))
@@ -146,4 +146,4 @@ def test_unflatten_of_flatten_is_the_tensor(order, data):
         assert list(back.axes) == order
         np.testing.assert_array_equal(run(back), want)
     finally:
-        execution.install_runner(before)
+        execution.install(**before)

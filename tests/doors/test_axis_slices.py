@@ -24,9 +24,9 @@ X = aj.constant(A, [H, W, C])
 @pytest.fixture
 def in_numpy():
     """Graphs are evaluated in NumPy: no kernel is compiled."""
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     yield
-    execution.install_runner(before)
+    execution.install(**before)
 
 
 def run(outputs, *pairs):
@@ -227,7 +227,7 @@ ITEMS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ITEMS, max_size=3), st.data())
 def test_parts_of_parts(items, data):
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     try:
         key = tuple(items)
         part, want = X[key], A[key]
@@ -238,4 +238,4 @@ def test_parts_of_parts(items, data):
             part = part[{axis: again}]
         np.testing.assert_array_equal(run(part), want)
     finally:
-        execution.install_runner(before)
+        execution.install(**before)

@@ -257,7 +257,7 @@ PADS = st.tuples(st.integers(0, 2), st.integers(0, 2))
     SMALL, SMALL, st.tuples(SMALL, SMALL), st.tuples(PADS, PADS), st.tuples(SMALL, SMALL), st.data()
 )
 def test_any_convolution(tall, wide, strides, pads, dilation, data):
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     try:
         r, s = aj.make_axis(tall, roles=TALL), aj.make_axis(wide, roles=WIDE)
         f = RNG.integers(-4, 5, (3, tall, wide, 4)) * 1.0
@@ -271,7 +271,7 @@ def test_any_convolution(tall, wide, strides, pads, dilation, data):
         want = convolved(A, f, strides=strides, pads=pads, dilation=dilation)
         np.testing.assert_array_equal(run(aj.axes_with_order(result, [N, K, p, q])), want)
     finally:
-        execution.install_runner(before)
+        execution.install(**before)
 
 
 def test_padding_contributes_nothing_to_any_filter():

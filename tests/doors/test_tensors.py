@@ -372,9 +372,9 @@ def test_long_chains_do_not_recurse():
     x = total = t.placeholder([H])
     for _ in range(5000):
         total = total + x
-    before = execution.install_runner(None)
+    before = execution.install(run=None)
     try:
         result = make_transformer().computation(total, x)([1, 2])
     finally:
-        execution.install_runner(before)
+        execution.install(**before)
     np.testing.assert_array_equal(result, [5001, 10002])

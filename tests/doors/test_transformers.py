@@ -225,10 +225,10 @@ def test_axes_live_as_long_as_what_depends_on_them():
 @pytest.fixture(params=["installed", "evaluator"])
 def runner(request):
     """The runner that the driver installed, then the evaluator."""
-    before = execution.install_runner(None)
-    execution.install_runner(before if request.param == "installed" else None)
+    before = execution.install(run=None)
+    execution.install(**before if request.param == "installed" else {"run": None})
     yield
-    execution.install_runner(before)
+    execution.install(**before)
 
 
 @pytest.mark.usefixtures("runner")
@@ -261,11 +261,11 @@ def test_an_installed_runner_answers():
         return tuple(np.full(2, 9.0) for _ in graph.outputs)
 
     x = t.placeholder([H])
-    before = execution.install_runner(runner)
+    before = execution.install(run=runner)
     try:
         assert run(x + 1, x)([1, 2]).tolist() == [9, 9]
     finally:
-        assert execution.install_runner(before) is runner
+        assert execution.install(**before) == {"run": runner}
     assert seen == [(1, {H.symbol: 2})]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from axiomjit.driver.call_classes import ArgumentClass
+from axiomjit.driver.signature import ArgumentCode, ClassSymbols
 from axiomjit.runtime.pool import memory
 from axiomjit.symbolic.assumptions import LENGTH, STRIDE
 from axiomjit.symbolic.dims import evaluate
@@ -66,10 +66,10 @@ def drawn(draws, rank, before=None):
 
 def _alike(draws, before):
     """What is of the same class in most cases: other numbers for some of its symbols."""
-    classes = ArgumentClass()
-    shape = classes.shape(before.shape)
-    strides = classes.strides(before.within(*before.buffer("u1")), shape)
-    values = dict(classes.values)
+    code, symbols = ArgumentCode(), ClassSymbols()
+    shape = symbols.shape(code.shape(before.shape))
+    strides = symbols.strides(code.strides(before.within(*before.buffer("u1"))), shape)
+    values = dict(zip(symbols.symbols, code.numbers, strict=True))
     for symbol in draws.some(list(values)) if values else ():
         if symbol.kind is LENGTH:
             values[symbol] = draws.pick([n for n in LONG if n not in values.values()] or LONG)

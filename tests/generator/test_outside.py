@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from axiomjit.driver import following, static_keys
+from axiomjit.driver import arguments, following
 from tests.generator import outside, places
 from tests.generator.outside import Case, campaign, draw, failure, shortest
 from tests.generator.sequences import way
@@ -77,7 +77,7 @@ MEANWHILE = "r = meanwhile(1, {!r}, lambda: f(np.arange(5.0)))"
 PLANTED = {
     "attributes are no part of the key": (
         Case("method", ("v0 = x + self.k",), "v0", (METHOD, "S.k += 1", METHOD)),
-        (static_keys, "attributes", lambda value: None),
+        (arguments, "attributes", lambda value: None),
     ),
     "writes of another thread are undone": (
         Case("function", ("v0 = x + W",), "v0", (MEANWHILE.format("W += 1"), CALL)),

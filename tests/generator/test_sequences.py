@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from axiomjit.driver import call_classes, programs
+from axiomjit.driver import programs, signature
 from axiomjit.symbolic import dims
 from axiomjit.symbolic.assumptions import ANY, SMALL, Kind
 from axiomjit.symbolic.dims import Symbol
@@ -53,7 +53,7 @@ def all_but_strides(array):
 
 PLANTED = {
     "symbols are different numbers": lambda: patch.object(dims, "_known", known_as_it_was),
-    "strides are large": lambda: patch.object(call_classes, "STRIDE", Kind("stride", 5)),
+    "strides are large": lambda: patch.object(signature, "STRIDE", Kind("stride", 5)),
     "no guard is looked at": lambda: patch.object(programs.LoweredProgram, "fits", lambda *_: True),
     "ready plans are for any strides": lambda: patch.multiple(
         sys.modules["axiomjit.driver.jit"],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.base.errors import FallbackWarning, NeedsValuesError, UnaskedError
+from axiomjit.base.errors import FallbackWarning, NeedsValuesError, NotDispatchedError
 from axiomjit.tracing.outside_arrays import OutsideArray
 
 X = np.cos(np.arange(20.0))
@@ -185,7 +185,7 @@ def test_what_no_stand_in_answers_has_the_first_reason():
     def branches(y):
         return TABLE[y] if float(TABLE[y].sum()) > 0 else y
 
-    with pytest.raises(UnaskedError, match="Python number") as caught:
+    with pytest.raises(NotDispatchedError, match="Python number") as caught:
         axiomjit.jit(branches, strict=True)(LABELS)
     assert isinstance(caught.value, NeedsValuesError)
 

@@ -275,9 +275,9 @@ def test_programs_of_static_arguments_that_are_gone_are_dropped(kind):
         function(values, Labelled(number))
         function(values, alive)
         function(values, alive.__repr__.__self__)
-    assert len(function._exact) == len(function._programs) == 1
+    assert len(function._plans) == len(function._programs) == 1
     del alive
-    assert not function._exact
+    assert not function._plans
     assert not function._programs
 
 
@@ -301,4 +301,4 @@ def test_threads_may_drop_static_arguments_while_others_call():
     for worker in workers:
         worker.join()
     assert not failed
-    assert not function._exact
+    assert not function._plans

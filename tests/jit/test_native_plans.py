@@ -83,7 +83,7 @@ def test_later_calls_give_what_the_first_gave(name, check, monkeypatch):
             assert ((one.base is None), one.strides) == ((other.base is None), other.strides)
             assert one.flags.writeable == other.flags.writeable
     assert jitted.hits_natively[0]
-    (ready,) = jitted._exact.values()
+    (ready,) = jitted._plans.values()
     assert config.bounds or native_plan(ready.runnable, 1, 0) is not None
 
 
@@ -189,7 +189,7 @@ def test_a_limit_of_threads_holds_for_its_library_calls():
 
 def test_kernels_that_are_dropped_come_back(unchecked):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (ready,) = jitted._exact.values()
+    (ready,) = jitted._plans.values()
     for handle in ready.runnable.handles:
         handle.drop()
     before = jitted.hits_natively[0]
@@ -201,7 +201,7 @@ def test_kernels_that_are_dropped_come_back(unchecked):
 
 def test_kernels_that_are_dropped_while_a_plan_is_written_stay_with_it(monkeypatch, unchecked):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (ready,) = jitted._exact.values()
+    (ready,) = jitted._plans.values()
     words = Launching.words
 
     def dropping(launch):
@@ -293,7 +293,7 @@ def test_large_arrays_are_made_between_native_steps(size, in_python, unchecked):
 
 def test_the_work_of_all_steps_has_no_limit(in_python, unchecked, monkeypatch):
     jitted = warmed(stencil(6), X)
-    (ready,) = jitted._exact.values()
+    (ready,) = jitted._plans.values()
     most = max(launch.work for launch in ready.runnable.launches)
     monkeypatch.setattr(bound_steps, "SERIAL_WORK", most + 1)
     assert runs_natively(stencil(60), in_python, X)
@@ -309,7 +309,7 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
     x = np.random.default_rng(5).random(3000)
     jitted = warmed(mixed, x, by, X)
     first = jitted(x, by, X)
-    (ready,) = jitted._exact.values()
+    (ready,) = jitted._plans.values()
     works = sorted(launch.work for launch in ready.runnable.launches)
     assert works[0] < works[1]
     monkeypatch.setattr(bound_steps, "SERIAL_WORK", works[0] + 1)
@@ -321,7 +321,7 @@ def test_kernels_that_threads_share_run_between_native_steps(by, in_python, unch
 
 def test_a_plan_of_kernels_that_threads_share_is_left_to_python(unchecked, monkeypatch):
     jitted = warmed(PROGRAMS["sort"][0], X)
-    (ready,) = jitted._exact.values()
+    (ready,) = jitted._plans.values()
     assert native_plan(ready.runnable, 1, 0) is not None
     monkeypatch.setattr(bound_steps, "SERIAL_WORK", 0)
     assert native_plan(ready.runnable, 1, 0) is None
@@ -396,7 +396,7 @@ def test_a_function_goes_when_nobody_has_it(name):
     gc.disable()
     try:
         jitted = warmed(function, *arguments)
-        (ready,) = jitted._exact.values()
+        (ready,) = jitted._plans.values()
         gone = weakref.ref(jitted), weakref.ref(ready.runnable.form)
         del jitted, ready
         assert [one() for one in gone] == [None, None]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.base import bounded_tables
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.driver.arguments import plain_arguments, take_apart
-from axiomjit.driver.call_classes import classify
+from axiomjit.driver.signature import classify
+from axiomjit.symbolic.dims import evaluate
 
 SHAPES = [tuple(map(int, pair)) for pair in np.arange(20, 220).reshape(-1, 2)]
 CALLS = 120
@@ -69,16 +69,15 @@ def test_plans_keep_few_objects(planned):
 
 
 def test_nothing_is_kept_of_shapes_beyond_the_limits(monkeypatch, planned):
-    monkeypatch.setattr(planned._exact, "_limit", 5)
-    monkeypatch.setattr(bounded_tables, "LARGEST", 3)
+    joined = axiomjit.jit(lambda *arrays: sum(arrays))
+    for table, limit in ((planned._plans, 5), (planned._classes, 3), (joined._forms, 3)):
+        monkeypatch.setattr(table, "limit", limit)
     for n, shape in enumerate(SHAPES[:40]):
         planned.warm(np.ones((n % 4 + 1, shape[1])), np.ones((shape[1], 1)).T)
-    joined = axiomjit.jit(lambda *arrays: sum(arrays))
     for count in range(1, 9):
         joined(*[np.ones(7)] * count)
-    assert len(planned._exact) == 5
-    assert all(len(form.classes) <= 3 for form in planned._forms.values())
-    assert len(joined._forms) <= 3
+    assert len(planned._plans) == 5
+    assert len(planned._classes) == len(joined._forms) == 3
 
 
 def laid_out(draw):
@@ -92,24 +91,25 @@ def laid_out(draw):
     return np.asarray(array.transpose(draw.sample(range(array.ndim), array.ndim)))
 
 
-def test_classes_that_are_known_by_numbers_are_those_of_symbols():
+def test_symbols_of_a_class_stand_for_the_lengths_and_strides_of_each_call():
     """Calls have equal codes only where all that programs depend on is equal."""
     draw, keys = random.Random(0), set()
     signature = inspect.signature(rows)
-    forms = BoundedTable()
+    forms, classes = BoundedTable(), BoundedTable(10_000)
     for _ in range(3000):
         args = laid_out(draw), laid_out(draw)
         call = take_apart(signature, frozenset(), args, {}, forms)
         plain = plain_arguments(args)
-        quick, slow = classify(call, plain), classify(call.replace(form=None), plain)
-        assert quick.key == slow.key
-        assert list(quick.values.items()) == list(slow.values.items())
-        assert (quick.given, quick.layouts) == (slow.given, slow.layouts)
-        assert (quick.scalars, quick.declared) == (slow.scalars, slow.declared)
-        keys.add(quick.key)
-    (form,) = forms.values()
-    assert form.classes
-    assert len(keys) > 300
+        found, fresh = classify(call, plain, classes), classify(call, plain)
+        assert (found.key, found.given, found.layouts) == (fresh.key, fresh.given, fresh.layouts)
+        assert list(found.values.items()) == list(fresh.values.items())
+        for position, array in enumerate(plain):
+            shape, strides = found.given[position].extents, found.layouts[position]
+            assert tuple(evaluate(n, found.values) for n in shape) == array.shape
+            for n, have, step in zip(array.shape, strides, array.strides, strict=True):
+                assert n == 1 or evaluate(have, found.values) * array.itemsize == step
+        keys.add(found.key)
+    assert 300 < len(keys) == len(classes)
 
 
 def test_calls_by_position_are_taken_apart_as_others():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.driver import arguments, programs, tables
+from axiomjit.driver import arguments, caches, programs
 from tests.doors.running import evaluated
 
 H, W = aj.make_axis(5, "H"), aj.make_axis(6, "W")
@@ -79,7 +79,7 @@ def test_what_is_prepared_for_an_instance_goes_with_it(kind):
     del dead, scale
     gc.collect()
     assert gone() is None
-    assert len(function._exact) == len(function._programs) == function._programs.count() == 1
+    assert len(function._plans) == len(function._programs) == function._programs.count() == 1
     function(KINDS[kind](VALUES), kept)
     assert info(function) == (3, 2, 2)
 
@@ -87,14 +87,14 @@ def test_what_is_prepared_for_an_instance_goes_with_it(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_drop_what_is_beyond_their_limits(kind, monkeypatch):
     function = aj.jit(lambda x, word: x + len(word))
-    monkeypatch.setattr(function._exact, "_limit", 3)
-    monkeypatch.setattr(function._programs, "_limit", 2)
+    monkeypatch.setattr(function._plans, "limit", 3)
+    monkeypatch.setattr(function._programs, "limit", 2)
     given = KINDS[kind](VALUES)
     with evaluated():
         for length in (1, 2, 3, 4, 5, 4, 2):
             result = np.asarray(function(given, "-" * length))
             np.testing.assert_array_equal(result, VALUES + length)
-    assert (len(function._exact), len(function._programs)) == (3, 2)
+    assert (len(function._plans), len(function._programs)) == (3, 2)
     assert info(function) == (1, 6, 6)
 
 
@@ -141,7 +141,7 @@ def test_the_same_tables_serve_functions_and_graphs():
     function(VALUES)
     function(named(VALUES))
     plans = programs._plans[run.graph]
-    assert type(plans) is type(function._exact) is tables.Table
-    assert type(programs._programs) is type(function._programs) is tables.ProgramTable
-    every = (*plans.values(), *function._exact.values())
-    assert [type(ready) for ready in every] == [tables.Ready] * 3
+    assert type(plans) is type(function._plans) is caches.Table
+    assert type(programs._programs) is type(function._programs) is caches.ProgramTable
+    every = (*plans.values(), *function._plans.values())
+    assert [type(ready) for ready in every] == [caches.CompiledCall] * 3

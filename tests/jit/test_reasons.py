@@ -8,7 +8,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import NeedsValuesError
-from axiomjit.driver.reasons import MOST, Reasons
+from axiomjit.driver.retrace_reasons import MOST, RetraceReasons
 
 X = np.arange(8.0)
 FIRST = (X, 2.0, "a")
@@ -137,7 +137,7 @@ class Slow(str):
 
 
 def test_threads_may_add_reasons_while_others_compare_them():
-    reasons, failed, interval = Reasons(), [], sys.getswitchinterval()
+    reasons, failed, interval = RetraceReasons(), [], sys.getswitchinterval()
 
     def work(k):
         try:

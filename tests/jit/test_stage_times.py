@@ -7,7 +7,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.config import config
-from axiomjit.base.stage_times import Clock, StageTimes, stage
+from axiomjit.base.counters import Clock, StageTimes, stage
 
 X = np.linspace(0.5, 2.0, 12).reshape(3, 4)
 

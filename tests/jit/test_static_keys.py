@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.driver.static_keys import static_key
+from axiomjit.driver.arguments import static_key
 
 X = np.arange(3.0)
 Pair = namedtuple("Pair", "a b")  # noqa: PYI024
@@ -192,17 +192,17 @@ def test_state_of_instances_is_seen(kind):
 def test_instances_die_with_their_data(kind):
     jitted = vars(kind)["run"]
     gc.collect()
-    plans = len(jitted._exact)
+    plans = len(jitted._plans)
     one = kind(np.ones(3))
     data = weakref.ref(one.inner.scale[0] if kind is Nested else one.scale)
     alive = weakref.ref(one)
     one.run(X)
-    assert len(jitted._exact) == plans + 1
+    assert len(jitted._plans) == plans + 1
     del one
     gc.collect()
     assert alive() is None
     assert data() is None
-    assert len(jitted._exact) == plans
+    assert len(jitted._plans) == plans
     assert not [key for key in jitted._programs if "dead" in repr(key)]
 
 
@@ -212,7 +212,7 @@ def test_many_instances_leave_nothing_behind():
         Plain(float(k)).run(X)
     gc.collect()
     jitted = vars(Plain)["run"]
-    assert not jitted._exact
+    assert not jitted._plans
     assert not jitted._programs
 
 
@@ -229,10 +229,10 @@ def test_an_instance_that_dies_under_a_lock_is_forgotten_later(lock):
 
     jitted, one = vars(Local)["run"], Local(2.0)
     one.run(X)
-    with jitted._exact._lock if lock == "plans" else jitted._programs._lock:
+    with jitted._plans._lock if lock == "plans" else jitted._programs._lock:
         del one
         gc.collect()
     Local(3.0).run(X)
     gc.collect()
-    assert not jitted._exact
+    assert not jitted._plans
     assert not jitted._programs

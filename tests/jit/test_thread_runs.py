@@ -94,13 +94,13 @@ from axiomjit.base import locks
 locks.PATIENCE_S = 0.05
 builtins.begun, builtins.goes_on = threading.Event(), threading.Event()
 sys.path.insert(0, {folder!r})
-other = threading.Thread(target=locks.import_late, args=("slowly",))
+other = threading.Thread(target=locks.lazy_import, args=("slowly",))
 other.start()
 builtins.begun.wait(60)
 child = os.fork()
 builtins.goes_on.set()
 if child == 0:
-    os._exit(0 if locks.import_late("slowly").value == 1 else 1)
+    os._exit(0 if locks.lazy_import("slowly").value == 1 else 1)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 other.join()
 print(status, sys.modules["slowly"].value)

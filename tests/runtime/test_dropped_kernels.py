@@ -15,7 +15,7 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import target
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.compiling.kernel_cache import KernelCache
@@ -219,7 +219,7 @@ class Exchanged(list):
 
 
 def test_tables_may_be_exchanged_while_those_of_a_kernel_are_dropped():
-    kernel, function = object(), GuardedCall()
+    kernel, function = object(), NativeCallable()
     cell = Exchanged([("table", (kernel,), "other", ())])
     native = type("Native", (), {"__self__": cell, "__call__": None})()
     function.enter(native)

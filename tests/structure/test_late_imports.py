@@ -28,7 +28,7 @@ def torn_imports(source, held=()):
         ):
             safe = any(
                 isinstance(node, ast.Call)
-                and getattr(node.func, "id", "") == "import_late"
+                and getattr(node.func, "id", "") == "lazy_import"
                 or isinstance(node, ast.With)
                 and "FORKS_WAIT" in ast.unparse(node.items[0])
                 for node in ast.walk(function)
@@ -55,7 +55,7 @@ def test_functions_import_while_no_thread_forks():
         ("import json", 1),
         ("from axiomjit.show import live", 1),
         ("from numpy._core import umath", 0),
-        ("import_late('json')\n    import json", 0),
+        ("lazy_import('json')\n    import json", 0),
         ("with FORKS_WAIT:\n        import json", 0),
     ],
 )

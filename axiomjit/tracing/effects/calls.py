@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.tracing.effects import known_calls
 from axiomjit.tracing.effects.builtin_functions import BUILTINS
 from axiomjit.tracing.effects.methods import Methods
@@ -154,7 +154,7 @@ class Calls(Methods):
         self, one: Known, args: Sequence[Value], kwargs: Kwargs, text: str, star: Value
     ) -> Value:
         value: Any = one.value
-        if is_a(value, GuardedCall):
+        if is_a(value, NativeCallable):
             wrapped = getattr(value, "__wrapped__", None)
             if wrapped is None:
                 return self._library_call(one, args, kwargs, text, star)
@@ -448,7 +448,7 @@ def is_user_function(one: Origin, calls: Objects) -> bool:
     value = one.value
     if is_a(value, MethodType):
         value = value.__func__
-    if is_a(value, functools.partial | GuardedCall | functools._lru_cache_wrapper):
+    if is_a(value, functools.partial | NativeCallable | functools._lru_cache_wrapper):
         return True
     if is_a(value, FunctionType):
         return not calls.is_library(value) or not known_calls.is_pure(value)

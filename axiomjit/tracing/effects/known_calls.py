@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.foreign import is_foreign, is_installed
+from axiomjit.base.origins import is_installed, is_library_code
 from axiomjit.tracing.effects.values import Known, is_a
 from axiomjit.tracing.impure import IMPURE
 
@@ -83,7 +83,7 @@ _OUT_PLACES: Final = {"dot": 2, "concatenate": 2, "take": 3, "choose": 2, "compr
 def is_library(part: Any, own: str) -> bool:
     """Whether a function, class or module is a library's, not of the package `own`."""
     part = _home(part)
-    return is_foreign(part) or is_installed(part, own)
+    return is_library_code(part) or is_installed(part, own)
 
 
 class _Home:

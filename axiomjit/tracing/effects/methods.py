@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.tracing.effects import known_calls
 from axiomjit.tracing.effects.builtin_functions import text_of
 from axiomjit.tracing.effects.instances import Instances
@@ -175,7 +175,7 @@ class Methods(Instances):
             return NEW
         if is_a(value, type):
             return self._class_method(one, name, args, kwargs, text, star)
-        if is_a(value, FunctionType | MethodType | GuardedCall):
+        if is_a(value, FunctionType | MethodType | NativeCallable):
             return NEW if name in ("__get__", "cache_info") else None
         if is_constant(value) or is_a(value, np.ndarray | np.ufunc):
             return None

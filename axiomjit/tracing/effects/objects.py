@@ -19,8 +19,8 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.containers import state_of
-from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.tree import state_of
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.tracing.effects.known_calls import ARRAY_VIEWS, is_library
 from axiomjit.tracing.effects.values import (
@@ -230,7 +230,7 @@ class Objects:
         if not kind.__flags__ & _MADE_BY_PYTHON:
             return None
         held = self.member(kind, name)
-        own = is_a(held, FunctionType | GuardedCall) and not self.is_library(held)
+        own = is_a(held, FunctionType | NativeCallable) and not self.is_library(held)
         return self.bind(held, one, kind) if own else None
 
     def of_class(self, kind: LocalClass, name: str) -> Value:
@@ -267,7 +267,7 @@ class Objects:
     def bind(self, held: Any, one: Origin, kind: type) -> Value:
         """A member of a class, as its instance has it."""
         owner = frozenset((one,))
-        if is_a(held, FunctionType | GuardedCall):
+        if is_a(held, FunctionType | NativeCallable):
             return self.bound(one, held.__name__, self.origin(held))
         if is_a(held, staticmethod):
             return self.known(held.__func__)
@@ -377,7 +377,7 @@ class Objects:
             return self._of_array(one, name)
         if is_constant(value) or is_a(value, BuiltinFunctionType | np.ufunc | dict | list):
             return self.bound(one, name) if not _is_plain_subclass(value) else self._own(one, name)
-        if is_a(value, FunctionType | GuardedCall | MethodType):
+        if is_a(value, FunctionType | NativeCallable | MethodType):
             return self._of_function(value, name)
         if is_a(value, SimpleNamespace):
             return self.known(vars(value)[name]) if name in vars(value) else self.bound(one, name)

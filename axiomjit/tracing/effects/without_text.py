@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.guarded_calls import GuardedCall
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.tracing.effects.known_calls import MUTATORS, WRITERS, impure_name, is_pure
 from axiomjit.tracing.effects.objects import Objects
 from axiomjit.tracing.effects.values import NEW, contents, entries_of, is_a, is_constant
@@ -64,7 +64,7 @@ def check_code(function: FunctionType, objects: Objects, named: bool, plain: boo
 
 def _is_pure(value: Any) -> bool:
     """Whether there is nothing in a value that can be changed."""
-    library = callable(value) and not is_a(value, FunctionType | GuardedCall)
+    library = callable(value) and not is_a(value, FunctionType | NativeCallable)
     return is_constant(value) or (library and is_pure(value))
 
 
@@ -102,7 +102,7 @@ def _is_known(value: Any, names: set[str], objects: Objects, named: bool) -> boo
             if not named:
                 return False
         return all(_is_known(one, names, objects, named) for one in inner if one is not value)
-    if is_a(value, FunctionType | GuardedCall) and not objects.is_library(value):
+    if is_a(value, FunctionType | NativeCallable) and not objects.is_library(value):
         objects.call(objects.known(value, named), [], {}, value.__name__, NEW)
         return True
     if callable(value):

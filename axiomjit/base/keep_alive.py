@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from axiomjit.base.locks import import_late
+from axiomjit.base.locks import lazy_import
 
 T = TypeVar("T")
 
 
-def immortal(made: T) -> T:
+def keep_alive(made: T) -> T:
     """The same object, which is never freed."""
-    ctypes: Any = import_late("ctypes")  # here, since most processes make no native code
+    ctypes: Any = lazy_import("ctypes")  # here, since most processes make no native code
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from axiomjit.base.late_rows import LateRows
+from axiomjit.base.locks import LazyRegistry
 from axiomjit.numpy_table.table import FUNCTIONS, METHODS
 from axiomjit.tracing.tracer import WRITERS
 
@@ -15,7 +15,7 @@ def rows(tmp_path, monkeypatch):
     """A table with a row at hand, and one of a module that is not imported."""
     (tmp_path / "late_rows_of_a_test.py").write_text("ROWS = {'far': 2}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    yield LateRows({"near": 1}, "ROWS", "late_rows_of_a_test")
+    yield LazyRegistry({"near": 1}, "ROWS", "late_rows_of_a_test")
     sys.modules.pop("late_rows_of_a_test", None)
 
 

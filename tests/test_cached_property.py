@@ -1,6 +1,6 @@
 """Properties that are computed once, without a lock."""
 
-from axiomjit.base.kept_properties import kept_property
+from axiomjit.base.records import cached_property
 
 
 class Example:
@@ -9,7 +9,7 @@ class Example:
     def __init__(self):
         self.times = 0
 
-    @kept_property
+    @cached_property
     def value(self):
         """How often it was computed."""
         self.times += 1
@@ -20,5 +20,5 @@ def test_it_is_computed_once_for_each_instance():
     one, other = Example(), Example()
     assert (one.value, one.value, other.value, one.times) == (1, 1, 1, 1)
     assert vars(one)["value"] == 1
-    assert isinstance(Example.value, kept_property)
+    assert isinstance(Example.value, cached_property)
     assert Example.value.__doc__ == "How often it was computed."

@@ -1,4 +1,7 @@
-"""What was prepared for calls: programs by call guard, ready plans by exact layout.
+"""What was prepared for calls: programs by signature, plans by exact layout, and how a plan is run.
+
+A call meets them in this order: the native table of its function, plans by the exact layout of the
+arguments, classes by their code (`signature.Classes`), programs by call guard.
 
 The same tables serve compiled functions of arrays and of named arrays, and graphs. They have the
 same limits, and what was prepared for an object that has died is dropped in the same way.
@@ -7,19 +10,18 @@ same limits, and what was prepared for an object that has died is dropped in the
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from axiomjit.base.locks import is_held_here, new_lock
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.locks import is_held_here
 from axiomjit.base.records import Record
-from axiomjit.base.tree import LEAF, Structure
-from axiomjit.driver.arguments import plain_arguments
-from axiomjit.driver.static_keys import mentions_dead
+from axiomjit.base.tree import LEAF, OfArgument, Structure, unflatten_tree
+from axiomjit.driver.arguments import mentions_dead, plain_arguments
+from axiomjit.driver.fresh import Memo, Recipe
 from axiomjit.graph.captured import Watch
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
@@ -41,7 +43,7 @@ class Runnable(Protocol):
         """The results for these arguments; `given` are those before they were converted."""
 
 
-class Ready(Record):
+class CompiledCall(Record):
     """What runs for one exact layout of arguments, and how its results are put together.
 
     `plain` says that arguments can be used as they are; `held` are the arrays that the program
@@ -90,30 +92,20 @@ class Ready(Record):
         return arguments if self.plain else plain_arguments(arguments, names)
 
 
-class Table(OrderedDict[object, Entry]):
-    """Entries by key, the first ones dropped beyond `limit`; changed under a lock of its own."""
+class Table(BoundedTable[object, Entry]):
+    """Entries by key, which go when an object dies that the key refers to."""
 
     def __init__(self, limit: int) -> None:
         """Start empty."""
-        super().__init__()
-        self._limit = limit
-        self._lock = new_lock()
+        super().__init__(limit)
         self._died = False
 
-    def keep(self, key: object, entry: Entry) -> None:
-        """Enter what was prepared, in place of what the key has."""
-        with self._lock:
-            self[key] = entry
-        self._tidy()
-
-    def _tidy(self) -> None:
-        """Drop what is beyond the limit, and what could not be dropped when it died."""
-        if len(self) > self._limit:
-            with self._lock:
-                while len(self) > self._limit:
-                    self.popitem(last=False)
+    def keep(self, key: object, value: Entry) -> Entry:
+        """As for any such table; also drop what could not be dropped when it died."""
+        super().keep(key, value)
         if self._died:
             self.forget()
+        return value
 
     def forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the entries whose keys refer to an object that has died.
@@ -203,12 +195,11 @@ class ProgramTable(Table[ClassPrograms]):
         A key stands for programs of one kind.
         """
         with self._lock:
-            if key not in self:
-                self[key] = ClassPrograms()
-            known = self[key]
-            with suppress(KeyError):  # a signal handler may have filled the table meanwhile
-                self.move_to_end(key)
-        self._tidy()
+            found_before = self.pop(key, None)
+            known = ClassPrograms() if found_before is None else found_before
+            super().keep(key, known)
+        if self._died:  # which `keep` cannot see to under the lock
+            self.forget()
         found: AnyProgram
         for found in known.candidates(lengths):
             if found.is_stale():
@@ -219,3 +210,49 @@ class ProgramTable(Table[ClassPrograms]):
         found = build()
         known.add(found)
         return found
+
+
+def run_and_unflatten(
+    ready: CompiledCall,
+    arguments: Sequence[object],
+    statics: Sequence[tuple[int, object]] = (),
+    given: Sequence[object] | None = None,
+) -> object:
+    """Run, and put the return value together: results without dimensions are NumPy scalars.
+
+    `given` are the arguments before they were converted, which may be returned.
+    """
+    results = ready.runnable.run(arguments)
+    if ready.structure is LEAF and ready.leaves[0] == (0, None):
+        return results[0][()] if results[0].ndim == 0 else results[0]
+    return unflatten_tree(ready.structure, _leaves(ready, results, statics, given or arguments))
+
+
+def _leaves(
+    ready: CompiledCall,
+    results: Sequence[np.ndarray],
+    statics: Sequence[tuple[int, object]],
+    given: Sequence[object],
+) -> Iterator[object]:
+    made: Memo = {}
+    for number, value in ready.leaves:
+        if number is None:
+            yield value.now(statics, made) if isinstance(value, Recipe) else value
+        elif isinstance(value, OfArgument):
+            argument = given[value.position]
+            yield argument if value.is_itself else _view_of(argument, results[number])
+        else:
+            result = results[number]
+            if value is int or value is float:
+                yield value(result)
+            else:
+                yield result[()] if result.ndim == 0 else result
+
+
+def _view_of(argument: object, result: np.ndarray) -> np.ndarray:
+    """The result as a new view of an argument, of a class of NumPy's that views keep."""
+    if type(argument) is np.memmap:
+        view = result.view(np.memmap)
+        view.__array_finalize__(argument)
+        return view
+    return result.view() if result is argument else result

@@ -18,13 +18,13 @@ from axiomjit.base.locks import new_lock
 R = TypeVar("R")
 Tables = tuple[Any, ...]
 """Words and what they refer to, in turns."""
-EAGER = 16
+ALWAYS_UNTIL = 16
 """Calls answered in Python after each of which a native guard may be made."""
-SELDOM = 64
+THEN_EVERY = 64
 """Of later ones only each of that number, so that many layouts in turn cost no more than few."""
 
 
-class GuardedCall(functools.partial[R]):
+class NativeCallable(functools.partial[R]):
     """Answers calls by `answer`; `enter` puts a native entry in front of it."""
 
     slow: Callable[..., Any]
@@ -63,10 +63,10 @@ class GuardedCall(functools.partial[R]):
     def wants_guard(self) -> bool:
         """Whether a guard is to be made for a call that was answered in Python."""
         self.misses += 1
-        return self.misses <= EAGER or self.misses % SELDOM == 0
+        return self.misses <= ALWAYS_UNTIL or self.misses % THEN_EVERY == 0
 
     def __reduce__(self) -> Any:
-        state = {k: v for k, v in vars(self).items() if k not in GuardedCall.__annotations__}
+        state = {k: v for k, v in vars(self).items() if k not in NativeCallable.__annotations__}
         return copyreg.__newobj__, (type(self),), state  # type: ignore[attr-defined]
 
     def __setstate__(self, state: Any) -> None:

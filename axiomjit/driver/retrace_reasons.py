@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.counters import Clock, StageTimes
+from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import RetraceWarning
 from axiomjit.base.origins import warn
 from axiomjit.base.records import Record
-from axiomjit.base.stage_times import Clock, StageTimes
-from axiomjit.driver.arguments import CallArguments
-from axiomjit.driver.call_classes import Signature
+from axiomjit.driver.arguments import CallArguments, static_key
 from axiomjit.driver.fallbacks import CallsInNumPy, InNumPy
-from axiomjit.driver.static_keys import static_key
+from axiomjit.driver.signature import Signature
 from axiomjit.graph.nodes import Input
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, pinned, symbols_in
 
@@ -78,7 +78,7 @@ class CacheInfo(Record):
     in_numpy: tuple[InNumPy, ...] = ()
 
 
-class Reasons:
+class RetraceReasons:
     """Why one function was followed so far, and what it took."""
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool
     if isinstance(given, Dim):
         return ((": ", int, "an int"), (" is ", given, str(given)))
     if given.weak:
-        kind = "a complex" if given.dtype.kind == "c" else "a float"
+        kind = "a complex" if is_complex(given.dtype) else "a float"
         return ((": ", kind, kind),)
     kind = "a NumPy scalar" if is_scalar else "an array"
     rank = len(given.extents)

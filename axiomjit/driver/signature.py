@@ -1,0 +1,401 @@
+"""The class of a call: what programs are found by, and the values that it leaves open.
+
+Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. A letter is one length wherever it
+stands; other letters are other lengths, even where they are equal in a call. `1` is a dimension of
+length 1, which may be broadcast; `...` stands for any number of dimensions in front, which fit
+those of other arguments from the right. Numbers have the empty shape. One program serves all calls
+whose declared lengths are 2 or more: neither that two lengths are equal nor that they are small is
+looked at. Lengths 0 and 1 have programs of their own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.dtypes import COMPLEX, FLOAT, supported
+from axiomjit.base.errors import GraphValueError, amount
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.driver.arguments import CallArguments, Forget, statics_key
+from axiomjit.graph.nodes import Input
+from axiomjit.symbolic.assumptions import ANY, BACKWARD, DECLARED, LENGTH, SMALL, STRIDE, Kind
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, named_length, symbol_of
+
+Array = np.ndarray
+Layouts = dict[int, tuple[Dim, ...]]
+_INNER, _BACK, _STEP, _STEP_BACK = 2, 3, 4, 5
+
+
+class ArgumentCode:
+    """Plain numbers that are equal for calls of one class only: what the call guard looks at.
+
+    Extents up to 4 are baked; a larger one is -1 less its place among those met, so that equal ones
+    are alike. Strides of -1, 0 and 1 are baked (2 to 4 are not: LLVM would gather, six times slower
+    than scalar loads); another is the stride of the next dimension in memory times its length, or
+    minus that, where that is so, else open but for its sign: it may equal a length or another
+    stride. `numbers` are those that the code leaves open, in order; `ClassSymbols` stand for them.
+    """
+
+    __slots__ = ("_places", "numbers")
+
+    def __init__(self) -> None:
+        """Start without arguments."""
+        self.numbers: list[int] = []
+        self._places: dict[object, int] = {}
+
+    def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The code of a shape."""
+        code = []
+        for n in shape:
+            if n > SMALL:
+                if n not in self._places:
+                    self._places[n] = len(self._places)
+                    self.numbers.append(n)
+                n = -1 - self._places[n]
+            code.append(n)
+        return tuple(code)
+
+    def declared(self, shape: Sequence[int], names: Sequence[str]) -> tuple[object, ...]:
+        """The code of a shape whose dimensions have names; lengths 0 and 1 are themselves."""
+        for name, n in zip(names, shape, strict=True):
+            if n > 1 and name not in self._places:
+                self._places[name] = len(self._places)
+                self.numbers.append(n)
+        return tuple((name, n if n < 2 else None) for name, n in zip(names, shape, strict=True))
+
+    def strides(self, array: Array) -> tuple[tuple[int, int], ...]:
+        """Each dimension with the kind of its stride, from the innermost in memory outwards."""
+        code = []
+        size, dense = array.itemsize or 1, 1
+        for d in _by_step(array.strides):
+            step, n = array.strides[d] // size, array.shape[d]
+            if n == 1 or step == dense:
+                kind = _INNER
+            elif step == -dense:
+                kind = _BACK
+            elif step in (-1, 0, 1):
+                kind = step
+            else:
+                kind = _STEP if step > 0 else _STEP_BACK
+                self.numbers.append(step)
+            code.append((d, kind))
+            if n != 1 and step:
+                dense = step * n
+        return tuple(code)
+
+
+def argument_code(
+    arguments: Sequence[Any],
+    names: Mapping[int, Sequence[str]] | None = None,
+    same: Sequence[int] | None = None,
+) -> tuple[tuple[object, ...], list[int]]:
+    """The code of a call's plain arguments, and the numbers that it leaves open; as `classify`."""
+    made, code = ArgumentCode(), list[object]()
+    for position, value in enumerate(arguments):
+        if same is not None and same[position] != position:
+            code.append(same[position])
+        elif isinstance(value, Array):
+            shape = value.shape
+            lengths = made.shape(shape) if names is None else made.declared(shape, names[position])
+            code.append((value.dtype, lengths, made.strides(value)))
+        elif isinstance(value, int):
+            code.append(int)
+            made.numbers.append(value)
+        else:
+            code.append(complex if isinstance(value, complex) else float)
+    return tuple(code), made.numbers
+
+
+def _by_step(strides: Sequence[int]) -> Sequence[int]:
+    """The dimensions from the innermost in memory to the outermost."""
+    if len(strides) == 2:
+        return (1, 0) if abs(strides[1]) <= abs(strides[0]) else (0, 1)
+    return sorted(range(len(strides)), key=lambda d: (abs(strides[d]), -d))
+
+
+class ClassSymbols:
+    """The symbols that stand for the numbers of a code, derived from the code alone."""
+
+    def __init__(self) -> None:
+        """Start without arguments."""
+        self.symbols: list[Symbol] = []
+        self.by_name: dict[str, Dim] = {}
+        self._lengths: dict[int, Dim] = {}
+
+    def shape(self, code: Sequence[Any]) -> tuple[Dim, ...]:
+        """The symbolic shape of a code of `ArgumentCode.shape` or `ArgumentCode.declared`."""
+        return tuple(self._length(n) if isinstance(n, int) else self._declared(*n) for n in code)
+
+    def _length(self, n: int) -> Dim:
+        if n >= 0:
+            return dim(n)
+        if n not in self._lengths:
+            self._lengths[n] = self.symbol(f"n{-1 - n}", LENGTH)
+        return self._lengths[n]
+
+    def _declared(self, name: str, n: int | None) -> Dim:
+        """The symbol of a name, whatever it equals."""
+        if name not in self.by_name:
+            symbol = f"n{name.replace('...', '_')}"
+            self.by_name[name] = self.symbol(symbol, DECLARED) if n is None else dim(n)
+        return self.by_name[name]
+
+    def symbol(self, name: str, kind: Kind) -> Dim:
+        """The symbol of the next number."""
+        length = named_length(name, kind)
+        symbol = symbol_of(length)
+        assert symbol is not None
+        self.symbols.append(symbol)
+        return length
+
+    def strides(self, code: Sequence[tuple[int, int]], shape: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The symbolic strides (elements) of an array of this symbolic shape."""
+        strides = [dim(0)] * len(code)
+        inner, rank = dim(1), 0
+        for d, kind in code:
+            if kind in (_INNER, _BACK):
+                strides[d] = inner if kind == _INNER else inner * -1
+            elif kind in (-1, 0, 1):
+                strides[d] = dim(kind)
+            else:
+                rank += 1
+                letter, sign = ("t", STRIDE) if kind == _STEP else ("u", BACKWARD)
+                name = f"{letter}{len(self.symbols)}"
+                strides[d] = self.symbol(name, sign.replace(rank=rank))
+            if shape[d].constant != 1 and kind:
+                inner = strides[d] * shape[d]
+        return tuple(strides)
+
+
+class Signature(Record):
+    """The class of a call.
+
+    `given` has an input for each array, float and complex number, a symbol for each integer;
+    `values` are those of the symbols, `layouts` the strides of arrays, `key` the call guard;
+    `scalars` are the positions of NumPy scalars, which become arrays without dimensions;
+    `declared` are lengths by their declared names.
+    """
+
+    given: tuple[Input | Dim, ...]
+    layouts: Layouts
+    values: dict[Symbol, int]
+    key: object
+    scalars: frozenset[int]
+    declared: Mapping[str, Dim]
+
+
+class _Class(Record):
+    """A class of calls, as `Signature` has it, and the symbols for the numbers of each call."""
+
+    given: tuple[Input | Dim, ...]
+    layouts: Layouts
+    symbols: tuple[Symbol, ...]
+    declared: Mapping[str, Dim]
+
+
+Classes = BoundedTable[object, _Class]
+"""The classes of calls that were met, by code."""
+
+
+def classify(
+    call: CallArguments,
+    arguments: Sequence[object],
+    classes: Classes | None = None,
+    forget: Forget | None = None,
+    names: Mapping[int, Sequence[str]] | None = None,
+    same: Sequence[int] | None = None,
+) -> Signature:
+    """The class of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
+
+    `names` are those of the dimensions of arguments whose shapes are declared, by position;
+    `same` says for each argument which is the first that is one array with it.
+
+    Raises:
+        GraphTypeError: an argument's elements or its type cannot be compiled.
+    """
+    code, numbers = argument_code(arguments, names, same)
+    known = None if classes is None else classes.get(code)
+    if known is None:
+        for argument, name in zip(arguments, call.names, strict=True):
+            if isinstance(argument, Array):
+                supported(argument.dtype, f"argument {name}", user_location())
+        known = _class_of(code)
+        if classes is not None:
+            classes.keep(code, known)
+    scalars = frozenset([k for k, v in enumerate(call.dynamic) if isinstance(v, np.generic)])
+    key = call.structure_key, code, statics_key(call, forget), scalars
+    values = dict(zip(known.symbols, numbers, strict=True))
+    return Signature(known.given, known.layouts, values, key, scalars, known.declared)
+
+
+def _class_of(code: Sequence[Any]) -> _Class:
+    """The class of the calls with a code, symbol by symbol."""
+    symbols = ClassSymbols()
+    given: list[Input | Dim] = []
+    layouts: Layouts = {}
+    for position, part in enumerate(code):
+        if isinstance(part, int):
+            given.append(given[part])
+        elif isinstance(part, tuple):
+            dtype, lengths, steps = part
+            shape = symbols.shape(lengths)
+            given.append(Input(dtype, position, shape))
+            layouts[position] = symbols.strides(steps, shape)
+        elif part is int:
+            given.append(symbols.symbol(f"k{position}", ANY))
+        else:
+            given.append(Input(COMPLEX if part is complex else FLOAT, position, (), True))
+    return _Class(tuple(given), layouts, tuple(symbols.symbols), symbols.by_name)
+
+
+ONE: Final = "1"
+FREE: Final = "..."
+
+
+class Shape(Record):
+    """A declared shape: whether dimensions in front are free, and the letters of the others."""
+
+    free: bool
+    letters: str
+
+    def __repr__(self) -> str:
+        return f"{'...' if self.free else ''}{self.letters}" or "()"
+
+    def names(self, rank: int) -> tuple[str, ...] | None:
+        """The name of each of `rank` dimensions; None where they are too few or too many."""
+        front = rank - len(self.letters)
+        if front < 0 or (front and not self.free):
+            return None
+        return (*(f"...{k}" for k in range(front, 0, -1)), *self.letters)
+
+
+class DeclaredShapes:
+    """The shapes of the parameters of a function that are not static, and of its results."""
+
+    def __init__(self, text: str, signature: inspect.Signature, static: frozenset[str]) -> None:
+        """Read the text.
+
+        Raises:
+            GraphValueError: it is no list of shapes, or not one for each parameter.
+        """
+        self.text = text
+        self._asked = f"jit(shapes={text!r})"
+        given, arrow, results = "".join(text.split()).partition("->")
+        shapes = self._read(given)
+        self.results = self._read(results) if arrow else None
+        names = [name for name in signature.parameters if name not in static]
+        kinds = {signature.parameters[name].kind for name in names}
+        several = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+        if several or len(names) != len(shapes):
+            raise GraphValueError(
+                self._asked,
+                f"{amount(len(shapes), 'shape')} for the parameters ({', '.join(names)})",
+                "give one shape for each parameter that is not static; *args can have none",
+                user_location(),
+            )
+        self.by_name = dict(zip(names, shapes, strict=True))
+
+    def _read(self, text: str) -> tuple[Shape, ...]:
+        found = []
+        for part in text.split(","):
+            letters = part.removeprefix(FREE)
+            if letters and not (letters.isascii() and letters.replace(ONE, "a").isalpha()):
+                raise GraphValueError(
+                    self._asked,
+                    f"{part!r}",
+                    "write letters, 1 for a dimension to broadcast, ... in front, as in '...ij'",
+                    user_location(),
+                )
+            found.append(Shape(letters != part, letters))
+        return tuple(found)
+
+    def names(self, call: CallArguments, arguments: Sequence[object]) -> dict[int, tuple[str, ...]]:
+        """The name of each dimension of each array of a call, by position.
+
+        Raises:
+            GraphValueError: the rank or a length of an argument does not fit.
+        """
+        lengths: dict[str, tuple[int, str]] = {ONE: (1, "the declaration")}
+        found = {}
+        for position, (name, value) in enumerate(zip(call.names, arguments, strict=True)):
+            shape = np.shape(value) if isinstance(value, np.ndarray | np.generic) else ()
+            declared = self.by_name[name]
+            names = declared.names(len(shape))
+            asked = f"argument {name}, declared {declared!r}"
+            if names is None or call.names.count(name) > 1:
+                several = "a container of arrays" if names is not None else ""
+                raise GraphValueError(
+                    asked,
+                    several or f"an array of shape {shape}",
+                    "pass one array or number of the declared number of dimensions",
+                    user_location(),
+                )
+            for axis, n in zip(names, shape, strict=True):
+                known, owner = lengths.setdefault(axis, (n, f"argument {name}"))
+                if n != known:
+                    raise GraphValueError(
+                        asked,
+                        f"an array of shape {shape}: {axis} is {n}, but {known} in {owner}",
+                        "pass arrays whose lengths fit, or declare another letter, or 1",
+                        user_location(),
+                    )
+            found[position] = names
+        return found
+
+    def check_results(
+        self,
+        shapes: Sequence[tuple[Dim, ...]],
+        symbols: Mapping[str, Dim],
+        guards: Sequence[Guard],
+    ) -> None:
+        """Refuse a program that is not as declared.
+
+        Args:
+            shapes: Those of the arrays and numbers that are computed.
+            symbols: The length of each name.
+            guards: What was looked at while the program was made.
+
+        Raises:
+            GraphValueError: the results have other shapes, or lengths had to be equal that the
+                declaration tells apart.
+        """
+        declared = {id(length): name for name, length in symbols.items()}
+        for guard in guards:
+            one, other = (declared.get(id(side)) for side in (guard.left, guard.right))
+            if guard.sign == "==" and guard.outcome and one and other:
+                raise GraphValueError(
+                    self._asked,
+                    f"that the function needs {one} and {other} to be equal",
+                    "declare one letter for both, or 1 where a dimension is broadcast",
+                    user_location(),
+                )
+        if self.results is None:
+            return
+        fits = len(shapes) == len(self.results) and all(
+            _is(shape, names, symbols) for shape, names in zip(shapes, self.results, strict=True)
+        )
+        if not fits:
+            seen = ", ".join(_shown(shape, declared) for shape in shapes) or "none"
+            raise GraphValueError(
+                self._asked,
+                f"that the results have the shapes {seen}",
+                "declare these behind ->, or leave -> away",
+                user_location(),
+            )
+
+
+def _is(shape: tuple[Dim, ...], declared: Shape, symbols: Mapping[str, Dim]) -> bool:
+    names = declared.names(len(shape))
+    return names is not None and all(
+        length is (dim(1) if name == ONE else symbols.get(name))
+        for length, name in zip(shape, names, strict=True)
+    )
+
+
+def _shown(shape: tuple[Dim, ...], declared: Mapping[int, str]) -> str:
+    return f"({', '.join(declared.get(id(length), str(length)) for length in shape)})"
