@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from axiomjit.driver.reasons import CacheInfo
     from axiomjit.show.explain import Explanation
     from axiomjit.show.lowered import Lowered
 
@@ -27,3 +28,8 @@ class BoundMethod(functools.partial[Any]):
         """As `Jitted.warm`."""
         jitted: Any = self.func
         jitted.warm(*self.args, *args, **kwargs)
+
+    def cache_info(self) -> CacheInfo:
+        """As `Jitted.cache_info`: the calls on all instances."""
+        jitted: Any = self.func
+        return cast("CacheInfo", jitted.cache_info())
