@@ -19,6 +19,7 @@ from axiomjit.base.errors import (
     NeedsValuesError,
     UnfollowedError,
     UnsupportedError,
+    amount,
 )
 from axiomjit.base.guarded_calls import GuardedCall
 from axiomjit.base.locks import import_late, new_lock, why_not_compile
@@ -140,8 +141,7 @@ class Jitted(GuardedCall[R], Generic[P, R]):
         return take_apart(self._signature, self._static, args, kwargs, self._forms, self._name)
 
     def __repr__(self) -> str:
-        count = self._programs.count()
-        programs = "1 program" if count == 1 else f"{count} programs"
+        programs = amount(self._programs.count(), "program")
         name = getattr(self, "__name__", self._name)
         return f"<jit {name}, {programs}{self._left.in_words()}>"
 

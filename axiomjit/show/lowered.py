@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from axiomjit.algebra.dims import Symbol, evaluate
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.kept_properties import kept_property
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
@@ -215,4 +215,4 @@ class Lowered:
         return "\n".join(lines) + "\n"
 
     def __repr__(self) -> str:
-        return f"Lowered({len(self.kernels)} kernels, {self.cost})"
+        return f"Lowered({amount(len(self.kernels), 'kernel')}, {self.cost})"
