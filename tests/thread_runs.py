@@ -477,7 +477,7 @@ def _in_processes(name, given):
             said[done.stderr[-2000:]] += 1
         else:
             totals.update(json.loads(done.stdout.splitlines()[-1]))
-            said.update(done.stderr.splitlines())
+            said.update(filter(None, done.stderr.splitlines()))
     for text, count in said.most_common(5):
         print(f"{count} times: {text}", file=sys.stderr)
     return dict(totals)
@@ -502,7 +502,7 @@ RUNS = {
     "interrupts": run_interrupts,
     "units": run_units,
 }
-DEFAULTS = {"following": 5, "first": 3, "threads": 5, "forks": 20, "interrupts": 12, "units": 6}
+DEFAULTS = {"following": 5, "first": 4, "threads": 5, "forks": 20, "interrupts": 12, "units": 6}
 
 
 def main():

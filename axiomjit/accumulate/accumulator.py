@@ -11,7 +11,7 @@ import numpy as np
 from axiomjit.accumulate.scalars import follow
 from axiomjit.base.bounded_tables import LARGEST, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
-from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node
@@ -155,8 +155,8 @@ class Accumulator:
             GraphValueError: this one is another.
         """
         if (len(found) if is_tuple else None) != wanted:
-            shape = f"a tuple of {len(found)} numbers" if is_tuple else "a number"
-            like = "a number" if wanted is None else f"a tuple of {wanted} numbers"
+            shape = f"a tuple of {amount(len(found), 'number')}" if is_tuple else "a number"
+            like = "a number" if wanted is None else f"a tuple of {amount(wanted, 'number')}"
             other = "lift gives" if self.init is None else f"init is {self.init!r},"
             raise GraphValueError(
                 asked,

@@ -185,7 +185,7 @@ class Elementwise(ArrayFunction):
         if is_tuple:
             raise GraphValueError(
                 f"{self!r} accumulating by {accumulator!r}",
-                f"a state of {len(nodes)} values for one number of the function",
+                f"a state of {amount(len(nodes), 'value')} for one number of the function",
                 "give the accumulator a final that makes one number of a state",
                 user_location(),
             )

@@ -77,7 +77,7 @@ def pad(
     if len(pairs) != len(tensor.axes):
         raise AxesError(
             asked,
-            f"{len(pairs)} paddings for axes {tensor.axes}",
+            f"{amount(len(pairs), 'padding')} for axes {tensor.axes}",
             "give one padding per axis: a number, or (before, after); or {axis: padding}",
             user_location(),
         )

@@ -18,7 +18,7 @@ from axiomjit.axis.axes import Axes, by_axis
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.late_checks import MessageParts, require
 from axiomjit.axis.names import AxisName
-from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
@@ -61,7 +61,8 @@ def items_of(key: object, axes: Axes, asked: str) -> list[object]:
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
     count = len(items) - len(dots)
     if len(dots) > 1 or count > len(axes):
-        seen = f"{count} items for axes {axes}" + (", two of them ..." if len(dots) > 1 else "")
+        seen = f"{amount(count, 'item')} for axes {axes}"
+        seen += ", two of them ..." if len(dots) > 1 else ""
         remedy = "give at most one item per axis, and ... at most once"
         raise AxesError(asked, seen, remedy, user_location())
     at = dots[0] if dots else len(items)

@@ -298,7 +298,7 @@ def _program(nodes: tuple[Node, ...], inputs: Sequence[Input]) -> tuple[Graph, t
         if not _is_variable(node):
             missing = _declared(node)
             raise GraphValueError(
-                f"a computation with {len(inputs)} placeholders",
+                f"a computation with {amount(len(inputs), 'placeholder')}",
                 f"outputs that also depend on {missing!r}, made at {origin(node)}",
                 "list every placeholder that the outputs depend on",
                 user_location(),

@@ -20,7 +20,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
-from axiomjit.base.errors import AxesError, GraphTypeError
+from axiomjit.base.errors import AxesError, GraphTypeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Node
@@ -50,7 +50,7 @@ def tensor_slice(x: Operand, slices: Sequence[Item], axes: NewAxes = None) -> Te
     if len(items) != len(tensor.axes):
         raise AxesError(
             asked,
-            f"{len(items)} items for axes {tensor.axes}",
+            f"{amount(len(items), 'item')} for axes {tensor.axes}",
             "give exactly one item per axis; x[...] leaves axes out",
             user_location(),
         )

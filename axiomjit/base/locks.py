@@ -14,6 +14,7 @@ from __future__ import annotations
 import _frozen_importlib
 import _thread
 import gc
+import logging  # noqa: F401  its hooks for forks may not begin while ours waits for an import
 import os
 import sys
 import threading

@@ -14,7 +14,7 @@ import numpy as np
 
 from axiomjit.base.commands import SPEC, load_function, package_version, run_command, whole_from
 from axiomjit.base.config import config
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.target import target
 from axiomjit.cli.cache import add_cache_command, cache_summary
 from axiomjit.cli.demo import SOURCE, evaluator_reason, parameters, run_demo
@@ -98,8 +98,8 @@ def _explain(arguments: argparse.Namespace) -> None:
     names, shapes = parameters(function), arguments.shape
     if len(names) != len(shapes):
         raise GraphValueError(
-            f"explain {arguments.function} of {len(names)} arrays ({', '.join(names)})",
-            f"{len(shapes)} shapes",
+            f"explain {arguments.function} of {amount(len(names), 'array')} ({', '.join(names)})",
+            amount(len(shapes), "shape"),
             "give --shape once per array, for example " + " ".join(["--shape 1000"] * len(names)),
         )
     jitted: Any = function if isinstance(function, Jitted) else jit(function, strict=True)

@@ -27,6 +27,7 @@ from axiomjit.base.errors import (
     NeedsValuesError,
     UnfollowedError,
     UnsupportedError,
+    amount,
 )
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
@@ -105,6 +106,11 @@ class BoundMethod(functools.partial[Any]):
         jitted: Any = self.func
         jitted.warm(*self.args, *args, **kwargs)
 
+    def cache_info(self) -> CacheInfo:
+        """As `Jitted.cache_info`: the calls on all instances."""
+        jitted: Any = self.func
+        return cast("CacheInfo", jitted.cache_info())
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -172,8 +178,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return take_apart(self._signature, self._static, args, kwargs, self._forms, self._name)
 
     def __repr__(self) -> str:
-        count = self._programs.count()
-        programs = "1 program" if count == 1 else f"{count} programs"
+        programs = amount(self._programs.count(), "program")
         name = getattr(self, "__name__", self._name)
         return f"<jit {name}, {programs}{self._left.in_words()}>"
 

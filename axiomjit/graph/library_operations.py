@@ -256,7 +256,7 @@ def _are_small(operands: OperandArrays, labels: Labels) -> bool:
     sides = zip(labels, operands, strict=True)
     extents = {k: n for own, one in sides for k, n in zip(own[-2:], one.shape[-2:], strict=True)}
     columns: int = max(operands, key=np.ndim).shape[-1]
-    return columns == 1 or math.prod(extents.values()) < SPLIT
+    return bool(columns == 1 or math.prod(extents.values()) < SPLIT)
 
 
 def _is_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from axiomjit.base.errors import GraphValueError
+from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
@@ -216,7 +216,7 @@ class Lowered:
         return "\n".join(lines) + "\n"
 
     def __repr__(self) -> str:
-        return f"Lowered({len(self.kernels)} kernels, {self.cost})"
+        return f"Lowered({amount(len(self.kernels), 'kernel')}, {self.cost})"
 
 
 class Explanation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, pairwise
 
-from axiomjit.base.errors import PositionError
+from axiomjit.base.errors import PositionError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.symbolic.dims import dim, product
 from axiomjit.symbolic.index_maps import Affine, IndexMap, apply_map, fixed, identity, shift
@@ -22,7 +22,7 @@ def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> st
     """Why boxes do not partition a space; None if they do, or if lengths decide it later."""
     for region in regions:
         if len(region) != len(lengths):
-            return f"a region of {len(region)} dimensions in a space of {len(lengths)}"
+            return f"a region of {amount(len(region), 'dimension')} in a space of {len(lengths)}"
         for (low, high), length in zip(region, lengths, strict=True):
             if any((known(gap) or 0) < 0 for gap in (dim(low), high - low, length - high)):
                 return f"a region from {low} to {high} along a length of {length}"
@@ -82,10 +82,10 @@ class ComplexTensorViewDescription(BasicTensorDescription):
         """
         tensors, maps = tuple(tensors), tuple(maps)
         boxes = tuple(tuple((low, high) for low, high in region) for region in regions)
-        asked = f"a view of {len(tensors)} tensors"
+        asked = f"a view of {amount(len(tensors), 'tensor')}"
         dtypes = sorted({str(tensor.dtype) for tensor in tensors})
         if not tensors or not len(tensors) == len(boxes) == len(maps):
-            seen = f"{len(boxes)} regions and {len(maps)} maps"
+            seen = f"{amount(len(boxes), 'region')} and {amount(len(maps), 'map')}"
             raise refusal(asked, seen, "give a region and a map for each of one or more tensors")
         if len(dtypes) > 1:
             raise refusal(asked, f"dtypes {', '.join(dtypes)}", "cast them to one dtype")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from axiomjit.base.errors import GraphValueError, PositionError
+from axiomjit.base.errors import GraphValueError, PositionError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import Dim
@@ -62,7 +62,7 @@ class Layout(Record):
         if len(index) != len(self.strides):
             raise GraphValueError(
                 f"the linear index of {tuple(index)}",
-                f"{len(self.strides)} strides",
+                amount(len(self.strides), "stride"),
                 "give one number per dimension",
                 user_location(),
             )

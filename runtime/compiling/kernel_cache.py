@@ -13,7 +13,6 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
@@ -214,8 +213,6 @@ def _compile(kernel: Kernel, checked: bool) -> CompiledKernel:
         ImportError: there is no Numba, or it is told to compile nothing.
         GraphValueError: this CPU cannot run code of the kernel's target.
     """
-    # Numba imports `logging`, whose hooks for forks must not begin in the middle of one that waits.
-    import_module("logging")
     with FORKS_WAIT:
         import numba
 

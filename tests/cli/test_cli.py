@@ -182,7 +182,7 @@ REFUSED = {
     ),
     "shapes": (
         ["explain", "{0}:scaled", "--shape", "9"],
-        "explain {0}:scaled of 2 arrays (x, y); seen: 1 shapes; "
+        "explain {0}:scaled of 2 arrays (x, y); seen: 1 shape; "
         "instead: give --shape once per array, for example --shape 1000 --shape 1000",
     ),
 }

@@ -138,7 +138,7 @@ COMPUTATIONS = [
     Row(
         "missing placeholder",
         lambda: compute(P * Q, P),
-        "a computation with 1 placeholders | depend on f8[W=3], made at | list every placeholder",
+        "a computation with 1 placeholder | depend on f8[W=3], made at | list every placeholder",
         lambda: compute(P * Q, P, Q)(ONES, [1, 2, 3]),
     ),
     Row(

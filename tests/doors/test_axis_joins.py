@@ -132,7 +132,7 @@ FOREIGN = aj.make_axis(3, "foreign")
     ("make", "error", "message"),
     [
         (lambda: aj.pad(X, [1, 1]), AxesError, "pad of f8.*\n  seen: 2 paddings for axes"),
-        (lambda: aj.pad(X, 1), AxesError, "1 paddings for axes"),
+        (lambda: aj.pad(X, 1), AxesError, "1 padding for axes"),
         (lambda: aj.pad(X, [1, 1, -1]), AxesError, "the padding -1\n  instead: .* not negative"),
         (lambda: aj.pad(X, [1, 1, (0, -2)]), AxesError, r"the padding \(0, -2\)"),
         (lambda: aj.pad(X, [1, 1, (1, 2, 3)]), AxesError, r"the padding \(1, 2, 3\)"),

@@ -186,7 +186,7 @@ def test_refused_parts(key, error, message):
 @pytest.mark.parametrize(
     ("items", "axes", "message"),
     [
-        ([0], None, r"1 items for axes .*\n  instead: give exactly one item per axis"),
+        ([0], None, r"1 item for axes .*\n  instead: give exactly one item per axis"),
         ([slice(None)] * 4, None, "4 items for axes"),
         ([0, 0, slice(2)], [W], r"to \[W=4\]\n  seen: axes \[C=2\]"),
         ([0, 0, 0], [W], "give one axis of the same length for each axis"),

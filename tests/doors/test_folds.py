@@ -176,7 +176,7 @@ REFUSED = [
     (
         lambda: aj.fold(aj.Accumulator((0, 0), lambda a, b: a), ARRAY),
         ValueError,
-        "a tuple of 1 numbers as a state, where init is",
+        "a tuple of 1 number as a state, where init is",
     ),
     (
         lambda: aj.fold(aj.Accumulator(0, lambda a, b: a + ARRAY), ARRAY),

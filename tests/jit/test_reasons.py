@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.errors import NeedsValuesError
+from axiomjit.base.errors import FallbackWarning, NeedsValuesError
 from axiomjit.driver.retrace_reasons import MOST, RetraceReasons
 
 X = np.arange(8.0)
@@ -236,3 +236,24 @@ def test_disabled_calls_are_counted_apart(monkeypatch):
     doubled(np.ones(3))
     assert by_cause(doubled) == {"disabled": (2, "config.disable is set")}
     assert aj.stats()["fallbacks"] == before
+
+
+def test_methods_of_instances_have_counts():
+    class Layer:
+        @aj.jit
+        def scaled(self, x):
+            return x * 2
+
+        @aj.jit
+        def text(self, x):
+            return x.tobytes()
+
+    one, other = Layer(), Layer()
+    one.scaled(np.ones(3))
+    other.scaled(np.ones(3))
+    assert one.scaled.cache_info() == Layer.scaled.cache_info()
+    with pytest.warns(FallbackWarning):
+        one.text(np.ones(3))
+    other.text(np.ones(3))
+    assert [(c.cause, c.calls) for c in one.text.cache_info().in_numpy] == [("whole function", 2)]
+    assert "2 calls in NumPy" in repr(one.text)

@@ -21,7 +21,7 @@ SHORT = {
     "interrupts": (8, {"wrong next call": 0}),
     "units": (6, {"wrong next call": 0}),
     "following": (4, dict.fromkeys(NOTHING_IS, 0)),
-    "first": (3, {"errors": 0, "crashes": 0, "hung": 0}),
+    "first": (4, {"errors": 0, "crashes": 0, "hung": 0}),
 }
 HANDLER = """
 import signal, sys, threading, warnings

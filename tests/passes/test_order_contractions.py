@@ -168,6 +168,27 @@ def test_products_of_stacks_copy_nothing(name, turned, monkeypatch):
     assert all(any(np.shares_memory(one, given) for given in (*operands, out)) for one in met)
 
 
+@pytest.mark.parametrize("n", [3, 64])
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_stack_of_single_columns_is_one_matrix(n, bound, monkeypatch):
+    """NumPy's matmul multiplies the columns one by one."""
+    left, right = np.random.default_rng(1).random((n, n)), numbers(100, n, 1)
+    labels, out, met = ((1, 3), (0, 3, 2)), np.empty((100, n, 1)), []
+    want, matmul = left @ right, np.matmul
+
+    def noted(left, right, out=None):
+        met.extend((left.ndim, right.ndim))
+        return matmul(left, right, out=out)
+
+    if bound:
+        assert MATRIX_PRODUCTS.shorten((left, right), labels) is None
+        assert MATRIX_PRODUCTS.shorten((left, numbers(100, n, 8)), labels) is not None
+    monkeypatch.setattr(np, "matmul", noted)
+    MATRIX_PRODUCTS.evaluate((left, right), labels, out)
+    np.testing.assert_allclose(out, want, rtol=1e-12)
+    assert met == [2, 2]
+
+
 def drawn(rng, lengths):
     """An array of these lengths, with its dimensions in any order in memory, and any strides."""
     order = rng.permutation(len(lengths))
