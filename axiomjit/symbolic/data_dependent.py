@@ -77,8 +77,8 @@ def data_dependent_length(scope: Scope, key: object) -> Dim:
 def assumed_equal(left: Dim, right: Dim) -> bool:
     """Whether two lengths are equal, where NumPy raises an error if they are not.
 
-    A length that only the running program knows is assumed to be equal to the other one from here
-    on; the program asks once it has counted.
+    A data-dependent length is assumed to be equal to the other one from here on; a guard checks
+    that once the program has counted.
     """
     if not data_dependent_in(left, right):
         return left == right
@@ -96,7 +96,7 @@ def assumed_equal(left: Dim, right: Dim) -> bool:
 
 
 def assumed_multiple(length: Dim, divisor: Dim) -> None:
-    """Let what stands for a length that only the running program knows be a multiple of another."""
+    """Make the stand-in value of a data-dependent length a multiple of another length."""
     (symbol, *others) = data_dependent_in(length) or (None,)
     if symbol is None or others or data_dependent_in(divisor):
         return
@@ -107,7 +107,7 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
-    """The symbols of such lengths that occur in some lengths."""
+    """The symbols of data-dependent lengths that occur in lengths."""
     return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind is DATA_DEPENDENT)
 
 
@@ -119,11 +119,8 @@ class HeuristicScope(Scope):
 
     def __init__(self, scope: Scope) -> None:
         """Share the values and guards of a scope."""
-        self.values, self.guards, self.data_dependent = (
-            scope.values,
-            scope.guards,
-            scope.data_dependent,
-        )
+        self.values, self.guards = scope.values, scope.guards
+        self.data_dependent = scope.data_dependent
 
     def record(self, guard: Guard) -> None:
         """Keep the guard, where it is of lengths that are known before the program runs."""

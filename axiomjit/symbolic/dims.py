@@ -450,15 +450,15 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
 
 def smaller(left: int | Dim, right: int | Dim) -> Dim:
     """min(left, right) without looking at values."""
-    return _extreme("min", dim(left), dim(right))
+    return _min_or_max("min", dim(left), dim(right))
 
 
 def larger(left: int | Dim, right: int | Dim) -> Dim:
     """max(left, right) without looking at values."""
-    return _extreme("max", dim(left), dim(right))
+    return _min_or_max("max", dim(left), dim(right))
 
 
-def _extreme(sign: str, left: Dim, right: Dim) -> Dim:
+def _min_or_max(sign: str, left: Dim, right: Dim) -> Dim:
     apart = (left - right).constant
     if apart is not None:
         return left if (apart <= 0) is (sign == "min") else right

@@ -7,17 +7,22 @@ import pytest
 
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.records import Record
+from axiomjit.graph import builder
 from axiomjit.graph import nodes as graphs
 from axiomjit.graph.builder import as_node, elementwise
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.nodes import Graph, Input, Op, Scalar, post_order, rewrite, users
-from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.indexing_ops import lengths_of
+from axiomjit.graph.nodes import Graph, Input, Op, Scalar, map_fields, post_order, rewrite, users
+from axiomjit.graph.primitives import MAX, PRIMITIVES
 from axiomjit.graph.print_graph import print_graph
+from axiomjit.graph.reductions import choose_position
+from axiomjit.graph.storages import update
 from axiomjit.graph.verify_graph import verify_graph
-from axiomjit.symbolic.dims import Symbol, dim, named_length
+from axiomjit.symbolic.dims import Symbol, dim, named_length, substitute
 from axiomjit.symbolic.index_maps import (
     affine,
     compose,
+    condition,
     fixed,
     identity,
     iterator,
@@ -27,6 +32,7 @@ from axiomjit.symbolic.index_maps import (
 from tests.graphs import CONTEXT, GRAPH_PASSES, follow
 from tests.passes.examples import example
 
+(n,) = named_length("n0").symbols
 N = named_length("n0")
 X = Input(FLOAT, 0, (N,))
 
@@ -130,6 +136,37 @@ def test_rewrite_keeps_what_no_rule_touches():
     assert changed.outputs[1] is graph.outputs[1]
     assert changed.outputs[0].operands[1].value == 3.0
     assert rewrite(graph, lambda node: node) is graph
+
+
+LENGTHS = {
+    "maps": lambda: builder.view(X, (affine({0: dim(-1)}, N - 1),), (N,)),
+    "regions": lambda: builder.concatenate([X, X], 0),
+    "conditions": lambda: SCATTERED.replace(conditions=(condition(iterator(0), dim(1), N),)),
+    "whole": lambda: SCATTERED,
+    "length": lambda: graphs.size(N),
+    "extents": lambda: X,
+}
+SCATTERED = update(X, (affine({0: dim(1)}, 3),), X, identity(1), (N - 3,))
+
+
+@pytest.mark.parametrize("field", LENGTHS)
+def test_lengths_are_mapped_in_every_field(field):
+    node = LENGTHS[field]()
+    other = map_fields(node, lambda child: child, lambda length: substitute(length, {n: 2 * N}))
+    for old, new in zip(lengths_of(node), lengths_of(other), strict=True):
+        assert new is substitute(old, {n: 2 * N})
+    assert getattr(other, field, None) is not getattr(node, field, None)
+    assert map_fields(node, lambda child: child, lambda length: length) is node
+
+
+def test_nodes_of_a_fold_are_not_those_of_the_graph():
+    place = choose_position(MAX, X, (0,))
+    (folded,) = place.operands
+    value = Input(FLOAT, 0, ())  # as the fold has for the value of its left state
+    assert value in post_order(folded.fold.outputs)
+    other = map_fields(folded, lambda child: add(child, 1.0), lambda length: length)
+    assert other.fold is folded.fold
+    assert other.operands[0] is add(X, 1.0)
 
 
 @pytest.mark.parametrize("name", ["l2", "centred", "product", "strided"])
