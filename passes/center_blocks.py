@@ -10,7 +10,6 @@ from axiomjit.algebra.dims import Dim, dim
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
-from axiomjit.passes.ir.body_values import needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -26,6 +25,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Take,
     map_nests,
+    needed,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested

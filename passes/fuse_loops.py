@@ -11,8 +11,6 @@ from axiomjit.algebra.chosen import Advice, chosen_in
 from axiomjit.algebra.dims import Dim, Symbol, bound
 from axiomjit.base.records import Record
 from axiomjit.passes.choose_storage import STATEMENTS
-from axiomjit.passes.ir.accesses import accessed
-from axiomjit.passes.ir.body_values import outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -31,14 +29,15 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
+    accessed,
     bounds_of,
+    outer_values,
     rewrite_body,
     statements,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
-from axiomjit.passes.ir.renaming import rename_iterators
-from axiomjit.passes.ir.shared_values import share_scalars, share_states
+from axiomjit.passes.ir.rewriting import rename_iterators, share_scalars, share_states
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 ROW: Final = 65_536

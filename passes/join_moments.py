@@ -15,9 +15,6 @@ from axiomjit.base.records import Record
 from axiomjit.graph.moments import MomentFold
 from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.graph.primitives import CAST, PRIMITIVES
-from axiomjit.passes.ir.accesses import accessed
-from axiomjit.passes.ir.added_numbers import AddedNumbers
-from axiomjit.passes.ir.body_values import dtypes_of, needed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -34,12 +31,14 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
+    accessed,
+    dtypes_of,
+    needed,
     rewrite_body,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_cost
-from axiomjit.passes.ir.renaming import rename_iterators
-from axiomjit.passes.ir.shared_values import share_scalars
+from axiomjit.passes.ir.rewriting import AddedNumbers, rename_iterators, share_scalars
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 ROW: Final = 65_536

@@ -9,7 +9,6 @@ from axiomjit.algebra.dims import Dim, Guard, Symbol, dim, product
 from axiomjit.base.dtypes import code
 from axiomjit.base.locks import import_late
 from axiomjit.graph.nodes import Held, Input, LengthNode, Scalar
-from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
@@ -17,6 +16,7 @@ from axiomjit.passes.ir.loop_ir import (
     LibraryCall,
     LoopProgram,
     Nest,
+    accessed,
 )
 from axiomjit.passes.ir.plan_ir import (
     Allocate,

@@ -7,10 +7,12 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.base.config import config
+from axiomjit.base.errors import VerifyError
 from axiomjit.base.locks import import_late
 from axiomjit.base.records import Record
-from axiomjit.graph.nodes import Graph, Update
+from axiomjit.graph.nodes import Graph, Node, Op, Update, post_order
 from axiomjit.graph.primitives import MERGED, PRODUCT, SUM
+from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.block_folds import block_folds
 from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.compose_views import compose_views
@@ -19,16 +21,18 @@ from axiomjit.passes.flip_loops import flip_loops
 from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
-from axiomjit.passes.ir.late_passes import (
-    LatePass,
-    folds_by_graph,
-    has_fold,
-    has_node,
-    has_op,
-    has_statement,
-    reads_windows,
+from axiomjit.passes.ir.loop_ir import (
+    Fold,
+    For,
+    If,
+    LoopProgram,
+    Nest,
+    Pick,
+    Stmt,
+    Store,
+    Take,
+    statements,
 )
-from axiomjit.passes.ir.loop_ir import If, LoopProgram, Pick, Store, Take
 from axiomjit.passes.ir.plan_ir import Plan
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.lower_to_loops import lower_to_loops
@@ -41,6 +45,69 @@ from axiomjit.passes.watch_loops import watch_loops
 
 if TYPE_CHECKING:
     from axiomjit.passes.ir.forms import AnyProgram
+
+
+class LatePass:
+    """A pass that many programs do without; those that it does not concern stay as they are."""
+
+    def __init__(self, name: str, concerns: Callable[[Any], bool]) -> None:
+        """Name a module of `passes`, and say which programs its pass may change."""
+        self.__name__, self.concerns = name, concerns
+
+    def __call__(self, program: Any, context: Context) -> Any:
+        """Do what the pass does; under `config.check` it is also asked about other programs.
+
+        Raises:
+            VerifyError: it changes a program that it does not concern.
+        """
+        concerned = self.concerns(program)
+        if not concerned and not config.check:
+            return program
+        made = self.imported()(program, context)
+        if not concerned and made != program:
+            raise VerifyError(
+                f"{self.__name__} of a program",
+                "a program that it changes and does not concern",
+                "report this program as a defect of axiomjit",
+            )
+        return made
+
+    def imported(self) -> Callable[[Any, Context], Any]:
+        """The pass itself."""
+        module = import_late(f"axiomjit.passes.{self.__name__}")
+        found: Callable[[Any, Context], Any] = getattr(module, self.__name__)
+        return found
+
+
+def has_node(wanted: Callable[[Node], bool]) -> Callable[[Graph], bool]:
+    """Whether there is such a node."""
+    return lambda graph: any(map(wanted, post_order(graph.outputs)))
+
+
+def has_op(wanted: Callable[[Op], bool]) -> Callable[[Graph], bool]:
+    """Whether there is such an op."""
+    return has_node(lambda node: isinstance(node, Op) and wanted(node))
+
+
+def reads_windows(op: Op) -> bool:
+    """Whether elements along two dimensions of an op are neighbours in an operand."""
+    return any(len(function.terms) > 1 for index in op.maps for function in index)
+
+
+def has_statement(wanted: Callable[[Stmt], bool]) -> Callable[[LoopProgram], bool]:
+    """Whether there is such a statement in a nest."""
+    return lambda program: any(
+        any(map(wanted, statements(step))) for step in program.steps if isinstance(step, Nest)
+    )
+
+
+folds_by_graph: Final = has_statement(
+    lambda stmt: isinstance(stmt, Fold) and isinstance(stmt.state.accumulator, StateFold)
+)
+"""Whether states are folded that a graph of scalars combines: moments and places are, too."""
+has_fold: Final = has_statement(lambda stmt: isinstance(stmt, For) and stmt.kind == "fold")
+"""Whether there is a loop that feeds a fold."""
+
 
 Pass = Callable[[Any, Context], Any]
 """Takes a program and returns an equivalent one, in the next form or improved in the same one."""

@@ -13,8 +13,6 @@ from axiomjit.base.dtypes import DType, integer_range
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.passes.ir.added_numbers import AddedNumbers
-from axiomjit.passes.ir.body_values import dtypes_of
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
@@ -26,11 +24,12 @@ from axiomjit.passes.ir.loop_ir import (
     Nest,
     Stmt,
     Store,
+    dtypes_of,
     rewrite_body,
     walk,
 )
 from axiomjit.passes.ir.loop_orders import all_steps
-from axiomjit.passes.ir.rewriting import replace_nests
+from axiomjit.passes.ir.rewriting import AddedNumbers, replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.views.dense_layout import row_major_strides
 

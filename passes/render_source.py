@@ -6,26 +6,29 @@ Buffers, scalars, lengths, iterators and values are numbered by first use: equal
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.number_kinds import SMALL
-from axiomjit.base.dtypes import INT, DType, cast_name, code
+from axiomjit.base.dtypes import INT, DType, cast_name, code, part_dtype, resolve_loop
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
-from axiomjit.graph.primitives import UfuncFold
-from axiomjit.graph.state_folds import StateFold
+from axiomjit.graph.nodes import Node, Op, Scalar
+from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
+from axiomjit.graph.state_folds import StateFold, computed
 from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits, kernel_key
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
+    Block,
     Drain,
     Fold,
     For,
     If,
     Index,
     Let,
+    Limit,
     Load,
     Nest,
     Push,
@@ -34,16 +37,6 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
     statements,
-)
-from axiomjit.passes.ir.range_source import RangeSource, shared_walk, strips_of
-from axiomjit.passes.ir.state_source import (
-    combine_source,
-    combined_element,
-    flagged_step,
-    flagged_value,
-    functions_of,
-    is_flagged,
-    start_source,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 
@@ -104,9 +97,9 @@ class _Writer:
         self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
         loops = [s for s in statements(nest) if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
-        self.calls = functions_of(nest) > 0
+        self.calls = _functions_of(nest) > 0
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
-        traits = Traits(functions_of(nest), self.strips, self.rows)
+        traits = Traits(_functions_of(nest), self.strips, self.rows)
         if nest.combine:
             lines.append("    if lo == hi:")
             lines += self.body(nest.combine, 2, grid=False)
@@ -205,7 +198,7 @@ class _Writer:
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
         indent = "    " * depth
-        walks = Counter(shared_walk(stmt) for stmt in body if isinstance(stmt, For))
+        walks = Counter(_shared_walk(stmt) for stmt in body if isinstance(stmt, For))
         bounds: dict[tuple[str, str] | None, tuple[str, ...]] = {}
         for stmt in body:
             if isinstance(stmt, If):
@@ -216,7 +209,7 @@ class _Writer:
             if not isinstance(stmt, For):
                 yield from (indent + line for line in self.statement(stmt))
                 continue
-            walk = shared_walk(stmt)
+            walk = _shared_walk(stmt)
             if walk is not None and walks[walk] > 1 and walk not in bounds:
                 start, stop = self.fresh("k"), self.fresh("e")
                 yield f"{indent}{start} = {self.ranges.start(stmt)}"
@@ -228,7 +221,7 @@ class _Writer:
             self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
             if stmt.looks:
                 self.looks, strip = True, self.fresh("k")
-                strips, limits = strips_of(limits, strip, stmt.looks)
+                strips, limits = _strips_of(limits, strip, stmt.looks)
                 yield f"{indent}for {strip} in range({strips}):"
             inner, step = depth + bool(stmt.looks), self.named("i", stmt.iterator)
             yield f"{'    ' * inner}for {step} in range({', '.join(limits)}):"
@@ -274,7 +267,7 @@ class _Writer:
             return
         held, value = self.fresh("u"), self.value(stmt.value)
         yield f"{held} = load({place})"
-        made = combined_element(stmt.combine, held, dtype, value, self.dtypes[value])
+        made = _combined_element(stmt.combine, held, dtype, value, self.dtypes[value])
         yield f"store({place}, {made})"
 
     def define(self, old: str, dtype: DType) -> str:
@@ -290,7 +283,7 @@ class _Writer:
 
     def values_of(self, state: State) -> list[str]:
         """The names of a state's values, or of the tiles that have a cell of it per lane."""
-        if is_flagged(state):
+        if _is_flagged(state):
             return [self.named(letter, state.name) for letter in "sgz"[: 2 + state.signs]]
         first = self.named("s", state.name)
         more = (self.named("s", f"{state.name}.{k}") for k in range(1, len(state.parts)))
@@ -311,7 +304,7 @@ class _Writer:
         state, begun = stmt.state, self.begun(stmt.state)
         dtypes = [cast_name(code(dtype)) for dtype in state.parts]
         names = self.values_of(state)
-        start = start_source(state)
+        start = _start_source(state)
         if begun is not None:
             names, dtypes, start = [*names, begun], [*dtypes, "b1"], [*start, "b1(False)"]
         if stmt.scope == "tree":
@@ -335,8 +328,8 @@ class _Writer:
         state, fold, begun = stmt.state, stmt.state.accumulator, self.begun(stmt.state)
         names = self.values_of(state)
         values = [self.as_type(v, d) for v, d in zip(stmt.values, state.parts, strict=True)]
-        if is_flagged(state):
-            yield f"{', '.join(names)} = {', '.join(flagged_step(state, names, values[0]))}"
+        if _is_flagged(state):
+            yield f"{', '.join(names)} = {', '.join(_flagged_step(state, names, values[0]))}"
             return
         free = state.lanes is None and not stmt.kept
         if isinstance(fold, UfuncFold) and free and not fold.running:
@@ -362,7 +355,7 @@ class _Writer:
         else:
             loads = []
         fold, dtype = state.accumulator, state.dtype
-        lines, combined = combine_source(fold, left, values, dtype, self.fresh)
+        lines, combined = _combine_source(fold, left, values, dtype, self.fresh)
         if begun is not None:
             pairs = zip(combined, values, strict=True)
             on = self.here(state, begun)
@@ -379,8 +372,8 @@ class _Writer:
             lines, combined = self.combined(state, values)
             yield from lines
             value = combined[part]
-        elif is_flagged(state):
-            value = flagged_value(self.values_of(state))
+        elif _is_flagged(state):
+            value = _flagged_value(self.values_of(state))
         else:
             value = self.here(state, self.values_of(state)[part])
         yield f"{self.define(stmt.name, stmt.dtype)} = {value}"
@@ -404,3 +397,250 @@ class _Writer:
         if state.lanes is None:
             return f"{name} = drain{kind}({tree}, {count})"
         return f"drain_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
+
+
+EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
+"""How an extreme of floats goes on: by which function of numbers, and how the bits of all elements
+are joined, from which start, to tell the sign of a zero."""
+
+
+def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
+    """What a scatter stores: an element that is held, combined with a value of some dtype."""
+    result = resolve_loop(combine.ufunc, (dtype, dtype))[-1] if combine.ufunc else dtype
+    codes = [code(dtype)] * 2
+    cast = held if kind == dtype else f"{cast_name(code(dtype))}({held})"
+    text = combine.written([cast, value], codes, code(result))
+    return text if result == kind else f"{cast_name(code(kind))}({text})"
+
+
+def _is_flagged(state: State) -> bool:
+    """Whether NaN and the signs of zeros are kept beside the state, and joined when it is taken.
+
+    Then each step is a few independent instructions; `maximum`, which is exact in each step, is a
+    chain of six. Cells of tiles wait for nothing, and are exact.
+    """
+    fold = state.accumulator
+    plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
+    return plain and fold.name in EXTREMES and state.dtype.kind == "f"
+
+
+def _flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
+    """An extreme and its flags with one more element."""
+    name, nan, *signs = names
+    function, join, _ = EXTREMES[state.accumulator.name]
+    steps = [f"{function}({name}, {value})", f"{nan} | isnan({value})"]
+    return [*steps, *(f"{each} {join} bits({value})" for each in signs)]
+
+
+def _flagged_value(names: Sequence[str]) -> str:
+    """An extreme with its flags, as the value of the state: a zero has the sign that they tell."""
+    return f"extreme({', '.join(names)})"
+
+
+def _literal(value: Any, dtype: DType) -> str:
+    """A number of a dtype, as source."""
+    if isinstance(value, complex):
+        part = code(part_dtype(dtype))
+        return f"complex_of({part}({value.real!r}), {part}({value.imag!r}))"
+    return f"{cast_name(code(dtype))}({value!r})"
+
+
+def _start_source(state: State) -> list[str]:
+    """The values that a state is opened with; without identity they are never combined.
+
+    A flagged extreme has met no NaN, and the bits of no element.
+    """
+    fold = state.accumulator
+    if isinstance(fold, StateFold):
+        pairs = zip(fold.start, state.parts, strict=True)
+        return [_literal(value.item(), dtype) for value, dtype in pairs]
+    first = _literal(fold.initial(state.dtype), state.dtype)
+    if not _is_flagged(state):
+        return [first]
+    bits = f"{cast_name(f'i{state.dtype.itemsize}')}({EXTREMES[fold.name][2]})"
+    return [first, "b1(False)", *[bits] * state.signs]
+
+
+def _combine_source(
+    fold: UfuncFold | StateFold,
+    left: Sequence[str],
+    right: Sequence[str],
+    dtype: DType,
+    fresh: Callable[[str], str],
+) -> tuple[list[str], list[str]]:
+    """Lines that combine two states of a dtype, and the values of the combined state.
+
+    `left` are the values of the state that stands before, `fresh("u")` names what is computed.
+    """
+    if isinstance(fold, UfuncFold):
+        kind = code(dtype)
+        return [], [fold.combine.written((*left, *right), (kind, kind), kind)]
+    lines: list[str] = []
+
+    def text(value: Any) -> tuple[str, str]:
+        if isinstance(value, Scalar):
+            return _literal(value.value.item(), value.dtype), code(value.dtype)
+        found: tuple[str, str] = value
+        return found
+
+    def apply(op: Op, operands: Sequence[Any]) -> tuple[str, str]:
+        named = [text(operand) for operand in operands]
+        kind, name = code(op.dtype), fresh("u")
+        written = op.primitive.written([n for n, _ in named], [c for _, c in named], kind)
+        lines.append(f"{name} = {written}")
+        return name, kind
+
+    kinds = [code(value.dtype) for value in fold.start]
+    given = [*zip(left, kinds, strict=True), *zip(right, kinds, strict=True)]
+    outputs: Sequence[Node] = fold.outputs
+    return lines, [text(value)[0] for value in computed(outputs, given, apply)]
+
+
+def _functions_of(nest: Nest) -> int:
+    """How many calls of elementary functions a nest has."""
+    found = 0
+    for stmt in statements(nest):
+        if isinstance(stmt, Let):
+            found += stmt.primitive.elementary
+        elif isinstance(stmt, Fold) or (isinstance(stmt, Take) and stmt.ahead):
+            fold = stmt.state.accumulator
+            found += fold.functions if isinstance(fold, StateFold) else 0
+    return found
+
+
+Term = tuple[str, Dim]
+
+
+class RangeSource(Record):
+    """Writes ranges and limits with the names that a source has for `iterator` and the like.
+
+    `over_blocks` are the loops over blocks by their iterators, `firsts` what the first step of
+    each one's block is, and `ends` where loops end that take steps together.
+    """
+
+    iterator: Callable[[str], str]
+    value: Callable[[str], str]
+    length: Callable[[int | Dim], str]
+    over_blocks: dict[str, For]
+    firsts: dict[str, str]
+    ends: dict[str, str]
+
+    def start(self, loop: For) -> str:
+        """The first step of a loop over a block."""
+        assert loop.block is not None
+        return f"{self.iterator(loop.block.outer)} * {self.length(loop.block.size)}"
+
+    def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
+        """What a loop ranges over; `start` names the first step of its block."""
+        if loop.at is not None:
+            return self.value(loop.at), f"{self.value(loop.at)} + 1"
+        first, last = (dim(0), loop.extent) if loop.span is None else loop.span
+        starts = [] if first.constant == 0 else [self.length(first)]
+        stops = [] if grid and last is loop.extent else [self._stop(first, last)]
+        if loop.limits:
+            starts = starts or ["0"]
+            starts, stops = starts + self.starts(loop), stops + self.stops(loop)
+        if loop.under is not None:
+            passed = f"{self.iterator(loop.under)} * {self.length(loop.extent)}"
+            starts, stops = [f"lo - {passed}", "0"], [f"hi - {passed}", *stops]
+        elif grid:
+            low, high = self._callers(loop)
+            starts, stops = [low, *starts], [high, *stops]
+        elif loop.block is not None:
+            start = start or self.start(loop)
+            starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
+        return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
+
+    def _callers(self, loop: For) -> tuple[str, str]:
+        """The caller's range as steps of the first loop, where it counts those of one under it."""
+        inner = loop.body[0] if loop.body else None
+        if not isinstance(inner, For) or inner.under is None:
+            return "lo", "hi"
+        steps = self.length(inner.extent)
+        return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
+
+    def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
+        """The range of a loop with these limits, about which its statements may ask."""
+        if loop.block is not None:
+            named = limits[0].isidentifier()
+            self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
+            self.over_blocks[loop.iterator] = loop
+        if loop.together == 1:
+            return limits
+        if grid:
+            self.ends[loop.iterator] = limits[1]
+        return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.together))
+
+    def step(self, iterator: str) -> str:
+        """Which step of its block a loop is at."""
+        return f"{self.iterator(iterator)} - {self.firsts[iterator]}"
+
+    def width(self, state: State) -> str:
+        """How many lanes the tile of a state has here."""
+        assert state.lanes is not None
+        loop = self.over_blocks[state.lanes]
+        assert loop.block is not None
+        start = self.start(loop)
+        _, *others = self._block_stops(loop.block, start)
+        stops = [f"{stop} - {start}" for stop in (*others, self.length(loop.extent))]
+        return f"min({state.cells}, {', '.join(stops)})"
+
+    def _block_stops(self, block: Block, start: str) -> list[str]:
+        """Where a block ends, and where the last one of the caller's range does."""
+        if block.together == 1:
+            return [f"{start} + {self.length(block.size)}"]
+        assert isinstance(block.size, int)
+        last = [f"{self.ends[block.outer]} * {block.size}"] if block.outer in self.ends else []
+        return [f"{start} + {block.size * block.together}", *last]
+
+    def _stop(self, first: Dim, last: Dim) -> str:
+        """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
+        steps = (last - first).constant
+        short = steps is not None and steps <= SMALL and first.constant is None
+        return f"{self.length(first)} + {steps}" if short else self.length(last)
+
+    def starts(self, loop: For) -> list[str]:
+        """First steps of a loop, one per limit; the largest holds."""
+        return [self._passed(limit.low, limit, loop.iterator) for limit in loop.limits]
+
+    def stops(self, loop: For) -> list[str]:
+        """Ends of a loop, one per limit; the smallest holds."""
+        return [self._passed(limit.high, limit, loop.iterator) for limit in loop.limits]
+
+    def tests(self, limits: Sequence[Limit]) -> list[str]:
+        """Comparisons that all hold where the limits do."""
+        found = []
+        for limit in limits:
+            total = " + ".join(map(self._product, limit.terms)) or "0"
+            found += [f"{self.length(limit.low)} <= {total}"]
+            found += [f"{total} < {self.length(limit.high)}"]
+        return found
+
+    def _passed(self, place: Dim, limit: Limit, iterator: str) -> str:
+        """The first step at which the sum of a limit is not below a place."""
+        own = dict(limit.terms)[iterator]
+        others = [term for term in limit.terms if term[0] != iterator]
+        left = " - ".join([self.length(place + own - 1), *map(self._product, others)])
+        return left if own.constant == 1 else f"floor_divide({left}, {self.length(own)})"
+
+    def _product(self, term: Term) -> str:
+        """A factor times an iterator."""
+        name, times = self.iterator(term[0]), self.length(term[1])
+        return name if times == "1" else f"{name} * {times}"
+
+
+def _shared_walk(loop: For) -> tuple[str, str] | None:
+    """The iterator and block iterator that sibling loops over one whole block share, or None."""
+    whole = loop.span is None and not loop.limits
+    return (loop.iterator, loop.block.outer) if loop.block and whole else None
+
+
+def _extreme(function: str, values: Sequence[str]) -> str:
+    """The smallest or largest of some values."""
+    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+
+
+def _strips_of(limits: tuple[str, ...], strip: str, steps: int) -> tuple[str, tuple[str, str]]:
+    """Over what a loop ranges in strips of so many steps, and the range of one that looks."""
+    first, last = limits if len(limits) > 1 else ("0", *limits)
+    return f"{first}, {last}, {steps}", (strip, f"live(h0, min({strip} + {steps}, {last}))")

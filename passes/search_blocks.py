@@ -14,7 +14,6 @@ from axiomjit.base.dtypes import BOOL, INT
 from axiomjit.base.records import Record
 from axiomjit.graph.place_folds import PlaceFold
 from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
-from axiomjit.passes.ir.body_values import needed, outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
@@ -32,6 +31,8 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
     Take,
     cell,
+    needed,
+    outer_values,
     rewrite_body,
     walk,
 )

@@ -21,8 +21,7 @@ from axiomjit.passes.ir.loop_ir import (
     statements,
     walk,
 )
-from axiomjit.passes.ir.renaming import rename_iterators
-from axiomjit.passes.ir.rewriting import map_bodies
+from axiomjit.passes.ir.rewriting import map_bodies, rename_iterators
 
 
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:

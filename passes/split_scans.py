@@ -11,7 +11,6 @@ from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.records import Record
 from axiomjit.graph.state_folds import StateFold
 from axiomjit.passes.costs.estimate_cost import cost_of
-from axiomjit.passes.ir.body_values import outer_values
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
@@ -30,6 +29,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
+    outer_values,
     rewrite_body,
     walk,
 )

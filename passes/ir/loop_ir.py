@@ -18,7 +18,7 @@ its loops take their steps one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Conditions
@@ -394,3 +394,37 @@ def rewrite_body(
             stmt = stmt.replace(parts=tuple(parts))
         result += rule(stmt)
     return tuple(result)
+
+
+def accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
+    """The storages that a step reads, and those that it writes."""
+    if isinstance(step, LibraryCall):
+        return {view.storage for view in step.operands}, {step.target}
+    every = list(statements(step))
+    reads = {s.buffer for s in every if isinstance(s, Load)}
+    return reads, {s.buffer for s in every if isinstance(s, Store)}
+
+
+def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
+    """The statements that compute a value; values from outside the body have none."""
+    wanted = {value}
+    found: list[Stmt] = []
+    for stmt in reversed(body):
+        if isinstance(stmt, Let | Load | Take | Pick) and stmt.name in wanted:
+            wanted |= outer_values(stmt)
+            found.append(stmt)
+    return tuple(reversed(found))
+
+
+def outer_values(stmt: Stmt) -> set[str]:
+    """The scalars that a statement needs, those of the bodies inside included."""
+    every = list(walk((stmt,)))
+    made = {s.name for s in every if isinstance(s, Let | Load | Take | Pick)}
+    picked = {part.value for s in every if isinstance(s, Pick) for part in s.parts}
+    return picked.union(*map(used, every)) - made
+
+
+def dtypes_of(body: Sequence[Stmt]) -> dict[str, DType]:
+    """The dtypes of the scalars that statements give, by name."""
+    loaded = {s.name: s.buffer.dtype for s in body if isinstance(s, Load)}
+    return loaded | {s.name: s.dtype for s in body if isinstance(s, Let | Take | Pick)}

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from axiomjit.algebra.dims import dim
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes.ir.accesses import accessed
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Drain,
@@ -24,6 +23,7 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     Take,
+    accessed,
     cell,
     statements,
     used,

@@ -7,8 +7,7 @@ import pytest
 
 from axiomjit.base.config import config
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes.ir.late_passes import LatePass
-from axiomjit.passes.pipeline import PASSES, run_pipeline
+from axiomjit.passes.pipeline import PASSES, LatePass, run_pipeline
 from tests.graphs import follow
 from tests.passes.examples import NAMES, example
 
