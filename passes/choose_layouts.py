@@ -23,7 +23,7 @@ from axiomjit.graph.nodes import (
     users,
 )
 from axiomjit.graph.primitives import GATHER, PACKS, SAVE
-from axiomjit.passes.costs.estimate_walk import STORE, Walk, estimate_walk
+from axiomjit.passes.costs.estimate_time import STORE, Walk, estimate_walk
 from axiomjit.passes.ir.context import Layouts
 from axiomjit.passes.ir.loop_readers import Readers, loop_readers
 from axiomjit.passes.ir.view_ir import Library

@@ -12,8 +12,7 @@ from axiomjit.algebra.dims import bound, dim
 from axiomjit.base.dtypes import DType, code
 from axiomjit.base.kept_properties import kept_property
 from axiomjit.base.target import ChosenTarget
-from axiomjit.passes.costs.estimate_time import estimate_time
-from axiomjit.passes.costs.operation_times import operation_time
+from axiomjit.passes.costs.estimate_time import estimate_time, operation_time
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Block,
