@@ -44,7 +44,7 @@ from axiomjit.passes.strip_mine import strip_mine
 from axiomjit.passes.watch_loops import watch_loops
 
 if TYPE_CHECKING:
-    from axiomjit.passes.ir.forms import AnyProgram
+    from axiomjit.passes.ir.print_program import AnyProgram
 
 
 class LatePass:
@@ -205,7 +205,4 @@ def simplified(graph: Graph, context: Context) -> Graph:
 
 def _verify(program: AnyProgram) -> None:
     if config.check:
-        import_late("axiomjit.passes.ir.forms")  # here, since other programs do not need it
-        from axiomjit.passes.ir.forms import FORMS
-
-        FORMS[type(program)].verify(program)
+        import_late("axiomjit.passes.ir.verify_program").verify_program(program)

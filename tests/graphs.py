@@ -31,7 +31,6 @@ from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
@@ -44,6 +43,7 @@ from axiomjit.passes.ir.plan_ir import (
     Reuse,
     WriteBack,
 )
+from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
 from axiomjit.runtime.launching.windows import BoundWindow
@@ -386,7 +386,8 @@ def before_and_after(name: str, case: Case) -> str:
     after = apply_pass(function, before, case)
     old, new = census(before), census(after)
     changed = [f"{k}: {old[k]} -> {new[k]}" for k in sorted({*old, *new}) if old[k] != new[k]]
-    shown = text_of(after) if before is not after else "the same object\n"
-    return f"{text_of(before)}-- {name} --\n{shown}-- counts --\n" + (
+    shown = print_program(after) if before is not after else "the same object\n"
+    shown = shown.rstrip("\n") if isinstance(after, Plan) else shown  # as its golden files have it
+    return f"{print_program(before)}-- {name} --\n{shown}-- counts --\n" + (
         "\n".join(changed) or "as before"
     )

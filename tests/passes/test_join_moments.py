@@ -8,7 +8,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Nest
-from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.join_moments import join_moments
 from tests.graphs import (
     before_and_after,
@@ -72,7 +72,7 @@ def joined(case):
 @pytest.mark.parametrize("name", ["all", "rows", "layernorm", "singles"])
 def test_join_moments_golden(golden, name):
     golden(before_and_after("join_moments", case_of(CASES, name)))
-    golden(print_plan(lowered(case_of(CASES, name)).plan), "source")
+    golden(print_program(lowered(case_of(CASES, name)).plan), "source")
 
 
 @pytest.mark.parametrize("name", ALONE)

@@ -11,11 +11,10 @@ from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.passes import privatise_scatters
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import Index, Load, Nest, Store
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.ir.verify_loops import verify_loops
-from axiomjit.passes.ir.verify_plan import verify_plan
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
@@ -212,7 +211,7 @@ def test_privatise_scatters_golden(golden, name):
     stages = lowered(follow(*GOLDEN[name]))
     assert is_shared(stages)
     sources = [launch.kernel.source for launch in launches(stages)[-2:]]
-    golden("\n".join([text_of(stages.loops), *sources]))
+    golden("\n".join([print_program(stages.loops), *sources]))
 
 
 def test_only_memory_is_counted_beside_what_one_thread_does():
@@ -277,7 +276,7 @@ def shared_loops(*steps):
 
 
 def test_verify_loops_leaves_a_shared_nest_alone():
-    assert verify_loops(shared_loops(SHARED, SERIAL)) is None
+    assert verify_program(shared_loops(SHARED, SERIAL)) is None
 
 
 BESIDE = BLOCK.replace(body=(*INTO, Load("v3", COPY, V.AT)))
@@ -297,7 +296,7 @@ BESIDE = BLOCK.replace(body=(*INTO, Load("v3", COPY, V.AT)))
 )
 def test_verify_loops_finds(steps, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_loops(shared_loops(*steps))
+        verify_program(shared_loops(*steps))
 
 
 def test_verify_plan_finds_a_shared_launch_of_nothing():
@@ -305,4 +304,4 @@ def test_verify_plan_finds_a_shared_launch_of_nothing():
     shared = P.LAUNCH.replace(shared=dim(1))
     for steps in ((shared,), (shared.replace(buffers=("a0", "a0")), P.LAUNCH)):
         with pytest.raises(VerifyError, match=fault):
-            verify_plan(P.plan(P.Allocate("o0"), *steps))
+            verify_program(P.plan(P.Allocate("o0"), *steps))

@@ -9,7 +9,6 @@ import axiomjit as aj
 from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Fold,
@@ -21,7 +20,8 @@ from axiomjit.passes.ir.loop_ir import (
     statements,
 )
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.ir.verify_loops import verify_loops
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
@@ -178,7 +178,7 @@ GOLDEN = {
 def test_split_scans_golden(golden, name):
     function, shape = GOLDEN[name]
     stages = lowered(follow(function, np.ones(shape, "f4")))
-    golden(text_of(stages.loops), "loops")
+    golden(print_program(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
 
@@ -290,9 +290,9 @@ PLAIN = Nest((MAPPED,))
 )
 def test_the_verifier_finds(steps, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_loops(loops(steps=steps))
+        verify_program(loops(steps=steps))
 
 
 def test_the_verifier_leaves_legal_programs_alone():
-    assert verify_loops(loops(steps=(AHEAD, CHAINED))) is None
-    assert verify_loops(loops(UNDER)) is None
+    assert verify_program(loops(steps=(AHEAD, CHAINED))) is None
+    assert verify_program(loops(UNDER)) is None

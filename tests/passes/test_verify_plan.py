@@ -22,7 +22,7 @@ from axiomjit.passes.ir.plan_ir import (
     Window,
     WriteBack,
 )
-from axiomjit.passes.ir.verify_plan import verify_plan
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from tests.graphs import lowered
 from tests.passes.examples import example
@@ -59,10 +59,10 @@ LEGAL = (
 
 
 def test_legal_plans_pass():
-    verify_plan(plan(*LEGAL))
-    verify_plan(plan(Allocate("o0"), AHEAD, CHAINED, LAUNCH))
+    verify_program(plan(*LEGAL))
+    verify_program(plan(Allocate("o0"), AHEAD, CHAINED, LAUNCH))
     for name in ("l2", "sums_and_map", "centred", "product"):
-        verify_plan(lowered(example(name)).plan)
+        verify_program(lowered(example(name)).plan)
 
 
 @pytest.mark.parametrize(
@@ -115,5 +115,5 @@ def test_legal_plans_pass():
 )
 def test_illegal_plans_are_found(broken, fault):
     with pytest.raises(VerifyError, match="a legal plan") as caught:
-        verify_plan(broken)
+        verify_program(broken)
     assert fault in str(caught.value)
