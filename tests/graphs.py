@@ -171,23 +171,24 @@ def small_forms():
     functions = ("subtract", "divide", "maximum", "minimum", "absolute", "sqrt", "where")
     strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORTH": math.inf}
     with (
-        patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
-        patch.multiple("axiomjit.passes.tile_folds", LANES=4, TOGETHER=2),
-        patch.multiple("axiomjit.passes.search_blocks", BLOCK=4, SHORT=2),
-        patch.multiple("axiomjit.passes.interleave_folds", LANES=2, SHORT=3),
-        patch.multiple("axiomjit.passes.buffer_rows", ROW=3, TOGETHER=2, SHARE=1, LONG=6),
-        patch.multiple("axiomjit.passes.split_scans", LONG=16, ROWS=4),
-        patch.multiple("axiomjit.passes.privatise_scatters", LONG=4, BLOCKS=2, SHARE=1),
-        patch("axiomjit.passes.join_moments.ROW", 4),
-        patch("axiomjit.passes.choose_storage.PARTS", 2),
-        patch.multiple("axiomjit.passes.cut_joins", PARTS=2, PIECE=2),
-        patch.multiple("axiomjit.passes.strip_mine", **strips),
-        patch.multiple("axiomjit.passes.watch_loops", LONG=1000, SHORT=200, STEPS=(16, 4, 1)),
+        patch.multiple("axiomjit.passes.loops.block_folds", BLOCK=8, SHORT=4, GROUP=2),
+        patch.multiple("axiomjit.passes.loops.tile_folds", LANES=4, TOGETHER=2),
+        patch.multiple("axiomjit.passes.loops.search_blocks", BLOCK=4, SHORT=2),
+        patch.multiple("axiomjit.passes.loops.interleave_folds", LANES=2, SHORT=3),
+        patch.multiple("axiomjit.passes.loops.buffer_rows", ROW=3, TOGETHER=2, SHARE=1, LONG=6),
+        patch.multiple("axiomjit.passes.loops.split_scans", LONG=16, ROWS=4),
+        patch.multiple("axiomjit.passes.loops.privatise_scatters", LONG=4, BLOCKS=2, SHARE=1),
+        patch("axiomjit.passes.loops.join_moments.ROW", 4),
+        patch("axiomjit.passes.graph.choose_storage.PARTS", 2),
+        patch.multiple("axiomjit.passes.views.cut_joins", PARTS=2, PIECE=2),
+        patch.multiple("axiomjit.passes.loops.strip_mine", **strips),
+        patch.multiple("axiomjit.passes.loops.watch_loops", LONG=1000, SHORT=200, STEPS=(16, 4, 1)),
         patch(
-            "axiomjit.passes.strip_mine._is_function", lambda let: let.primitive.name in functions
+            "axiomjit.passes.loops.strip_mine._is_function",
+            lambda let: let.primitive.name in functions,
         ),
         patch(
-            "axiomjit.passes.strip_mine._is_scalar",
+            "axiomjit.passes.loops.strip_mine._is_scalar",
             lambda let, target: let.primitive.name in scalar,
         ),
     ):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.passes import buffer_rows as module
-from axiomjit.passes.buffer_rows import buffer_rows
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
-from axiomjit.passes.render_source import render_source
+from axiomjit.passes.loops import buffer_rows as module
+from axiomjit.passes.loops.buffer_rows import buffer_rows
+from axiomjit.passes.plan.render_source import render_source
 from tests.graphs import (
     before_and_after,
     follow,

@@ -5,11 +5,11 @@ import pytest
 
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import JOIN
-from axiomjit.passes.choose_storage import PARTS
-from axiomjit.passes.cut_joins import PIECE, cut_joins
+from axiomjit.passes.graph.choose_storage import PARTS
 from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.verify_program import verify_program
+from axiomjit.passes.views.cut_joins import PIECE, cut_joins
 from tests.graphs import (
     before_and_after,
     evaluated,

@@ -9,8 +9,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.merging import merge, split
 from axiomjit.graph.nodes import Graph, Input
 from axiomjit.graph.primitives import MAX, PRIMITIVES
-from axiomjit.passes.compose_views import compose_views
-from axiomjit.passes.drop_packs import drop_packs
+from axiomjit.passes.graph.compose_views import compose_views
+from axiomjit.passes.graph.drop_packs import drop_packs
 from tests.graphs import CONTEXT, Case, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example, numbers
 

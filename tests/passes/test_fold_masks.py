@@ -7,8 +7,8 @@ from axiomjit.algebra.chosen import OtherLengthError
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Op, post_order
-from axiomjit.passes.compose_views import compose_views
-from axiomjit.passes.fold_masks import fold_masks
+from axiomjit.passes.graph.compose_views import compose_views
+from axiomjit.passes.graph.fold_masks import fold_masks
 from axiomjit.passes.ir.loop_ir import LibraryCall
 from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import CONTEXT, before_and_after, evaluated, follow, lowered, run_plain_case

@@ -10,12 +10,12 @@ from axiomjit.algebra.dims import dim
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.passes import privatise_scatters
 from axiomjit.passes.ir.loop_ir import Index, Load, Nest, Store
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.passes.loops import privatise_scatters
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
 from tests.graphs import follow, in_numpy, lowered, run_plain_case, small_forms

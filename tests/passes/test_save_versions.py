@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from axiomjit.graph.nodes import Op, post_order
+from axiomjit.passes.graph.save_versions import save_versions
 from axiomjit.passes.ir.print_program import print_program
-from axiomjit.passes.save_versions import save_versions
 from tests.graphs import (
     CONTEXT,
     before_and_after,
@@ -76,7 +76,7 @@ def test_writes_mean_what_the_evaluator_says(name):
 
 def test_loops_fused_over_shifted_reads_would_be_wrong():
     case = MAKERS["reversed_rows"]()
-    with patch("axiomjit.passes.fuse_loops._reads_other_place", lambda body: False):
+    with patch("axiomjit.passes.loops.fuse_loops._reads_other_place", lambda body: False):
         got = run_plain_case(case, lowered(case).plan)
     with pytest.raises(AssertionError, match="output"):
         assert_same(got, evaluated(case.graph, case), "rows")

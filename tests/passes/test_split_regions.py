@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.ir.loop_ir import For, Pick, statements
-from axiomjit.passes.split_regions import split_regions
+from axiomjit.passes.loops.split_regions import split_regions
 from tests.graphs import before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
 

@@ -8,10 +8,10 @@ import pytest
 import axiomjit
 from axiomjit.algebra.dims import evaluate
 from axiomjit.graph.place_folds import NOWHERE
-from axiomjit.passes import watch_loops as watching
 from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.watch_loops import watch_loops
+from axiomjit.passes.loops import watch_loops as watching
+from axiomjit.passes.loops.watch_loops import watch_loops
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
 from axiomjit.runtime.names.plain import run_plain
 from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case

@@ -33,7 +33,7 @@ from axiomjit.passes.ir.plan_ir import (
     WriteBack,
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Number, Storage, View
-from axiomjit.passes.render_source import Rendered, render_source
+from axiomjit.passes.plan.render_source import Rendered, render_source
 from axiomjit.views.dense_layout import row_major_strides
 
 Steps = Sequence[Nest | LibraryCall]

@@ -22,9 +22,9 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import COPY, SAVE
 from axiomjit.graph.stored_reads import reads_of
-from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.graph.choose_storage import choose_storage
+from axiomjit.passes.graph.order_writes import order_writes
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.order_writes import order_writes
 
 MANY: Final = 4
 """Parts of a version that are copied one by one; of more, the version is."""

@@ -24,8 +24,7 @@ from axiomjit.graph.nodes import (
     root_of,
 )
 from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, READ_ONLY, VIEW
-from axiomjit.passes.choose_layouts import choose_layouts
-from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.passes.ir.view_ir import (
     ArrayRole,
@@ -39,6 +38,7 @@ from axiomjit.passes.ir.view_ir import (
     View,
     ViewProgram,
 )
+from axiomjit.passes.views.choose_layouts import choose_layouts
 from axiomjit.views.dense_layout import ordered_strides
 
 
@@ -98,7 +98,7 @@ class _Lowering:
     def _nodes(self) -> Iterator[Node]:
         """All nodes, operands before users, and readers of a version before the next one."""
         if any(isinstance(node, Update) for node in self.stored):
-            late = import_late("axiomjit.passes.order_writes")  # few programs write
+            late = import_late("axiomjit.passes.graph.order_writes")  # few programs write
             order = late.order_writes(self.graph, self.stored)
             assert not order.late, "versions with later readers are saved before"
             return post_order((*order.ops, *self.graph.outputs))

@@ -10,7 +10,7 @@ from typing import Final
 from axiomjit.algebra.chosen import Advice, chosen_in
 from axiomjit.algebra.dims import Dim, Symbol, bound
 from axiomjit.base.records import Record
-from axiomjit.passes.choose_storage import STATEMENTS
+from axiomjit.passes.graph.choose_storage import STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,

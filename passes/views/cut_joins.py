@@ -8,7 +8,7 @@ from typing import Final
 from axiomjit.algebra.dims import Dim, dim
 from axiomjit.algebra.index_maps import Region, shift
 from axiomjit.graph.primitives import VIEW
-from axiomjit.passes.choose_storage import PARTS
+from axiomjit.passes.graph.choose_storage import PARTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.view_ir import (
     Definition,
