@@ -24,10 +24,10 @@ from axiomjit.passes.ir.loop_ir import (
     If,
     LoopProgram,
     Nest,
-    Pick,
+    ReadState,
+    Select,
     Stmt,
     Store,
-    Take,
     statements,
 )
 from axiomjit.passes.ir.plan_ir import Plan
@@ -144,14 +144,15 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("loops.interleave_folds", folds_by_graph),
     OptionalPass("loops.buffer_rows", lambda program: bool(program.updated)),
     OptionalPass(
-        "loops.split_scans", has_statement(lambda stmt: isinstance(stmt, Take) and bool(stmt.ahead))
+        "loops.split_scans",
+        has_statement(lambda stmt: isinstance(stmt, ReadState) and bool(stmt.including)),
     ),
     OptionalPass(
         "loops.privatise_scatters",
         has_statement(lambda stmt: isinstance(stmt, Store) and stmt.combine is not None),
     ),
     OptionalPass("loops.limit_loops", has_statement(lambda stmt: isinstance(stmt, If))),
-    OptionalPass("loops.split_regions", has_statement(lambda stmt: isinstance(stmt, Pick))),
+    OptionalPass("loops.split_regions", has_statement(lambda stmt: isinstance(stmt, Select))),
     strip_mine,
     watch_loops,
     make_plan,

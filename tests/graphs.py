@@ -31,7 +31,7 @@ from axiomjit.graph.effects import with_versions
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements
+from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, ReadState, Select, statements
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
@@ -319,7 +319,7 @@ def run_plan_plain(
             case Allocate():
                 arrays[step.buffer] = fresh(buffers[step.buffer], lengths)
             case Launch():
-                in_order = chained and step.chain is not None
+                in_order = chained and step.chunk_chain is not None
                 _launch(step, arrays, arguments, lengths, chunks, in_order=in_order)
             case Call():
                 bounds = at_lengths(step.conditions, lengths)
@@ -358,6 +358,10 @@ def in_numpy(function: Callable[..., object], arguments: Sequence[object]) -> tu
         return as_tuple(function(*arguments))
 
 
+COUNTED = {ReadState: "Take", Select: "Pick"}
+"""Statements that are counted by the word that their text has."""
+
+
 def census(program: object) -> Counter[str]:
     """How many of each kind of thing a program has."""
     match program:
@@ -373,7 +377,9 @@ def census(program: object) -> Counter[str]:
             return Counter(kinds)
         case LoopProgram():
             nests = [step for step in program.steps if isinstance(step, Nest)]
-            kinds = [type(s).__name__ for nest in nests for s in statements(nest)]
+            kinds = [
+                COUNTED.get(type(s), type(s).__name__) for nest in nests for s in statements(nest)
+            ]
             return Counter(kinds + [type(step).__name__ for step in program.steps])
         case Plan():
             return Counter(type(step).__name__ for step in program.steps)

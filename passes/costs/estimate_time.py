@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from axiomjit.algebra.dims import Dim, product
 from axiomjit.base.dtypes import code
 from axiomjit.graph.primitives import Primitive
-from axiomjit.passes.ir.loop_ir import Fold, Let, Load, Stmt, Store, Take
+from axiomjit.passes.ir.loop_ir import Fold, Let, Load, ReadState, Stmt, Store
 
 
 class Time(NamedTuple):
@@ -87,7 +87,7 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
                 further = max(took.uops - 1, 0)
                 lag = took.latency / max(took.uops, 1) - 1 / PORTS
                 waited += took.uops * (start - here + max(start - here + further * lag, 0)) / 2
-            case Load(name=name) | Take(name=name):
+            case Load(name=name) | ReadState(name=name):
                 known[name] = here + LOAD
                 accesses += 1
             case Store():

@@ -87,7 +87,7 @@ def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[No
 def _scheduled(
     units: list[Op], before: dict[Op, set[Node]], readers: dict[Node, set[Op | None]]
 ) -> Order:
-    """Take the first op that is ready, repeatedly; if none is, save a version."""
+    """ReadState the first op that is ready, repeatedly; if none is, save a version."""
     done: set[Node | None] = set()
     late: set[Node] = set()
     order: list[Op] = []

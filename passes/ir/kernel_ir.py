@@ -50,8 +50,8 @@ class Kernel(Record):
     traits: Traits = Traits()
 
     @property
-    def looks(self) -> bool:
-        """Whether it has a flag, its last word: where that is not 0, long loops end early."""
+    def polls(self) -> bool:
+        """True if its last word is a flag: long loops end early where that is not 0."""
         return bool(self.parameters) and self.parameters[-1].kind == "flag"
 
 

@@ -28,17 +28,18 @@ from axiomjit.passes.ir.loop_ir import (
     LoopProgram,
     Nest,
     Part,
-    Pick,
     Push,
+    ReadState,
+    Select,
     State,
     Stmt,
     Store,
-    Take,
 )
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
     Choose,
+    Launch,
     Plan,
     Release,
     Reuse,
@@ -196,12 +197,12 @@ def _for_text(loop: For) -> str:
         text += f" under {loop.under}"
     if loop.block is not None:
         text += f" in block {loop.block.outer} of {loop.block.size}"
-    if loop.together > 1:
-        text += f" by {loop.together}"
+    if loop.unroll > 1:
+        text += f" by {loop.unroll}"
     if loop.at is not None:
         text += f" at {loop.at}"
-    if loop.looks:
-        text += f" looks after {loop.looks}"
+    if loop.poll_every:
+        text += f" looks after {loop.poll_every}"
     return text + (f" where {_limits_text(loop.limits)}:" if loop.limits else ":")
 
 
@@ -220,7 +221,7 @@ def _body_lines(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
         yield "  " * depth + _stmt_text(stmt)
         if isinstance(stmt, For | If):
             yield from _body_lines(stmt.body, depth + 1)
-        elif isinstance(stmt, Pick):
+        elif isinstance(stmt, Select):
             for part in stmt.parts:
                 yield "  " * (depth + 1) + _part_text(part)
                 yield from _body_lines(part.body, depth + 2)
@@ -240,7 +241,7 @@ def _stmt_text(stmt: Stmt) -> str:
         case Let():
             return f"{stmt.name} = {_let_text(stmt)}: {code(stmt.dtype)}"
         case Load():
-            ahead = "" if stmt.ahead is None else f" ahead {stmt.ahead}"
+            ahead = "" if stmt.prefetch is None else f" ahead {stmt.prefetch}"
             return f"{stmt.name} = load {stmt.buffer.name}{_index_text(stmt.index)}{ahead}"
         case Store():
             by = "" if stmt.combine is None else f" by {stmt.combine}"
@@ -255,15 +256,15 @@ def _stmt_text(stmt: Stmt) -> str:
             name = stmt.state.accumulator.name
             name = "again" if stmt.kept else name
             return f"fold {_state_text(stmt.state)} {name} {', '.join(stmt.values)}"
-        case Take():
+        case ReadState():
             part = f"{stmt.part} of " if len(stmt.state.parts) > 1 else ""
-            ahead = f" with {', '.join(stmt.ahead)}" if stmt.ahead else ""
-            return f"{stmt.name} = take {part}{_state_text(stmt.state)}{ahead}"
+            more = f" with {', '.join(stmt.including)}" if stmt.including else ""
+            return f"{stmt.name} = take {part}{_state_text(stmt.state)}{more}"
         case Push():
             return f"push {stmt.state.name}" + (f" {stmt.value}" if stmt.value else "")
         case Drain():
             return f"drain {stmt.state.name}"
-        case Pick():
+        case Select():
             return f"{stmt.name} = pick: {code(stmt.dtype)}"
 
 
@@ -273,9 +274,7 @@ def _loop_step_lines(step: Nest | LibraryCall) -> Iterator[str]:
         where = show_conditions(step.conditions)
         yield f"{step.operation} {step.target.name} = ({operands}) by {step.labels}{where}"
         return
-    chained = "" if step.chain is None else f" in chains of {step.chain}"
-    shared = "" if step.shared is None else f" shared unless {step.shared} < 0"
-    yield "nest" + " ahead" * step.ahead + shared + chained
+    yield "nest" + _order_text(step)
     for buffer in step.tiles:
         yield f"  tile {buffer.name}: {code(buffer.dtype)}[{buffer.shape[0]}]"
     yield from _body_lines(step.body, 1)
@@ -284,6 +283,13 @@ def _loop_step_lines(step: Nest | LibraryCall) -> Iterator[str]:
     if step.combine:
         yield "combine"
         yield from _body_lines(step.combine, 1)
+
+
+def _order_text(step: Nest | Launch) -> str:
+    """The order of the units of a kernel, and whether another kernel may run instead."""
+    variant, chain = step.parallel_variant, step.chunk_chain
+    text = " ahead" * step.prepass + ("" if variant is None else f" shared unless {variant} < 0")
+    return text + ("" if chain is None else f" in chains of {chain}")
 
 
 def _window_text(window: Window) -> str:
@@ -310,8 +316,7 @@ def _plan_step_text(step: Step) -> str:
             return f"{made}{text}{more}"
     words = [*step.buffers, *map(repr, step.numbers), *map(str, step.lengths)]
     source = step.kernel.source.replace("\n", "\n    ").rstrip()
-    order = " ahead" if step.ahead else "" if step.chain is None else f" in chains of {step.chain}"
-    order += "" if step.shared is None else f" shared unless {step.shared} < 0"
+    order = _order_text(step)
     return f"launch{order} over {step.grid}, {step.work} of work: {', '.join(words)}\n    {source}"
 
 

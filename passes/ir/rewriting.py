@@ -25,12 +25,12 @@ from axiomjit.passes.ir.loop_ir import (
     Name,
     Nest,
     Part,
-    Pick,
     Push,
+    ReadState,
+    Select,
     State,
     Stmt,
     Store,
-    Take,
     map_nests,
     rewrite_body,
     walk,
@@ -112,14 +112,14 @@ def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stm
                 return (stmt.replace(value=get(value), index=index(stmt.index)),)
             case Fold(values=values):
                 return (stmt.replace(values=tuple(map(get, values)), state=state(stmt.state)),)
-            case Take(name=name, ahead=ahead):
-                taken = Take(get(name), state(stmt.state), stmt.part, tuple(map(get, ahead)))
-                return (taken,)
+            case ReadState(name=name, including=including):
+                values = tuple(map(get, including))
+                return (stmt.replace(name=get(name), state=state(stmt.state), including=values),)
             case Push(value=value) if value is not None:
                 return (stmt.replace(value=get(value), state=state(stmt.state)),)
             case Alloc() | Push() | Drain():
                 return (stmt.replace(state=state(stmt.state)),)
-            case Pick(name=name):
+            case Select(name=name):
                 return (stmt.replace(name=get(name), parts=tuple(map(part, stmt.parts))),)
 
     return rewrite_body(body, rule)
@@ -141,11 +141,11 @@ def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                     known[key] = stored[(buffer, index)]
             case Let(dtype=dtype, primitive=primitive, operands=operands):
                 key = (dtype, primitive, operands)
-            case Take(state=state, part=at, ahead=ahead):
-                key = (state, at, ahead)
+            case ReadState(state=state, part=at, including=including):
+                key = (state, at, including)
             case Store(buffer=buffer, index=index, value=value) if not stmt.scatters:
                 stored[(buffer, index)] = value
-        if key is not None and isinstance(stmt, Load | Let | Take):
+        if key is not None and isinstance(stmt, Load | Let | ReadState):
             if key in known:
                 names[stmt.name] = known[key]
                 continue
@@ -218,7 +218,7 @@ def plain_walk(nest: Nest) -> PlainWalk | None:
         return None
     loops, body = chain_of(outer)
     whole = all(s.block is None and s.span is None and not s.limits for s in loops)
-    if outer.kind != "map" or not whole or any(s.at or s.together > 1 for s in loops):
+    if outer.kind != "map" or not whole or any(s.at or s.unroll > 1 for s in loops):
         return None
     plain = all(isinstance(s, Let | Load | Store) for s in body)
     plain = plain and not any(isinstance(s, Store) and s.scatters for s in body)

@@ -27,11 +27,11 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
-    Pick,
     Push,
+    ReadState,
+    Select,
     Stmt,
     Store,
-    Take,
     accessed,
     cell,
     statements,
@@ -274,11 +274,17 @@ def _loops_faults(program: LoopProgram) -> Iterator[str]:
         yield from (f"{name} is not listed" for name in sorted((reads | writes) - listed))
         filled |= writes
     for one, later in zip((None, *program.steps), (*program.steps, None), strict=True):
-        ahead = one.partials if isinstance(one, Nest) and one.ahead else ()
-        chained = later.partials if isinstance(later, Nest) and later.chain is not None else ()
+        ahead = one.partials if isinstance(one, Nest) and one.prepass else ()
+        chained = (
+            later.partials if isinstance(later, Nest) and later.chunk_chain is not None else ()
+        )
         if ahead != chained:
             yield "a nest ahead of one without a chain for its partials, or the reverse"
-        if isinstance(one, Nest) and one.shared is not None and _kept_by(one) != _kept_by(later):
+        if (
+            isinstance(one, Nest)
+            and one.parallel_variant is not None
+            and _kept_by(one) != _kept_by(later)
+        ):
             yield "a shared nest before what does not give the same"
     if program.costs and len(program.costs) != len(program.steps):
         yield f"{len(program.costs)} costs of {len(program.steps)} steps"
@@ -297,17 +303,17 @@ def _kept_by(step: Nest | LibraryCall | None) -> set[str]:
 
 def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
     for part in (nest.body, nest.combine):
-        yield from _body_faults(part, set(numbers), {}, set(), chained=nest.chain is not None)
+        yield from _body_faults(part, set(numbers), {}, set(), chained=nest.chunk_chain is not None)
         yield from _tile_faults(part, None, set())
     if nest.combine and not nest.partials:
         yield "a combine part without partials"
     yield from _partial_faults(nest)
-    if nest.chain is not None and not nest.partials:
+    if nest.chunk_chain is not None and not nest.partials:
         yield "a chain without partials"
     loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
     outer = [loop for loop in loops if loop.kind == "map"]
-    if any(isinstance(s, For) and s.looks for s in (*outer, *walk(nest.combine))):
-        yield "a loop over the caller's range looks, or one of the combine part"
+    if any(isinstance(s, For) and s.poll_every for s in (*outer, *walk(nest.combine))):
+        yield "a loop over the caller's range polls, or one of the combine part"
     if nest.combine and not (loops and loops[0].kind == "map"):
         yield "a nest with a combine part needs one outer map loop"
     yield from _scatter_faults(nest)
@@ -354,14 +360,14 @@ def _body_faults(
                 yield from _body_faults(stmt.body, names, inner, states, chained)
             case If():
                 yield from _body_faults(stmt.body, names, loops, states, chained)
-            case Pick():
+            case Select():
                 for part in stmt.parts:
-                    made = names | {s.name for s in part.body if isinstance(s, Let | Load | Pick)}
+                    made = names | {s.name for s in part.body if isinstance(s, Let | Load | Select)}
                     if part.value not in made:
                         yield f"{stmt.name} picks {part.value}, which is not defined"
                     yield from _body_faults(part.body, names, loops, states, chained)
         match stmt:
-            case Let() | Load() | Take() | Pick():
+            case Let() | Load() | ReadState() | Select():
                 if stmt.name in names:
                     yield f"{stmt.name} is defined twice"
                 names.add(stmt.name)
@@ -387,7 +393,7 @@ def _place_faults(
                 for name, loop in () if empty else loops.items():
                     if loop.kind != "scatter" and name not in own:
                         yield f"the scatter into {stmt.buffer.name} in steps of {name} in any order"
-        case Pick():
+        case Select():
             named = {bound.iterator for part in stmt.parts for bound in part.bounds}
             for iterator in sorted(named - {None, *loops}, key=str):
                 yield f"bounds of {stmt.name} name {iterator} outside its loop"
@@ -397,15 +403,13 @@ def _place_faults(
             yield from _limit_faults(limits, {**loops, stmt.iterator: stmt}, {stmt.iterator})
             if any(stmt.iterator not in dict(limit.terms) for limit in limits):
                 yield f"{stmt.iterator} has the limit of another loop"
-        case For(looks=looks) if looks and (stmt.block or stmt.at or stmt.together > 1):
-            yield f"{stmt.iterator} looks after {looks} steps, but takes others than one by one"
+        case For(poll_every=steps) if steps and (stmt.block or stmt.at or stmt.unroll > 1):
+            yield f"{stmt.iterator} polls after {steps} steps, but takes others than one by one"
         case For(block=block) if block is not None and block.outer not in loops:
             yield f"block of {stmt.iterator} in the absent loop {block.outer}"
-        case For(block=block) if block is not None and (
-            block.together != loops[block.outer].together
-        ):
+        case For(block=block) if block is not None and (block.unroll != loops[block.outer].unroll):
             yield f"blocks of {stmt.iterator} are not those of {block.outer}"
-        case Fold() | Take():
+        case Fold() | ReadState():
             lanes = stmt.state.lanes
             if stmt.state.name not in states:
                 yield f"state {stmt.state.name} is not open"
@@ -437,7 +441,7 @@ def _partial_faults(nest: Nest) -> Iterator[str]:
     Those of a chain are filled ahead, or by the step before.
     """
     kept = {buffer.name for buffer in nest.partials}
-    stored: set[str] = set() if nest.chain is None else set(kept)
+    stored: set[str] = set() if nest.chunk_chain is None else set(kept)
     for part in (nest.body, nest.combine):
         for stmt in walk(part):
             if isinstance(stmt, Store):
@@ -445,7 +449,7 @@ def _partial_faults(nest: Nest) -> Iterator[str]:
             elif isinstance(stmt, Load) and stmt.buffer.name in kept - stored:
                 yield f"the partial {stmt.buffer.name} is loaded before it is stored"
     loaded = {s.buffer.name for s in statements(nest) if isinstance(s, Load)}
-    loaded |= kept if nest.chain is not None else set()
+    loaded |= kept if nest.chunk_chain is not None else set()
     yield from (f"the partial {name} is never loaded" for name in sorted(kept - loaded))
 
 
@@ -521,9 +525,11 @@ def _plan_faults(plan: Plan) -> Iterator[str]:
     yield from _window_faults(plan.results, present, "a result")
     launches = [step for step in plan.steps if isinstance(step, Launch)]
     for one, later in zip([None, *launches], [*launches, None], strict=True):
-        if (one is not None and one.ahead) != (later is not None and later.chain is not None):
+        if (one is not None and one.prepass) != (
+            later is not None and later.chunk_chain is not None
+        ):
             yield "a launch ahead of one without a chain, or the reverse"
-        used = set() if one is None or one.shared is None else {*one.buffers}
+        used = set() if one is None or one.parallel_variant is None else {*one.buffers}
         if used and not (later is not None and {*later.buffers} <= used):
             yield "a shared launch before one that uses other memory, or none"
 
@@ -551,7 +557,7 @@ def _sharing_faults(step: Call) -> Iterator[str]:
 def _word_faults(step: Launch) -> Iterator[str]:
     """The words of a kernel are its buffers, numbers, lengths, and perhaps a flag, which is 0."""
     kinds = [parameter.kind for parameter in step.kernel.parameters]
-    if step.kernel.looks:
+    if step.kernel.polls:
         if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:
             yield "a flag that is not the last word, or not 0"
         kinds.append("length")

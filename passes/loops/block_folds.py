@@ -22,10 +22,10 @@ from axiomjit.passes.ir.loop_ir import (
     LoopProgram,
     Nest,
     Push,
+    ReadState,
     State,
     Stmt,
     Store,
-    Take,
     map_nests,
     rewrite_body,
     walk,
@@ -74,7 +74,7 @@ def _cut(nest: Nest, numbers: Iterator[int]) -> Nest:
 def _running(loop: For) -> set[str]:
     """The states whose value is taken after each element."""
     folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
-    return folded & {s.state.name for s in walk((loop,)) if isinstance(s, Take)}
+    return folded & {s.state.name for s in walk((loop,)) if isinstance(s, ReadState)}
 
 
 def _is_chained(state: State) -> bool:
@@ -208,9 +208,9 @@ class _Chained:
         self.block: State = state.replace(name=f"{state.name}b")
         self.names = tuple(f"{state.name}b{k}" for k in range(len(state.parts)))
 
-    def takes(self) -> tuple[Take, ...]:
+    def takes(self) -> tuple[ReadState, ...]:
         """The values of the block's state."""
-        return tuple(Take(name, self.block, k) for k, name in enumerate(self.names))
+        return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Statements that fold into the block's state; what they take has all blocks before."""
@@ -220,9 +220,9 @@ class _Chained:
             nonlocal taken
             if isinstance(stmt, Fold) and stmt.state == self.state:
                 return (stmt.replace(state=self.block),)
-            if isinstance(stmt, Take) and stmt.state == self.state:
+            if isinstance(stmt, ReadState) and stmt.state == self.state:
                 first, taken = not taken, True
-                return (*(self.takes() if first else ()), stmt.replace(ahead=self.names))
+                return (*(self.takes() if first else ()), stmt.replace(including=self.names))
             return (stmt,)
 
         return rewrite_body(body, rule)
@@ -272,7 +272,7 @@ def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nes
             k = len(partials)
             buffer = Storage(f"p{next(numbers)}", ArrayRole.PARTIAL, dtype, (groups,), (dim(1),))
             partials.append(buffer)
-            main += [Take(f"d{k}", state, part), Store(buffer, here, f"d{k}")]
+            main += [ReadState(f"d{k}", state, part), Store(buffer, here, f"d{k}")]
             gather.append(Load(f"g{k}", buffer, here))
             loaded.append(f"g{k}")
         gather.append(Push(state, *loaded) if state in trees else Fold(state, tuple(loaded)))

@@ -21,9 +21,9 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    ReadState,
     State,
     Stmt,
-    Take,
     map_nests,
     needed,
     walk,
@@ -93,7 +93,7 @@ class _Block:
         sums = Fold(self.total, (value,)), Fold(self.shifted, (apart,))
         plain = (sums if s is self.fold else (s,) for s in self.inner)
         yield from nested(self.chain, tuple(s for part in plain for s in part))
-        yield from (Take(f"{name}t", self.total), Take(f"{name}r", self.shifted))
+        yield from (ReadState(f"{name}t", self.total), ReadState(f"{name}r", self.shifted))
         yield from self._count()
         yield Let(f"{name}m", FLOAT, PRIMITIVES["divide"], (f"{name}r", f"{name}n"))
         yield Alloc(self.square)
@@ -105,7 +105,7 @@ class _Block:
             Fold(self.square, (squared,)),
         )
         yield from nested(self.chain, again)
-        yield Take(f"{name}u", self.square)
+        yield ReadState(f"{name}u", self.square)
         values = tuple(f"{name}{letter}" for letter in "ntru")
         yield self.fold.replace(values=values)
 

@@ -11,7 +11,7 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Part,
-    Pick,
+    Select,
     Stmt,
     Store,
     bounds_of,
@@ -62,7 +62,7 @@ def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
 
 def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
     """The statement with the outer iterator merged into the flat one, which takes its place."""
-    if isinstance(stmt, Pick):
+    if isinstance(stmt, Select):
         return stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
     if not isinstance(stmt, Load | Store):
         return stmt

@@ -11,10 +11,10 @@ from axiomjit.passes.ir.loop_ir import (
     For,
     Load,
     LoopProgram,
-    Pick,
+    ReadState,
+    Select,
     Stmt,
     Store,
-    Take,
     limited_iterators,
     rewrite_body,
     walk,
@@ -63,12 +63,12 @@ def _goes_backward(loop: For) -> bool:
 def _takes_states(loop: For) -> bool:
     """Whether states are read while the loop runs that were opened before it."""
     opened = {s.state.name for s in walk(loop.body) if isinstance(s, Alloc)}
-    return any(isinstance(s, Take) and s.state.name not in opened for s in walk(loop.body))
+    return any(isinstance(s, ReadState) and s.state.name not in opened for s in walk(loop.body))
 
 
 def _flipped(stmt: Stmt, iterator: str, last: Dim) -> Stmt:
     """The statement at `last - iterator`."""
-    if isinstance(stmt, Pick):
+    if isinstance(stmt, Select):
         parts = (
             part.replace(bounds=tuple(_flipped_bound(b, iterator, last) for b in part.bounds))
             for part in stmt.parts

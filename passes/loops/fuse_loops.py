@@ -24,11 +24,11 @@ from axiomjit.passes.ir.loop_ir import (
     LoopProgram,
     Name,
     Nest,
-    Pick,
+    ReadState,
+    Select,
     State,
     Stmt,
     Store,
-    Take,
     accessed,
     bounds_of,
     outer_values,
@@ -200,7 +200,7 @@ def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
 def _split_count(body: tuple[Stmt, ...]) -> int:
     """How many statements a body has, at most, once its loops are split where picks change part."""
     every = list(walk(body))
-    picks = [s for s in every if isinstance(s, Pick)]
+    picks = [s for s in every if isinstance(s, Select)]
     if not picks:
         return len(every)
     extents = {s.iterator: s.extent for s in every if isinstance(s, For)}
@@ -213,7 +213,7 @@ def _split_count(body: tuple[Stmt, ...]) -> int:
         and place is not extents.get(bound.iterator)
     }
     pieces = math.prod(1 + n for n in Counter(iterator for iterator, _ in cuts).values())
-    parts = [part for stmt in _outside(body) if isinstance(stmt, Pick) for part in stmt.parts]
+    parts = [part for stmt in _outside(body) if isinstance(stmt, Select) for part in stmt.parts]
     once = sum(1 for part in parts for _ in walk(part.body))
     return (len(every) - once) * pieces + once
 
@@ -254,11 +254,11 @@ def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
                 yield name
             case Let(name=Name() as name) | Load(name=Name() as name):
                 yield name
-            case Take(name=Name() as name) | Pick(name=Name() as name):
+            case ReadState(name=Name() as name) | Select(name=Name() as name):
                 yield name
             case Alloc(state=State(name=Name() as name)):
                 yield name
-            case For() | Let() | Load() | Take() | Pick() | Alloc():
+            case For() | Let() | Load() | ReadState() | Select() | Alloc():
                 raise TypeError(f"{type(stmt).__name__} has a name without a number")
 
 
@@ -339,7 +339,7 @@ def _alike(host: For, guest: For, within: bool) -> bool:
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
     """Whether a loop uses results of the statements between the host loop and it."""
-    made = {s.name for s in between if isinstance(s, Let | Load | Take | Pick)}
+    made = {s.name for s in between if isinstance(s, Let | Load | ReadState | Select)}
     written = {s.buffer for s in between if isinstance(s, Store)}
     loads = (s for s in walk((loop,)) if isinstance(s, Load))
     return any(s.buffer in written for s in loads) or not made.isdisjoint(outer_values(loop))

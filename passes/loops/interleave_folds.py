@@ -19,10 +19,10 @@ from axiomjit.passes.ir.loop_ir import (
     Let,
     Load,
     LoopProgram,
+    ReadState,
     State,
     Stmt,
     Store,
-    Take,
 )
 from axiomjit.passes.ir.rewriting import rewrite_nests
 from axiomjit.passes.ir.view_ir import POSITIONS
@@ -79,7 +79,7 @@ def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     result.append(Load(first, POSITIONS, Index(dim(0), terms)))
     for state, lane in lanes.items():
         names = tuple(f"{lane.name}{k}" for k in range(len(state.parts)))
-        taken = tuple(Take(name, lane, k) for k, name in enumerate(names))
+        taken = tuple(ReadState(name, lane, k) for k, name in enumerate(names))
         joined = loop.replace(body=(*taken, Fold(state, names)), block=block)
         result.append(outer.replace(body=(joined,), block=None, at=first))
     return tuple(result)

@@ -26,11 +26,11 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
-    Pick,
+    ReadState,
+    Select,
     State,
     Stmt,
     Store,
-    Take,
     accessed,
     dtypes_of,
     needed,
@@ -140,7 +140,7 @@ class _Joining:
     def _is_mean(self, rows: _Rows, fold: Fold, squares: _Squares) -> bool:
         """Whether what a nest stores, and another one subtracts, is the mean of what it folds."""
         lets = {s.name: s for s in rows.after if isinstance(s, Let)}
-        takes = {s.name: s for s in rows.after if isinstance(s, Take)}
+        takes = {s.name: s for s in rows.after if isinstance(s, ReadState)}
         stores = [s for s in rows.after if isinstance(s, Store) and s.buffer is squares.mean]
         if not _is_sum(fold) or len(stores) != 1 or stores[0].index != squares.place:
             return False
@@ -188,8 +188,8 @@ class _Joining:
 
 def _taken(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
     """A statement that takes a state, with one part of another in its place."""
-    if isinstance(stmt, Take) and stmt.state == old:
-        return Take(stmt.name, new, part)
+    if isinstance(stmt, ReadState) and stmt.state == old:
+        return ReadState(stmt.name, new, part)
     return stmt
 
 
@@ -235,7 +235,7 @@ class _Rows(Record):
         names: dict[str, str] = {}
         body = (*self.before, *self.inner, *self.after)
         for stmt in body:
-            if isinstance(stmt, Let | Load | Take | Pick):
+            if isinstance(stmt, Let | Load | ReadState | Select):
                 names[stmt.name] = f"{stmt.name}{suffix}"
             elif isinstance(stmt, Alloc):
                 names[stmt.state.name] = f"{stmt.state.name}{suffix}"

@@ -23,11 +23,11 @@ from axiomjit.passes.ir.loop_ir import (
     Name,
     Nest,
     Part,
-    Pick,
+    ReadState,
+    Select,
     State,
     Stmt,
     Store,
-    Take,
 )
 from axiomjit.passes.ir.view_ir import (
     POSITIONS,
@@ -126,7 +126,7 @@ class _Emitter:
     def taken(self, state: State, part: int, dtype: DType, body: list[Stmt]) -> str:
         """A value of a state, in the dtype of the result."""
         name = self.fresh()
-        body.append(Take(name, state, part))
+        body.append(ReadState(name, state, part))
         if state.parts[part] == dtype:
             return name
         rounded = self.fresh()
@@ -190,7 +190,7 @@ class _Emitter:
         if key not in self.folds:
             self.folds[key] = self.fold(self.definitions[whole.name], index, body)
         name = self.fresh()
-        body.append(Take(name, self.folds[key], int(definition.primitive.source)))
+        body.append(ReadState(name, self.folds[key], int(definition.primitive.source)))
         return name
 
     def apply(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
@@ -236,7 +236,7 @@ class _Emitter:
             )
             parts.append(Part(bounds, tuple(inner), value))
         name = self.fresh()
-        body.append(Pick(name, definition.dtype, tuple(parts)))
+        body.append(Select(name, definition.dtype, tuple(parts)))
         return name
 
     def read(self, operand: ReadOperand, place: IndexMap, body: list[Stmt]) -> str:

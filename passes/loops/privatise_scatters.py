@@ -228,7 +228,7 @@ class _Scatter(Record):
         room, *rooms = self.rooms
         for other in rooms:
             room = smaller(room, other)
-        return Nest((body,), tuple(joined), tuple(copies), shared=room)
+        return Nest((body,), tuple(joined), tuple(copies), parallel_variant=room)
 
 
 def _pitch(store: Store) -> Dim:

@@ -25,11 +25,11 @@ from axiomjit.passes.ir.loop_ir import (
     Let,
     Load,
     LoopProgram,
-    Pick,
+    ReadState,
+    Select,
     State,
     Stmt,
     Store,
-    Take,
     cell,
     needed,
     outer_values,
@@ -91,13 +91,13 @@ def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
     number = Index(dim(0), ((blocks, dim(1)),))
     steps: list[Stmt] = [*(Alloc(s.block) for s in searches), inner]
     for each in searches:
-        steps += [Take(f"{each.name}v", each.block), Load(f"{each.name}n", POSITIONS, number)]
+        steps += [ReadState(f"{each.name}v", each.block), Load(f"{each.name}n", POSITIONS, number)]
         steps.append(Fold(each.blocks, (f"{each.name}v", f"{each.name}n")))
     result: list[Stmt] = [*(Alloc(s.blocks) for s in searches), outer.replace(body=tuple(steps))]
     for each in searches:
         best, won = f"{each.name}v", f"{each.name}n"
         found = each.search(inner, best)
-        result += [Take(best, each.blocks), Take(won, each.blocks, 1)]
+        result += [ReadState(best, each.blocks), ReadState(won, each.blocks, 1)]
         result.append(For(blocks, outer.extent, "fold", found, at=won))
     return tuple(result)
 
@@ -108,7 +108,7 @@ def _asking(stmt: Stmt, loop: For) -> Stmt:
         return stmt
     if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
         return stmt
-    return stmt.replace(ahead=dim(AHEAD // stmt.buffer.dtype.itemsize))
+    return stmt.replace(prefetch=dim(AHEAD // stmt.buffer.dtype.itemsize))
 
 
 def _is_cut(loop: For) -> bool:
@@ -121,7 +121,7 @@ def _is_cut(loop: For) -> bool:
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
     """What finds the places that a loop folds; none where one of them cannot be searched."""
-    made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take | Pick)}
+    made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState | Select)}
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
     for stmt in loop.body:
@@ -132,7 +132,8 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
         step = None if index is None else dict(index.terms).get(loop.iterator)
         body = needed(loop.body, stmt.values[0])
         repeats = not any(
-            isinstance(s, Take) or (isinstance(s, Load) and s.buffer in written) for s in walk(body)
+            isinstance(s, ReadState) or (isinstance(s, Load) and s.buffer in written)
+            for s in walk(body)
         )
         if stmt.state.lanes is not None or not repeats:
             return []
@@ -215,7 +216,7 @@ class _Search(Record):
             Let(nowhere, NARROW, CAST, (f"{self.name}l",)),
             Alloc(found),
             loop.replace(body=body),
-            Take(f"{self.name}f", found),
+            ReadState(f"{self.name}f", found),
             Let(nearest, INT, CAST, (f"{self.name}f",)),
             *scaled,
             Load(start, POSITIONS, self.place.replace(terms=tuple(terms.items()))),

@@ -13,7 +13,7 @@ from axiomjit.passes.ir.loop_ir import (
     If,
     LoopProgram,
     Nest,
-    Pick,
+    Select,
     Stmt,
     bounds_of,
     map_nests,
@@ -40,7 +40,7 @@ def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _split(nest: Nest) -> Nest:
-    if not any(isinstance(stmt, Pick) for stmt in statements(nest)):
+    if not any(isinstance(stmt, Select) for stmt in statements(nest)):
         return nest
     return map_bodies(nest, _parted)
 
@@ -55,7 +55,7 @@ def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) ->
     """The statements without the bounds that hold and the parts whose bounds do not."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
-        if not isinstance(stmt, Pick):
+        if not isinstance(stmt, Select):
             return (stmt,)
         parts = []
         for part in stmt.parts:
@@ -100,7 +100,7 @@ def _cut(loop: For) -> list[For]:
 
 def _is_nowhere(body: tuple[Stmt, ...]) -> bool:
     """Whether statements are in no region of a join: regions fill it, so they are never reached."""
-    return any(isinstance(stmt, Pick) and not stmt.parts for stmt in walk(body))
+    return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 
 
 def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]]:
@@ -127,7 +127,7 @@ def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     rest = list(reversed(body))
     while rest:
         (stmt,) = rename_iterators((rest.pop(),), names)
-        if isinstance(stmt, Pick):
+        if isinstance(stmt, Select):
             part = stmt.parts[0]
             assert not part.bounds, f"{stmt.name} is picked outside the loops of its bounds"
             rest += reversed(_ranges(part.body))

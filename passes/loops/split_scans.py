@@ -24,11 +24,11 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
-    Pick,
+    ReadState,
+    Select,
     State,
     Stmt,
     Store,
-    Take,
     outer_values,
     rewrite_body,
     walk,
@@ -69,7 +69,7 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
         partials = scan.partials(numbers)
         own = cost_of(Nest(scan.unblocked()), set())
         waits = cost.bytes_written if scan.waits else 0
-        first = scan.ahead(partials), own.replace(flops=own.flops + waits)
+        first = scan.prepass(partials), own.replace(flops=own.flops + waits)
         return [first, (scan.chained(partials), cost)]
 
     with bound(Advice(context.scope)):
@@ -125,7 +125,7 @@ class _Scan(Record):
     def is_plain(self) -> bool:
         """Whether all states run, and none of them needs another one."""
         folded = {s.state for s in walk((self.blocks,)) if isinstance(s, Fold)}
-        taken = {s.state for s in walk((self.within,)) if isinstance(s, Take) and s.ahead}
+        taken = {s.state for s in walk((self.within,)) if isinstance(s, ReadState) and s.including}
         return (
             folded == {state for pair in self.states for state in pair}
             and taken == {state for state, _ in self.states}
@@ -187,7 +187,7 @@ class _Scan(Record):
         for state in states:
             for part in range(len(state.parts)):
                 name = f"{state.name}d{part}"
-                yield Take(name, state, part)
+                yield ReadState(name, state, part)
                 yield Store(next(each), self._place(), name)
 
     def _loaded(
@@ -215,7 +215,7 @@ class _Scan(Record):
         inner = (self.blocks.replace(kind="map", body=inner, under=under),)
         return (self.loops[0].replace(body=inner),) if rows else inner
 
-    def ahead(self, partials: Sequence[Storage]) -> Nest:
+    def prepass(self, partials: Sequence[Storage]) -> Nest:
         """The nest that folds each block, and goes from block to block in its combine part."""
         within = self.folded()
         assert within is not None
@@ -229,7 +229,7 @@ class _Scan(Record):
             self.blocks.replace(body=tuple(step)),
         )
         rows = [loop.replace(block=None, kind="map") for loop in self.rows()]
-        return Nest(body, nested(rows, combine), tuple(partials), ahead=True)
+        return Nest(body, nested(rows, combine), tuple(partials), prepass=True)
 
     def chained(self, partials: Sequence[Storage]) -> Nest:
         """The scan, block after block from the state that the block before has left."""
@@ -240,7 +240,7 @@ class _Scan(Record):
         opened = [Alloc(state) for state in states]
         body = [*opened, If((later,), loaded), *self.blocks.body, *stored]
         chain = self.blocks.extent
-        return Nest(self._over_blocks(body), (), tuple(partials), chain=chain)
+        return Nest(self._over_blocks(body), (), tuple(partials), chunk_chain=chain)
 
     def unblocked(self) -> tuple[Stmt, ...]:
         """What the nest before computes, in loops without blocks."""
@@ -256,7 +256,7 @@ def _taken(stmt: Stmt) -> tuple[Stmt, ...]:
     """A fold whose state is taken after each element, so that it keeps the order of the scan."""
     if not isinstance(stmt, Fold):
         return (stmt,)
-    return stmt, Take(f"{stmt.state.name}t", stmt.state)
+    return stmt, ReadState(f"{stmt.state.name}t", stmt.state)
 
 
 def _needed(body: tuple[Stmt, ...], states: set[State], wanted: set[str]) -> tuple[Stmt, ...]:
@@ -273,7 +273,7 @@ def _needed(body: tuple[Stmt, ...], states: set[State], wanted: set[str]) -> tup
         elif isinstance(stmt, Fold) and stmt.state in states:
             wanted.update(stmt.values)
             found.append(stmt)
-        elif isinstance(stmt, Let | Load | Pick) and stmt.name in wanted:
+        elif isinstance(stmt, Let | Load | Select) and stmt.name in wanted:
             wanted.discard(stmt.name)
             wanted |= outer_values(stmt)
             found.append(stmt)

@@ -23,10 +23,10 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
+    ReadState,
     State,
     Stmt,
     Store,
-    Take,
     cell,
     map_nests,
     rewrite_body,
@@ -99,7 +99,7 @@ def _strips(
 ) -> tuple[Stmt, ...]:
     """The loop as several loops over strips where that is allowed and faster, else the loop."""
     scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
-    scalar |= {s.name for s in loop.body if isinstance(s, Take) and s.state in _running(loop)}
+    scalar |= {s.name for s in loop.body if isinstance(s, ReadState) and s.state in _running(loop)}
     if not _may_split(loop, scalar):
         return (loop,)
     split = _best_split(loop, scalar)
@@ -152,7 +152,7 @@ def _may_split(loop: For, scalar: Set[str]) -> bool:
     hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
     if loop.span is not None or loop.limits or not hinder:
         return False
-    if not all(isinstance(s, Let | Load | Store | Fold | Take) for s in loop.body):
+    if not all(isinstance(s, Let | Load | Store | Fold | ReadState) for s in loop.body):
         return False
     written = [s.buffer for s in loop.body if isinstance(s, Store)]
     read = {s.buffer for s in loop.body if isinstance(s, Load)}
@@ -164,7 +164,7 @@ def _may_split(loop: For, scalar: Set[str]) -> bool:
 
 def _running(loop: For) -> dict[State, Fold]:
     """What a loop folds and takes in each step, with the folds: each step needs the one before."""
-    taken = {s.state for s in loop.body if isinstance(s, Take)}
+    taken = {s.state for s in loop.body if isinstance(s, ReadState)}
     return {s.state: s for s in loop.body if isinstance(s, Fold) and s.state in taken}
 
 
@@ -185,11 +185,11 @@ def _is_function(let: Let) -> bool:
 def _strip(loop: For, bytes_per_step: int) -> int | None:
     """How many steps a strip has, or None where none fits; lanes need all of their block."""
     block = None if loop.block is None else dim(loop.block.size).constant
-    if loop.block is not None and loop.block.together > 1:
+    if loop.block is not None and loop.block.unroll > 1:
         return None
     if block is not None and block <= WHOLE and block * bytes_per_step <= SCRATCH:
         return block
-    if any(isinstance(s, Fold | Take) and s.state.lanes is not None for s in loop.body):
+    if any(isinstance(s, Fold | ReadState) and s.state.lanes is not None for s in loop.body):
         return None
     size = STRIP
     while size * bytes_per_step > SCRATCH:
@@ -209,7 +209,7 @@ class _Split:
 
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
         self.loop, self.scalar, self.budget = loop, scalar, budget
-        self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | Take)}
+        self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState)}
         self.running = _running(loop)
         self.varying = self._varying()
         self.has_scalars = any(map(self._is_scalar, self.made))
@@ -256,7 +256,7 @@ class _Split:
                 if stmt not in group:
                     continue
                 body.append(stmt)
-                made = stmt.name if isinstance(stmt, Let | Take) else ""
+                made = stmt.name if isinstance(stmt, Let | ReadState) else ""
                 if made in kept and self.level[made] == level:
                     body.append(Store(*kept[made], made))
             if body:
@@ -270,9 +270,9 @@ class _Split:
                 case Load(index=index):
                     varies = any(n == self.loop.iterator for n, _ in index.terms)
                     varies = varies or not names.isdisjoint(index.gathered)
-                case Take(state=state, ahead=ahead):
+                case ReadState(state=state, including=including):
                     varies = state.lanes is not None or state in self.running
-                    varies = varies or not names.isdisjoint(ahead)
+                    varies = varies or not names.isdisjoint(including)
                 case Let(operands=operands):
                     varies = not names.isdisjoint(operands)
             if varies:
@@ -281,12 +281,12 @@ class _Split:
 
     def _needed(self, stmt: Stmt) -> tuple[str, ...]:
         """The scalars that a statement needs, one that takes a running state those folded."""
-        if isinstance(stmt, Take) and stmt.state in self.running:
+        if isinstance(stmt, ReadState) and stmt.state in self.running:
             return self.running[stmt.state].values
         return used(stmt)
 
     def _varies(self, stmt: Stmt) -> bool:
-        return not isinstance(stmt, Let | Load | Take) or stmt.name in self.varying
+        return not isinstance(stmt, Let | Load | ReadState) or stmt.name in self.varying
 
     def _levels(self) -> tuple[dict[str, int], int]:
         """The group of each varying value that is a separated operation, or needed by one.
@@ -336,7 +336,7 @@ class _Split:
         last = len(self.groups) - 1
         for stmt in self.loop.body:
             match stmt:
-                case Let(name=name) | Take(name=name) if self.level.get(name) == group:
+                case Let(name=name) | ReadState(name=name) if self.level.get(name) == group:
                     wanted = name in self.tiles or self._is_scalar(name)
                 case Store(value=value):  # in the group of its value, if that is early
                     early = isinstance(self.made.get(value), Let) or self._is_scalar(value)
@@ -350,7 +350,7 @@ class _Split:
 
     def _add(self, stmt: Stmt, group: int) -> None:
         self.groups[group].add(stmt)
-        if isinstance(stmt, Take) and stmt.state in self.running:
+        if isinstance(stmt, ReadState) and stmt.state in self.running:
             self.groups[group].add(self.running[stmt.state])
         for operand in self._needed(stmt):
             self._supply(operand, group)
@@ -360,7 +360,7 @@ class _Split:
         stmt = self.made.get(name)
         if stmt is None or stmt in self.groups[group] or name in self.crossing[group]:
             return
-        if isinstance(stmt, Let | Take) and self.level.get(name, group) < group:
+        if isinstance(stmt, Let | ReadState) and self.level.get(name, group) < group:
             price = self._tile_price(name)
             if self._is_scalar(name) or self._price(name, group, price) > price:
                 self.tiles[name] = stmt.dtype

@@ -15,10 +15,10 @@ from axiomjit.passes.ir.loop_ir import (
     Let,
     Load,
     LoopProgram,
+    ReadState,
     State,
     Stmt,
     Store,
-    Take,
     limited_iterators,
     rewrite_body,
     walk,
@@ -85,7 +85,7 @@ def _tiled(stmt: Stmt) -> Stmt:
     fold = rewrite_body((folds[0],), enter)
     rest = (*shared, *after)
     body = (*_in_lanes(allocs, lane, together), *fold, *((lanes(rest),) if rest else ()))
-    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body, together=together)
+    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body, unroll=together)
 
 
 def _together(allocs: tuple[Alloc, ...], fold: For) -> int:
@@ -104,7 +104,7 @@ def _in_lanes(body: tuple[Stmt, ...], lane: str, together: int) -> tuple[Stmt, .
     """The statements with states that have a cell per lane."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
-        if isinstance(stmt, Alloc | Fold | Take):
+        if isinstance(stmt, Alloc | Fold | ReadState):
             state: State = stmt.state.replace(lanes=lane, cells=LANES * together)
             return (stmt.replace(state=state),)
         return (stmt,)

@@ -50,7 +50,7 @@ def watch_loops(program: LoopProgram, context: Context) -> LoopProgram:
 def _watched(nest: Nest) -> Nest:
     if any(isinstance(s, Store) and s.buffer.role.is_given for s in statements(nest)):
         return nest
-    if nest.chain is not None or nest.ahead or nest.shared is not None:
+    if nest.chunk_chain is not None or nest.prepass or nest.parallel_variant is not None:
         return nest  # a unit is a block of a long loop
     body = tuple(map(_unit, nest.body))
     return nest if body == nest.body else nest.replace(body=body)
@@ -74,10 +74,10 @@ def _looking(stmt: Stmt) -> Stmt:
     step = _work(stmt.body)
     if not step * _trips(stmt) >= LONG:
         return stmt
-    if stmt.block or stmt.at or stmt.together > 1 or step >= LONG:
+    if stmt.block or stmt.at or stmt.unroll > 1 or step >= LONG:
         return _inside(stmt)
     steps = next(n for n in STEPS if n == 1 or step * n <= SHORT)
-    return stmt.replace(looks=steps)
+    return stmt.replace(poll_every=steps)
 
 
 def _trips(loop: For) -> Dim:
@@ -85,7 +85,7 @@ def _trips(loop: For) -> Dim:
     if loop.at is not None:
         return dim(1)
     if loop.block is not None:
-        return smaller(dim(loop.block.size) * loop.block.together, loop.extent)
+        return smaller(dim(loop.block.size) * loop.block.unroll, loop.extent)
     return loop.extent if loop.span is None else loop.span[1] - loop.span[0]
 
 

@@ -96,7 +96,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
 
 def _partials(steps: Steps) -> list[Storage]:
     """The buffers of partial results; a chain has those of the nest before it."""
-    nests = (step for step in steps if isinstance(step, Nest) and step.chain is None)
+    nests = (step for step in steps if isinstance(step, Nest) and step.chunk_chain is None)
     return [buffer for nest in nests for buffer in nest.partials]
 
 
@@ -206,7 +206,7 @@ def _uses(
 
 def _is_shared(step: Nest | LibraryCall) -> bool:
     """Whether a step is a nest that may run in place of the next one."""
-    return isinstance(step, Nest) and step.shared is not None
+    return isinstance(step, Nest) and step.parallel_variant is not None
 
 
 def _heirs(
@@ -261,9 +261,9 @@ def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
         rendered.lengths,
         grid,
         work,
-        nest.ahead,
-        nest.chain,
-        nest.shared,
+        nest.prepass,
+        nest.chunk_chain,
+        nest.parallel_variant,
     )
 
 

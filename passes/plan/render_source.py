@@ -32,10 +32,10 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     Nest,
     Push,
+    ReadState,
     State,
     Stmt,
     Store,
-    Take,
     statements,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
@@ -84,7 +84,7 @@ class _Writer:
         self.firsts: dict[str, str] = {}
         self.ends: dict[str, str] = {}
         self.open: dict[str, None] = {}
-        self.strips = self.rows = self.looks = self.calls = False
+        self.strips = self.rows = self.polls = self.calls = False
 
     @property
     def ranges(self) -> RangeSource:
@@ -110,7 +110,7 @@ class _Writer:
                 for k, n in self.numbers.items()
             ),
             *(Parameter(n, "length", code(INT)) for n in self.lengths.values()),
-            *([Parameter("h0", "flag", code(INT))] if self.looks else []),
+            *([Parameter("h0", "flag", code(INT))] if self.polls else []),
         )
         header = ["def kernel(w, lo, hi):"]
         header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
@@ -120,7 +120,7 @@ class _Writer:
             Kernel(source, parameters, key, bool(nest.combine), target, traits),
             tuple(self.buffers),
             tuple(self.program_numbers[name] for name in self.numbers),
-            (*self.lengths, *([dim(0)] if self.looks else [])),
+            (*self.lengths, *([dim(0)] if self.polls else [])),
         )
 
     def tiles(self, tiles: tuple[Storage, ...]) -> Iterator[str]:
@@ -219,11 +219,11 @@ class _Writer:
             limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
             limits = self.ranges.entered(stmt, limits, grid=grid)
             self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
-            if stmt.looks:
-                self.looks, strip = True, self.fresh("k")
-                strips, limits = _strips_of(limits, strip, stmt.looks)
+            if stmt.poll_every:
+                self.polls, strip = True, self.fresh("k")
+                strips, limits = _strips_of(limits, strip, stmt.poll_every)
                 yield f"{indent}for {strip} in range({strips}):"
-            inner, step = depth + bool(stmt.looks), self.named("i", stmt.iterator)
+            inner, step = depth + bool(stmt.poll_every), self.named("i", stmt.iterator)
             yield f"{'    ' * inner}for {step} in range({', '.join(limits)}):"
             self.open[stmt.iterator] = None
             yield from self.body(stmt.body, inner + 1, grid=False)
@@ -241,8 +241,8 @@ class _Writer:
                 place, name = self.place(stmt.buffer, stmt.index), stmt.name
                 load = "load" + self.apart(stmt)
                 text = place if stmt.buffer is POSITIONS else f"{load}({place})"
-                if stmt.ahead is not None:
-                    text = f"load_ahead({place}, {self.length(stmt.ahead)})"
+                if stmt.prefetch is not None:
+                    text = f"load_ahead({place}, {self.length(stmt.prefetch)})"
                 yield f"{self.define(name, stmt.buffer.dtype)} = {text}"
             case Store():
                 yield from self.store(stmt)
@@ -250,7 +250,7 @@ class _Writer:
                 yield from self.alloc(stmt)
             case Fold():
                 yield from self.fold(stmt)
-            case Take():
+            case ReadState():
                 yield from self.take(stmt)
             case Push():
                 yield self.push(stmt)
@@ -364,11 +364,11 @@ class _Writer:
             combined = [name for name, _ in made]
         return loads + lines, combined
 
-    def take(self, stmt: Take) -> Iterator[str]:
+    def take(self, stmt: ReadState) -> Iterator[str]:
         """A value of a state, perhaps with more combined into it."""
         state, part = stmt.state, stmt.part
-        if stmt.ahead:
-            values = [self.value(name) for name in stmt.ahead]
+        if stmt.including:
+            values = [self.value(name) for name in stmt.including]
             lines, combined = self.combined(state, values)
             yield from lines
             value = combined[part]
@@ -502,7 +502,7 @@ def _functions_of(nest: Nest) -> int:
     for stmt in statements(nest):
         if isinstance(stmt, Let):
             found += stmt.primitive.elementary
-        elif isinstance(stmt, Fold) or (isinstance(stmt, Take) and stmt.ahead):
+        elif isinstance(stmt, Fold) or (isinstance(stmt, ReadState) and stmt.including):
             fold = stmt.state.accumulator
             found += fold.functions if isinstance(fold, StateFold) else 0
     return found
@@ -565,11 +565,11 @@ class RangeSource(Record):
             named = limits[0].isidentifier()
             self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
             self.over_blocks[loop.iterator] = loop
-        if loop.together == 1:
+        if loop.unroll == 1:
             return limits
         if grid:
             self.ends[loop.iterator] = limits[1]
-        return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.together))
+        return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.unroll))
 
     def step(self, iterator: str) -> str:
         """Which step of its block a loop is at."""
@@ -587,11 +587,11 @@ class RangeSource(Record):
 
     def _block_stops(self, block: Block, start: str) -> list[str]:
         """Where a block ends, and where the last one of the caller's range does."""
-        if block.together == 1:
+        if block.unroll == 1:
             return [f"{start} + {self.length(block.size)}"]
         assert isinstance(block.size, int)
         last = [f"{self.ends[block.outer]} * {block.size}"] if block.outer in self.ends else []
-        return [f"{start} + {block.size * block.together}", *last]
+        return [f"{start} + {block.size * block.unroll}", *last]
 
     def _stop(self, first: Dim, last: Dim) -> str:
         """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""

@@ -174,7 +174,7 @@ class _Choice:
                     self.loads.setdefault(reader, []).append((node, index))
 
     def _choose(self, node: Node, loops: list[Op]) -> None:
-        """Take the order of a value with which some loops cost least."""
+        """ReadState the order of a value with which some loops cost least."""
         plain = self.orders[node]
         costs: dict[Order, float] = {}
         for inner in (plain[-1], *plain[:-1]):

@@ -80,7 +80,7 @@ def blocks_do_not_see_those_before():
 
     def alone(self, body):
         return tuple(
-            stmt.replace(ahead=()) if isinstance(stmt, block_folds.Take) else stmt
+            stmt.replace(including=()) if isinstance(stmt, block_folds.ReadState) else stmt
             for stmt in right(self, body)
         )
 

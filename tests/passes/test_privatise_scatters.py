@@ -56,7 +56,7 @@ def launches(stages):
 
 def is_shared(stages):
     """Whether a scatter has the form for threads."""
-    return any(launch.shared is not None for launch in launches(stages))
+    return any(launch.parallel_variant is not None for launch in launches(stages))
 
 
 def all_ways(case):
@@ -238,7 +238,7 @@ def test_compiled_scatters_have_numpys_bits_on_any_threads(name):
     right = Launching.run
 
     def noted(self, arrays, arguments, threads, chain=1):
-        runs.append((self.form.step.shared is not None, threads))
+        runs.append((self.form.step.parallel_variant is not None, threads))
         right(self, arrays, arguments, threads, chain)
 
     compiled = aj.jit(function)
@@ -266,7 +266,7 @@ INTO = (V.LOAD, Store(COPY, Index(dim(0), (("i2", dim(1)),)), "v0", PRIMITIVES["
 BLOCK = V.For("i0", dim(6), "scatter", INTO)
 FILL = V.For("i1", dim(6), "map", (Load("v2", V.A, CELL), Store(COPY, CELL, "v2")))
 UNIT = V.For("i2", dim(1), "map", (FILL, BLOCK))
-SHARED = Nest((UNIT,), (OWN,), (COPY,), shared=dim(1))
+SHARED = Nest((UNIT,), (OWN,), (COPY,), parallel_variant=dim(1))
 SERIAL = Nest((V.MAPPED,))
 
 
@@ -301,7 +301,7 @@ def test_verify_loops_finds(steps, fault):
 
 def test_verify_plan_finds_a_shared_launch_of_nothing():
     fault = "a shared launch before one that uses other memory, or none"
-    shared = P.LAUNCH.replace(shared=dim(1))
+    shared = P.LAUNCH.replace(parallel_variant=dim(1))
     for steps in ((shared,), (shared.replace(buffers=("a0", "a0")), P.LAUNCH)):
         with pytest.raises(VerifyError, match=fault):
             verify_program(P.plan(P.Allocate("o0"), *steps))

@@ -15,8 +15,8 @@ from axiomjit.passes.ir.loop_ir import (
     For,
     Load,
     Nest,
+    ReadState,
     Store,
-    Take,
     statements,
 )
 from axiomjit.passes.ir.plan_ir import Launch
@@ -60,7 +60,7 @@ def nests(stages):
 
 def is_split(stages):
     """Whether there is a nest ahead."""
-    return any(nest.ahead for nest in nests(stages))
+    return any(nest.prepass for nest in nests(stages))
 
 
 def both_ways(case, chunks):
@@ -148,8 +148,8 @@ def test_the_nest_ahead_computes_what_is_folded_and_no_more():
     small = patch("axiomjit.passes.loops.block_folds.BLOCK", 8)
     with small, patch("axiomjit.passes.loops.split_scans.LONG", 16):
         ahead, scan = nests(lowered(case))
-    assert ahead.ahead
-    assert scan.chain is not None
+    assert ahead.prepass
+    assert scan.chunk_chain is not None
     assert {s.buffer.role for s in statements(ahead) if isinstance(s, Store)} == {"partial"}
     names = {s.primitive.name for s in statements(ahead) if hasattr(s, "primitive")}
     assert names == {"multiply"}
@@ -204,7 +204,7 @@ def test_compiled_scans_have_one_result_on_any_threads(name):
     right = Launching.run
 
     def noted(self, arrays, arguments, threads, chain=1):
-        runs.append((self.form.step.ahead, chain))
+        runs.append((self.form.step.prepass, chain))
         right(self, arrays, arguments, threads, chain)
 
     compiled = aj.jit(function)
@@ -244,8 +244,8 @@ def test_rows_are_shared_before_their_blocks():
 
 def test_a_chain_is_run_by_one_thread():
     case = follow(lambda x: np.cumsum(x, axis=1), np.ones((3, 1 << 19)))
-    (launch,) = [s for s in lowered(case).plan.steps if isinstance(s, Launch) and not s.ahead]
-    assert launch.chain is not None
+    (launch,) = [s for s in lowered(case).plan.steps if isinstance(s, Launch) and not s.prepass]
+    assert launch.chunk_chain is not None
     edges = []
     x = np.random.default_rng(8).normal(size=(3, 1 << 19))
     with (
@@ -264,13 +264,15 @@ def test_loops_under_others_share_the_range():
 
 
 STATES = Storage("q0", ArrayRole.PARTIAL, FLOAT, SIX, (dim(1),))
-KEPT = (Alloc(S), LOAD, Fold(S, ("v0",)), Take("v1", S), Store(STATES, AT, "v1"))
+KEPT = (Alloc(S), LOAD, Fold(S, ("v0",)), ReadState("v1", S), Store(STATES, AT, "v1"))
 EACH = For("i0", dim(6), "map", (*KEPT[:1], FOLDED.replace(iterator="i1"), *KEPT[3:]))
 LOADED = For("i0", dim(6), "fold", (Load("v0", STATES, AT), *KEPT[2:]))
 UNDER = For("i1", dim(2), "map", (MAPPED.replace(under="i1"),))
-AHEAD = Nest((EACH,), (Alloc(S), LOADED), (STATES,), ahead=True)
+AHEAD = Nest((EACH,), (Alloc(S), LOADED), (STATES,), prepass=True)
 BEFORE = Load("v2", STATES, AT)
-CHAINED = Nest((For("i0", dim(6), "map", (BEFORE, *KEPT, STORE)),), (), (STATES,), chain=dim(6))
+CHAINED = Nest(
+    (For("i0", dim(6), "map", (BEFORE, *KEPT, STORE)),), (), (STATES,), chunk_chain=dim(6)
+)
 PLAIN = Nest((MAPPED,))
 
 
@@ -281,7 +283,7 @@ PLAIN = Nest((MAPPED,))
         ((CHAINED,), "a nest ahead of one without a chain for its partials, or the reverse"),
         ((PLAIN, AHEAD), "a nest ahead of one without a chain"),
         ((AHEAD, CHAINED.replace(partials=())), "a chain without partials"),
-        ((AHEAD, CHAINED.replace(chain=None)), "fold of s0 outside a fold loop"),
+        ((AHEAD, CHAINED.replace(chunk_chain=None)), "fold of s0 outside a fold loop"),
         (
             (Nest((For("i2", dim(2), "map", (UNDER,)),)),),
             "i0 is not directly in the first loop, i1",

@@ -33,9 +33,9 @@ from axiomjit.passes.ir.loop_ir import (
     LoopProgram,
     Nest,
     Push,
+    ReadState,
     State,
     Store,
-    Take,
     cell,
 )
 from axiomjit.passes.ir.verify_program import verify_program
@@ -307,7 +307,7 @@ LOAD, STORE = Load("v0", A, AT), Store(O, AT, "v0")
 MAPPED = For("i0", dim(6), "map", (LOAD, STORE))
 S = State("s0", SUM, FLOAT)
 FOLDED = For("i0", dim(6), "fold", (LOAD, Fold(S, ("v0",))))
-TOTAL = (Alloc(S), FOLDED, Take("v1", S), Store(O, HERE, "v1"))
+TOTAL = (Alloc(S), FOLDED, ReadState("v1", S), Store(O, HERE, "v1"))
 
 
 def loops(*body, **changes):
@@ -351,22 +351,22 @@ PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
         (inside(LOAD, Store(O, Index(dim(0), (("i7", dim(1)),)), "v0")), "i7 outside its loop"),
         (inside(LOAD, STORE, block=Block("i9", 4)), "block of i0 in the absent loop i9"),
         (
-            loops(MAPPED.replace(iterator="i1", together=2, body=(MAPPED.replace(block=IN_ONE),))),
+            loops(MAPPED.replace(iterator="i1", unroll=2, body=(MAPPED.replace(block=IN_ONE),))),
             "blocks of i0 are not those of i1",
         ),
-        (loops(MAPPED.replace(looks=4)), "a loop over the caller's range looks"),
+        (loops(MAPPED.replace(poll_every=4)), "a loop over the caller's range polls"),
         (
-            loops(For("i1", dim(6), "map", (MAPPED.replace(block=IN_ONE, looks=4),))),
-            "i0 looks after 4 steps, but takes others than one by one",
+            loops(For("i1", dim(6), "map", (MAPPED.replace(block=IN_ONE, poll_every=4),))),
+            "i0 polls after 4 steps, but takes others than one by one",
         ),
         (loops(*TOTAL[1:]), "state s0 is not open"),
-        (inside(LOAD, Take("v1", S), STORE), "state s0 is not open"),
+        (inside(LOAD, ReadState("v1", S), STORE), "state s0 is not open"),
         (inside(LOAD, Push(S), STORE), "state s0 is not open"),
         (inside(LOAD, Drain(S), STORE), "state s0 is not open"),
         (loops(Alloc(S), MAPPED.replace(body=FOLDED.body)), "fold of s0 outside a fold loop"),
         (inside(LOAD, Alloc(S), Fold(S, ("v0",)), STORE), "fold of s0 outside a fold loop"),
         (
-            loops(Alloc(S), FOLDED, Take("v1", S.replace(lanes="i5", cells=4)), TOTAL[3]),
+            loops(Alloc(S), FOLDED, ReadState("v1", S.replace(lanes="i5", cells=4)), TOTAL[3]),
             "lane i5 of s0 outside its loop",
         ),
         (strips(FILL, EMPTY, tiles=()), "x0 is not listed"),
