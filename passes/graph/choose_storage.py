@@ -97,7 +97,7 @@ class _Choice:
         return self.chosen
 
     def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
-        """Whether the reader finishes the fold, in one loop with what else it finishes."""
+        """True if the reader finishes the fold, in one loop with what else it finishes."""
         if op in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
@@ -117,7 +117,7 @@ class _Choice:
         return self._repeats_much(op)
 
     def _needs_memory(self, op: Op) -> bool:
-        """Whether the value is asked for in memory, or a library makes or reads it."""
+        """True if the value is asked for in memory, or a library makes or reads it."""
         if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
             return True
         return any(
@@ -126,7 +126,7 @@ class _Choice:
         )
 
     def _repeats_much(self, op: Op) -> bool:
-        """Whether its readers would compute the value too often, or more than a kernel may have."""
+        """True if its readers would compute the value too often, or more than a kernel may have."""
         readers, cone = self.readers[op], self.cones[op]
         if not cone or (op.regions and len(readers) > SELECTIONS):
             return True
@@ -142,7 +142,7 @@ class _Choice:
         return weight > CHEAP and (repeated or self._in_several_kernels(readers))
 
     def _is_gathered_often(self, op: Op, gathers: Sequence[Op], weight: int) -> bool:
-        """Whether the value at all positions costs more than at each place once.
+        """True if the value at all positions costs more than at each place once.
 
         A gather of or to lengths that only the running program knows counts as one of everything.
         """
@@ -163,7 +163,7 @@ class _Choice:
         return math.prod(map(self.scope.value, op.shape))
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
-        """Whether the readers are too many for one kernel, so that each would compute the value."""
+        """True if the readers are too many for one kernel, so that each would compute the value."""
         cones = [self.cones[reader] for reader in dict.fromkeys(reader for reader, _ in readers)]
         if len(cones) < 2:
             return False
@@ -205,7 +205,7 @@ def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
 
 
 def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
-    """Where a join goes from one part to the next: a dimension and a place in it."""
+    """The borders between the parts of a join: a dimension and a position in it."""
     for region in join.regions:
         for d, ((low, high), extent) in enumerate(zip(region, join.extents, strict=True)):
             inner = (p for p in (low, high) if p.constant != 0 and p is not extent)
@@ -213,12 +213,12 @@ def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
 
 
 def _pieces(cuts: frozenset[tuple[int, Dim]]) -> int:
-    """How many boxes there are between cuts."""
+    """The number of boxes between cuts."""
     return math.prod(1 + n for n in Counter(d for d, _ in cuts).values())
 
 
 def _finishes(reader: Op, index: IndexMap) -> bool:
-    """Whether the reader reads each result of a fold once, where it is finished."""
+    """True if the reader reads each result of a fold once, where it is finished."""
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
@@ -227,7 +227,7 @@ def _finishes(reader: Op, index: IndexMap) -> bool:
 
 
 def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
-    """Whether the regions of a join, read through a map, are ranges of single iterators."""
+    """True if the regions of a join, read through a map, are ranges of single iterators."""
     steps = len(reader.walked)
     for d, function in enumerate(index):
         spans = [region[d] for region in join.regions]
@@ -239,13 +239,13 @@ def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
 
 
 def _repeats(reader: Op, index: IndexMap) -> bool:
-    """Whether the reader has an iterator along which the value is the same."""
+    """True if the reader has an iterator along which the value is the same."""
     covered = iterators_of(index)
     return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.walked))
 
 
 def _is_gathered(reader: Op, index: IndexMap) -> bool:
-    """Whether the reader looks the value up at positions."""
+    """True if the reader looks the value up at positions."""
     return reader.primitive is GATHER and any(k >= reader.rank for k in iterators_of(index))
 
 

@@ -40,7 +40,7 @@ def _is_plain_view(node: Op) -> bool:
 
 
 def _is_read_only(node: Node) -> bool:
-    """Whether the node, or a view that it is made from, is a read-only view."""
+    """True if the node, or a view that it is made from, is a read-only view."""
     while is_view(node):
         assert isinstance(node, Op)
         if node.primitive is READ_ONLY:

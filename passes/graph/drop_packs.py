@@ -90,7 +90,7 @@ def _is_own_order(pack: Op) -> bool:
 
 
 def _row_of(node: Node, layouts: Layouts) -> Node | None:
-    """What an op computes element by element of arrays contiguous in C order, as one row."""
+    """The op over one row, where it is elementwise over arrays contiguous in C order."""
     rows: dict[Node, Node | None] = {}
     for each in post_order((node,)):
         if isinstance(each, Op):
@@ -161,7 +161,7 @@ def _split_again(
 def _stays_below(
     terms: Mapping[int, Dim], offset: Dim, length: Dim, extents: tuple[Dim, ...]
 ) -> bool:
-    """Whether the function is certainly between 0 and a length."""
+    """True if the function is certainly between 0 and a length."""
     highest = offset
     for k, factor in terms.items():
         if factor.constant is None or factor.constant < 0:

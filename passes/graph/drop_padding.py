@@ -50,7 +50,7 @@ def _reading(op: Op, reads: Sequence[Read]) -> Op:
 
 
 def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
-    """What an op with conditions reads in place of an operand."""
+    """The node that an op with conditions reads in place of an operand."""
     while isinstance(child, Op) and child.regions:
         held = (_holds(region, index, child, conditions) for region in child.regions)
         part = next((k for k, holds in enumerate(held) if holds), None)
@@ -62,7 +62,7 @@ def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
 
 
 def _holds(region: Region, index: IndexMap, join: Op, conditions: Conditions) -> bool:
-    """Whether all points that the conditions keep are in a region of a join."""
+    """True if all points that the conditions keep are in a region of a join."""
     limits = zip(index, region, join.extents, strict=True)
     return all(
         condition(function, low, high) in conditions

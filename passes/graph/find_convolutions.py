@@ -58,12 +58,12 @@ def _has_windows(index: IndexMap) -> bool:
 
 
 def _is_at_hand(node: Node) -> bool:
-    """Whether an operand has elements of its own in memory."""
+    """True if an operand has elements of its own in memory."""
     return isinstance(node, Op | Held) or (isinstance(node, Input) and not node.is_weak)
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
-    """Whether iterators and conditions are those of windows and a filter, both large enough."""
+    """True if iterators and conditions are those of windows and a filter, both large enough."""
     kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
     own, others = set(iterators_of(windows)), set(iterators_of(kernel))
     if not folded <= own & others or kept & own & others or not kept <= own | others:

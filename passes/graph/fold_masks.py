@@ -178,7 +178,7 @@ class _MaskRewrite:
         return None if whole is None else (whole, (*before, *mask, *after))
 
     def is_chosen(self, op: Op, d: int) -> bool:
-        """Whether an op takes, along its dimension d, the elements that the mask chooses."""
+        """True if an op takes, along its dimension d, the elements that the mask chooses."""
         rows = [(fixed(j), iterator(d)) for j in range(len(self.lengths))]
         return (
             op.primitive is GATHER

@@ -26,7 +26,7 @@ from axiomjit.graph.primitives import COPY, PRIMITIVES, PRODUCT, SUM, VIEW
 from axiomjit.passes.ir.context import Context
 
 GAIN: Final = 2
-"""How many times fewer multiplications make steps of two operands better than one loop nest."""
+"""Steps of two operands are preferred to one loop nest if that saves this factor of the work."""
 LARGE: Final = 16_384
 """Multiplications of one matrix product from which on a library is faster than loops."""
 EACH: Final = 27
@@ -124,7 +124,7 @@ class _Contraction:
     def _is_product(
         self, left: frozenset[int], right: frozenset[int], wanted: frozenset[int]
     ) -> bool:
-        """Whether a step is a product of matrices, or of stacks of them, for a library."""
+        """True if a step is a product of matrices, or of stacks of them, for a library."""
         rows, columns, met = left - right, right - left, (left & right) - wanted
         each, stack = self._points(rows | columns | met), self._points(left & right & wanted)
         large = each >= LARGE or (each >= EACH and each * stack >= LARGE)
@@ -188,7 +188,7 @@ class _Contraction:
     def _is_stack(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> bool:
-        """Whether a step is for `numpy.matmul`: large matrices, and no plain product of two."""
+        """True if a step is for `numpy.matmul`: large matrices, and no plain product of two."""
         left, right = (factor.iterators for factor in factors)
         alone = all(len(f.terms) < 2 for factor in factors for f in factor.read)
         common = left & right & frozenset(kept)

@@ -108,7 +108,7 @@ def _scheduled(
 def _waits(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> bool:
-    """Whether ops that read the version overwritten by an update are still to come."""
+    """True if ops that read the version overwritten by an update are still to come."""
     if not isinstance(unit, Update) or unit.operands[0] in late:
         return False
     return not readers[unit.operands[0]] - {unit} <= done

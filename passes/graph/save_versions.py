@@ -100,7 +100,7 @@ def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
 
 
 def _shifts(op: Update, k: int, stored: Collection[Node]) -> bool:
-    """Whether an operand is read, where it is computed, from other elements than are written.
+    """True if an operand is read, where it is computed, from other elements than are written.
 
     A scatter writes anywhere: no value or position may be read from there meanwhile.
     """
@@ -154,7 +154,7 @@ def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
 
 
 def _reads_part(op: Op, k: int) -> bool:
-    """Whether an operand is read at all points of a box of fewer dimensions, a row for instance."""
+    """True if an operand is read at all points of a box of fewer dimensions, a row for instance."""
     read = iterators_of(op.maps[k])
     small = len(read) < len(op.operands[k].shape) and all(i < len(op.walked) for i in read)
     return small and not op.regions and not op.conditions

@@ -22,7 +22,7 @@ class Parameter(Record):
 
 
 class Traits(Record):
-    """What the compiler of a kernel wants to know of its loops beside their text.
+    """Facts about a kernel's loops that its compiler needs beside their text.
 
     `functions` counts calls of elementary functions; `strips` says that a unit of the grid is a
     strip which several loops walk, `rows` that inner loops run over whole dimensions, short ones

@@ -50,7 +50,7 @@ class Name(str):
         return name
 
     def moved(self, by: int) -> Name:
-        """The name with the same letter and a number that is larger by so many."""
+        """The name with the same letter and a number that is larger by `by`."""
         return Name(self.letter, self.number + by)
 
     def __reduce__(self) -> tuple[type, tuple[str, int]]:

@@ -119,7 +119,7 @@ def _views_faults(program: ViewProgram) -> Iterator[str]:
 
 
 def _is_dense(storage: Storage) -> bool:
-    """Whether strides are those of dense memory, in some order of the dimensions."""
+    """True if strides are those of dense memory, in some order of the dimensions."""
     left = [d for d, length in enumerate(storage.shape) if length.constant != 1]
     step = dim(1)
     while left:
@@ -132,7 +132,7 @@ def _is_dense(storage: Storage) -> bool:
 
 
 def _read(definition: Definition, cones: dict[str, set[tuple[str, int]]]) -> set[tuple[str, int]]:
-    """Which versions of storages are read where a definition is computed."""
+    """The versions of storages that are read where a definition is computed."""
     read: set[tuple[str, int]] = set()
     for operand in definition.operands:
         if isinstance(operand, View):
@@ -188,7 +188,7 @@ def _piece_faults(
 
 
 def _is_some(count: Dim) -> bool:
-    """Whether a number of elements is more than none in general; no sum of lengths is none."""
+    """True if a number of elements is positive for all lengths that are."""
     return bool(count.terms) and all(factor > 0 for _, factor in count.terms)
 
 
@@ -323,7 +323,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 
 
 def _scatter_faults(nest: Nest) -> Iterator[str]:
-    """What a scatter writes is used by nothing else in the nest, a partial in the same loop."""
+    """The target of a scatter is used by nothing else in the nest, a partial in the same loop."""
     every = list(statements(nest))
     loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
     for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
@@ -436,7 +436,7 @@ def _limit_faults(
 
 
 def _partial_faults(nest: Nest) -> Iterator[str]:
-    """What is kept in a partial is loaded later: in the combine part, or in the same body.
+    """Every partial is loaded after it is stored: in the combine part, or in the same body.
 
     Those of a chain are filled ahead, or by the step before.
     """

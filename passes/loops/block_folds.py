@@ -78,7 +78,7 @@ def _running(loop: For) -> set[str]:
 
 
 def _is_chained(state: State) -> bool:
-    """Whether blocks are combined one after the other, not as a tree."""
+    """True if blocks are combined one after the other, not as a tree."""
     return not isinstance(state.accumulator, UfuncFold) or state.accumulator.running
 
 
@@ -162,7 +162,7 @@ def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
 
 
 def _is_short(loop: For) -> bool:
-    """Whether the whole fold is one block."""
+    """True if the whole fold is one block."""
     chain, _ = chain_of(loop)
     return all_steps(chain) <= BLOCK
 

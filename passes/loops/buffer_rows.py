@@ -41,7 +41,7 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 ROW: Final = 512
 """Elements of a row, at least; shorter ones are taken together."""
 TOGETHER: Final = 16
-"""How many short rows are taken as one."""
+"""Short rows that are taken as one."""
 LARGEST: Final = 1 << 20
 """Elements of a row, at most: larger ones leave the cache before they are written."""
 FAR: Final = 16
@@ -49,9 +49,9 @@ FAR: Final = 16
 LONG: Final = 1 << 16
 """Elements of a row that stay in the second-level cache, with the rows that wait."""
 SHARE: Final = 16
-"""A block has up to so many times the rows of its buffer; of few rows there are so many blocks."""
+"""The most buffers of rows in a block; where rows are few, the number of blocks."""
 LEAST: Final = 3
-"""A block has so many times the rows of its buffer, at least."""
+"""The fewest buffers of rows in a block."""
 
 
 def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
@@ -136,7 +136,7 @@ class _Steps:
         return self.numbers.named(LengthNode(INT, dim(value)))
 
     def temporaries(self, k: int) -> set[Storage]:
-        """What only step k writes, each once, and only one later step reads."""
+        """The storages that only step k writes, once, and only one later step reads."""
         reads, writes = self.accessed[k]
         fresh = {s for s in writes - reads - self.seen if s.role is ArrayRole.TEMPORARY}
         fresh = {s for s in fresh if s.name not in self.given.updated}
@@ -145,7 +145,7 @@ class _Steps:
         return {s for s in alone if self.readers[s][0] == at}
 
     def may_move(self, k: int, at: int) -> bool:
-        """Whether a step may run before the steps between step k and itself."""
+        """True if a step may run before the steps between step k and itself."""
         reads, writes = self.accessed[at]
         for n in range(k + 1, at):
             before, made = self.accessed[n]
@@ -166,7 +166,7 @@ class _Steps:
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:
-    """What a row is, and how far away rows are read; None where that is too far, or not known.
+    """The rows, and the distances at which they are read; None where they are too far, or unknown.
 
     Rows are steps of the outermost loop, or of a loop inside it where each step reads what is
     written in the same step of the outer ones, if those rows are shorter.
@@ -189,7 +189,7 @@ def _apart(found: Distances | None) -> bool:
 
 
 def _is_one_place(read: Index, written: Index) -> bool:
-    """Whether each step reads what it writes."""
+    """True if each step reads what it writes."""
     return read.offset is written.offset and dict(read.terms) == dict(written.terms)
 
 
@@ -215,7 +215,7 @@ def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | 
 
 
 def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tuple[Index, Index]]:
-    """What the first reads and the second writes in the same buffer; nothing if they stay apart."""
+    """Reads of the first and writes of the second in the same buffer; none if they stay apart."""
     reads, writes = first.reads, second.writes
     made = {store.buffer for store in first.writes} - kept
     used = {load.buffer for load in second.reads} | {store.buffer for store in writes}
@@ -242,7 +242,7 @@ ONE: Final = dim(1)
 
 
 class Rows(Record):
-    """How the loop of a walk at a `level` is cut: `count` rows of `height` steps, in blocks.
+    """The rows of a walk's loop at a `level`: `count` rows of `height` iterations, in blocks.
 
     A step has `width` elements in each step of all loops `around` this one, a block `size` rows. A
     row is read by up to so many rows `behind` it, before which it must not be written, and by as
@@ -270,7 +270,7 @@ class Rows(Record):
 
     @property
     def blocks(self) -> Dim:
-        """How many blocks there are."""
+        """The number of blocks."""
         return (self.count + (self.size - 1)) // self.size
 
 
@@ -348,16 +348,16 @@ class _RowNest:
         return Limit(self.place(ONE).terms, dim(low), high)
 
     def place(self, factor: Dim) -> Index:
-        """Which row of its block the row is that is written, times a factor."""
+        """The number of the written row in its block, times a factor."""
         return Index(dim(0), ((self.block, -self.rows.size * factor), (self.late, factor)))
 
     def slot(self, slot: Index) -> Index:
-        """Where a row is in the buffers, given where it is in that of its block."""
+        """The position of a row in the buffers, given its position in the buffer of its block."""
         size = self.rows.cells * self.rows.slots
         return _sum(slot, Index(dim(0), ((self.block, size),)))
 
     def slot_made(self) -> tuple[tuple[Stmt, ...], Index]:
-        """Where in the buffer a row is put: the first rows one after the other, others in turn."""
+        """The position of a row in the buffer: first rows one after the other, others in turn."""
         rows = self.rows
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))
@@ -377,7 +377,7 @@ class _RowNest:
         return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
-        """Write the row so many rows before, which is not among the first of its block."""
+        """Write the row `before` rows earlier, which is not among the first of its block."""
         rows = self.rows
         made: tuple[Stmt, ...] = ()
         slot = Index(rows.cells * rows.ahead, ())
@@ -389,7 +389,7 @@ class _RowNest:
         return (*made, *self.steps(self.pair[1], self.slot(slot), self.late, before))
 
     def steps(self, walk: PlainWalk, slot: Index, row: str, before: int = 0) -> tuple[Stmt, ...]:
-        """The steps of a row, or of the row so many rows `before`, which then is a whole one."""
+        """The statements of a row, or of the row `before` rows earlier, which is a whole one."""
         rows, step = self.rows, self.outer.iterator
         shift = dim(-before) * rows.height
         whole = bool(before) or self.single
@@ -409,7 +409,7 @@ class _RowNest:
         return nested(self.around, body)
 
     def strides(self) -> Terms:
-        """Where in a row a step of the other loops is."""
+        """The position in a row of an iteration of the other loops."""
         step = self.rows.height * self.rows.width
         around = ((name, stride * step) for name, stride in counted_steps(self.around))
         return *around, *counted_steps(self.inner)
@@ -448,14 +448,14 @@ def _sum(left: Index, right: Index) -> Index:
 
 
 class Distances(Record):
-    """What step j reads, only steps from j + low to j + high write: none where low > high."""
+    """Iteration j reads elements that j + low to j + high write; none if low > high."""
 
     low: Dim
     high: Dim
 
     @property
     def is_apart(self) -> bool:
-        """Whether nothing that is read is written."""
+        """True if no element that is read is written."""
         return self.low > self.high
 
 
@@ -508,7 +508,7 @@ def _apart_at_most(read: Index, written: Index, inner: Sequence[For]) -> tuple[D
 
 
 def _spans(loops: Sequence[For], read: Index, written: Index) -> tuple[Dim, Dim]:
-    """How far apart steps of some loops may bring both, below and above."""
+    """The range of the distance between a read and a write over all iterations of some loops."""
     low, high = dim(0), dim(0)
     for index, sign in ((read, 1), (written, -1)):
         strides = dict(index.terms)

@@ -61,7 +61,7 @@ def _goes_backward(loop: For) -> bool:
 
 
 def _takes_states(loop: For) -> bool:
-    """Whether states are read while the loop runs that were opened before it."""
+    """True if states are read while the loop runs that were opened before it."""
     opened = {s.state.name for s in walk(loop.body) if isinstance(s, Alloc)}
     return any(isinstance(s, ReadState) and s.state.name not in opened for s in walk(loop.body))
 

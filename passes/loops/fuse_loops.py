@@ -41,7 +41,7 @@ from axiomjit.passes.ir.rewriting import rename_iterators, share_scalars, share_
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 ROW: Final = 65_536
-"""Steps of loops side by side in a loop over rows: so many elements stay in the cache."""
+"""Iterations of loops side by side in a loop over rows: these elements stay in the cache."""
 LONG: Final = 64
 """Steps of a fold from which on each run of it may be a block of a fold around it."""
 LARGEST: Final = 200
@@ -90,7 +90,7 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 class _Facts(Record):
-    """What decides at once that two steps are not joined; `counts` hold lengths that it names."""
+    """Facts that rule out joining a step at once; `counts` hold the lengths that it names."""
 
     reads: frozenset[Storage]
     writes: frozenset[Storage]
@@ -98,11 +98,11 @@ class _Facts(Record):
     extents: tuple[Dim, ...]
     """Those of the loops in each other; none where it has no or several outer loops."""
     limited: bool = False
-    """Whether some statements are for a part of the steps only."""
+    """True if some statements are for a part of the steps only."""
     scattered: frozenset[Storage] = frozenset()
     """Those that are written in an order; nothing else may use them meanwhile."""
     fails: bool = False
-    """Whether it may raise an error; arguments are written later."""
+    """True if a step may raise an error, before which no argument may be written."""
     counts: frozenset[Storage] = frozenset()
 
     @property
@@ -111,7 +111,7 @@ class _Facts(Record):
         return self.reads | self.writes
 
     def may_join(self, other: _Facts) -> bool:
-        """Whether the outer loops may be one, as they are or in another order."""
+        """True if the outer loops may be one, as they are or in another order."""
         if self.scattered & other.storages or other.scattered & self.storages:
             return False
         if not self.extents or not other.extents or self.extents[0] is other.extents[0]:
@@ -120,7 +120,7 @@ class _Facts(Record):
 
 
 def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts:
-    """What a step uses; one with a chosen length uses the count of it."""
+    """The storages that a step uses; with a data-dependent length also the count of it."""
     reads, writes = map(frozenset, accessed(step))
     if isinstance(step, LibraryCall):
         return _Facts(reads, writes, 0, (), fails=step.operation.fails)
@@ -198,7 +198,7 @@ def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
 
 
 def _split_count(body: tuple[Stmt, ...]) -> int:
-    """How many statements a body has, at most, once its loops are split where picks change part."""
+    """The most statements of a body once loops are split at the parts of a `Select`."""
     every = list(walk(body))
     picks = [s for s in every if isinstance(s, Select)]
     if not picks:
@@ -227,7 +227,7 @@ def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def _is_row_walk(loop: For) -> bool:
-    """Whether loops side by side in a loop walk the same short rows, which stay in the cache."""
+    """True if loops side by side in a loop walk the same short rows, which stay in the cache."""
     inner = [stmt for stmt in loop.body if isinstance(stmt, For)]
     if len(inner) == 1:
         return _is_row_walk(inner[0])
@@ -273,7 +273,7 @@ def _inner_loops(body: tuple[Stmt, ...]) -> int:
 
 
 def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
-    """Whether a buffer that is stored here is still loaded here.
+    """True if a buffer that is stored here is still loaded here.
 
     It may be loaded before, where every access is to the same element: one that is written over.
     """
@@ -319,7 +319,7 @@ def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
 
 
 def _alike(host: For, guest: For, within: bool) -> bool:
-    """Whether two loops can be one; a fold loop can take in a map loop that has no folds.
+    """True if two loops can be one; a reduction loop can take in a map loop without reductions.
 
     Within another loop also one with folds of its own, which are long: accumulators per rank.
     """
@@ -338,7 +338,7 @@ def _alike(host: For, guest: For, within: bool) -> bool:
 
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
-    """Whether a loop uses results of the statements between the host loop and it."""
+    """True if a loop uses results of the statements between the host loop and it."""
     made = {s.name for s in between if isinstance(s, Let | Load | ReadState | Select)}
     written = {s.buffer for s in between if isinstance(s, Store)}
     loads = (s for s in walk((loop,)) if isinstance(s, Load))

@@ -86,7 +86,7 @@ def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
 
 
 def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
-    """Whether a loop takes all of its steps, and folds into each of these states once per step."""
+    """True if a loop runs all its iterations, and folds into each of these states once in each."""
     whole = loop.kind == "fold" and loop.span is None and loop.at is None and not loop.limits
     plain = all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
     once = bool(states) and len(set(states)) == len(states)
@@ -94,7 +94,7 @@ def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
 
 
 def _may_turn(state: State) -> bool:
-    """Whether elements may be folded in any order, and are not folded in lanes already."""
+    """True if elements may be folded in any order, and are not folded in lanes already."""
     fold = state.accumulator
     known = isinstance(fold, StateFold) and not isinstance(fold, PlaceFold)
     return known and fold.commutative and state.lanes is None

@@ -81,7 +81,7 @@ class _Joining:
         }
 
     def program(self) -> LoopProgram:
-        """What it has become, without means that nobody reads."""
+        """The resulting program, without means that no step reads."""
         if len(self.steps) == len(self.before.steps):
             return self.before
         views = [*self.before.results, *(count.view for count in self.before.counts)]
@@ -111,7 +111,7 @@ class _Joining:
         self.uses.append(uses)
 
     def _may_move(self, uses: tuple[set[Storage], set[Storage]], earlier: int) -> bool:
-        """Whether a nest with these uses may run where an earlier one does."""
+        """True if a nest with these uses may run where an earlier one does."""
         reads, writes = uses
         if any(storage.name in self.before.updated for storage in writes):
             return False
@@ -138,7 +138,7 @@ class _Joining:
         return None
 
     def _is_mean(self, rows: _Rows, fold: Fold, squares: _Squares) -> bool:
-        """Whether what a nest stores, and another one subtracts, is the mean of what it folds."""
+        """True if a nest stores the mean of the values it folds, and another one subtracts it."""
         lets = {s.name: s for s in rows.after if isinstance(s, Let)}
         takes = {s.name: s for s in rows.after if isinstance(s, ReadState)}
         stores = [s for s in rows.after if isinstance(s, Store) and s.buffer is squares.mean]
@@ -211,7 +211,7 @@ class _Rows(Record):
     after: tuple[Stmt, ...]
 
     def is_like(self, other: _Rows) -> bool:
-        """Whether the loops are the same."""
+        """True if the loops are the same."""
         pairs = ((self.loops, other.loops), (self.chain, other.chain))
         return all(
             len(own) == len(others)
@@ -221,7 +221,7 @@ class _Rows(Record):
 
     @property
     def is_long(self) -> bool:
-        """Whether rows are long and walked by one, or all is one row."""
+        """True if rows are long and walked by one, or all is one row."""
         whole = all_steps(self.chain)
         loads = [s for s in self.inner if isinstance(s, Load)]
         if chosen_in(whole):  # there may be none, and a first element is read
@@ -273,7 +273,7 @@ class _Squares(Record):
 
 
 def _squares(rows: _Rows) -> _Squares | None:
-    """What a nest sums up, if it does nothing else in its fold loops."""
+    """The sum that a nest computes, if its reduction loops do nothing else."""
     folds = [s for s in rows.inner if isinstance(s, Fold)]
     lets = {s.name: s for s in rows.inner if isinstance(s, Let)}
     loads = {s.name: s for s in rows.inner if isinstance(s, Load)}
@@ -300,18 +300,18 @@ def _squares(rows: _Rows) -> _Squares | None:
 
 
 def _is_sum(fold: Fold) -> bool:
-    """Whether numbers are added up in any order, in float64."""
+    """True if numbers are added up in any order, in float64."""
     state = fold.state
     return state.accumulator.name == "sum" and state.dtype == FLOAT and state.lanes is None
 
 
 def _is_same(one: _Rows, fold: Fold, other: _Rows, squares: _Squares) -> bool:
-    """Whether what one nest folds is the value whose distances another one squares."""
+    """True if one nest folds the value whose distances from the mean another one squares."""
     return _key(one.inner, fold.values[0]) == _key(other.inner, squares.value) is not None
 
 
 def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
-    """What a value is, whatever the values are called that it is computed of."""
+    """A key of a value, independent of the names of its operands."""
     keys: dict[str, Hashable] = {}
     for stmt in body:
         match stmt:

@@ -86,7 +86,7 @@ def _kept(body: tuple[Stmt, ...], once: set[Storage]) -> tuple[Stmt, ...]:
 
 
 def _is_plain(loop: For) -> bool:
-    """Whether a loop takes all steps, each of the same plain statements."""
+    """True if a loop takes all steps, each of the same plain statements."""
     whole = loop.block is None and loop.span is None and loop.at is None and not loop.limits
     return whole and all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
 
@@ -112,7 +112,7 @@ def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
 
 
 def _keys(loop: For) -> dict[str, Hashable]:
-    """What each value of a loop is, whatever values and the iterator are called."""
+    """A key of each value of a loop, independent of the names of values and iterator."""
     keys: dict[str, Hashable] = {}
     for stmt in loop.body:
         match stmt:

@@ -36,7 +36,7 @@ from axiomjit.views.dense_layout import row_major_strides
 LONG: Final = 1 << 19
 """Positions from which on a scatter has another form: below, one thread is about as fast."""
 BLOCKS: Final = 16
-"""Blocks of positions, each with a copy of the target; threads beyond so many find nothing."""
+"""Blocks of positions, each with a copy of the target; further threads have no work."""
 SHARE: Final = 8
 """So many positions there are for each element of all copies."""
 COPY: Final = 1 << 20
@@ -46,7 +46,7 @@ APART: Final = 128
 
 
 class Rule(Record):
-    """How values are combined in a copy and copies with the target, for dtypes of some kinds.
+    """The rule that combines values in a copy and copies with the target, for dtypes of some kinds.
 
     A copy begins as `neutral` elements of its dtype. The result is the same for every order, so
     sums and products of floats have no rule.
@@ -62,14 +62,14 @@ class Rule(Record):
 
 
 def _largest(dtype: DType) -> object:
-    """What every number is at most as large as."""
+    """The largest number of a dtype."""
     if dtype.kind == "f":
         return float("inf")
     return True if dtype.kind == "b" else integer_range(dtype)[1]
 
 
 def _smallest(dtype: DType) -> object:
-    """What every number is at least as large as."""
+    """The smallest number of a dtype."""
     if dtype.kind == "f":
         return float("-inf")
     return False if dtype.kind == "b" else integer_range(dtype)[0]
@@ -143,7 +143,7 @@ def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
 
 
 def _has_rule(store: Store, dtype: DType) -> bool:
-    """Whether values of a dtype are combined with dense memory of the same one by a rule."""
+    """True if values of a dtype are combined with dense memory of the same one by a rule."""
     rule = None if store.combine is None else RULES.get(store.combine.name)
     buffer = store.buffer
     if rule is None or dtype != buffer.dtype or dtype.kind not in rule.kinds:
@@ -160,13 +160,13 @@ class _Scatter(Record):
 
     @property
     def positions(self) -> Dim:
-        """How many values are stored."""
+        """The number of values that are stored."""
         loops = (s for s in walk((self.loop,)) if isinstance(s, For))
         return all_steps(loop for loop in loops if loop.kind == "scatter")
 
     @property
     def rooms(self) -> tuple[Dim, ...]:
-        """What must not be negative: many positions, in many steps, and small copies.
+        """Numbers that must not be negative: many positions, in many iterations, and small copies.
 
         With that many steps no block is empty.
         """
@@ -180,7 +180,7 @@ class _Scatter(Record):
 
     @property
     def may_pay(self) -> bool:
-        """Whether all rooms are there, as far as is known before the program runs."""
+        """True if all these numbers are known not to be negative before the program runs."""
         known = [room for room in self.rooms if not chosen_in(room)]
         return not chosen_in(self.positions) and all(room >= 0 for room in known)
 

@@ -112,7 +112,7 @@ def _asking(stmt: Stmt, loop: For) -> Stmt:
 
 
 def _is_cut(loop: For) -> bool:
-    """Whether a loop over a block is one over several of ours, and may be cut."""
+    """True if a loop over a block is one over several of ours, and may be cut."""
     if loop.block is None:
         return True
     size = dim(loop.block.size).constant
@@ -120,7 +120,7 @@ def _is_cut(loop: For) -> bool:
 
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
-    """What finds the places that a loop folds; none where one of them cannot be searched."""
+    """The searches for the positions that a loop folds; none where one cannot be searched."""
     made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState | Select)}
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
@@ -156,9 +156,9 @@ def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[St
 
 
 class _Search(Record):
-    """What finds the place of an extreme.
+    """A search for the position of a minimum or maximum.
 
-    `body` computes an element, which stands at `place`; a step of the loop is so many further.
+    `body` computes the element at `place`; an iteration of the loop moves it by `step`.
     """
 
     name: str

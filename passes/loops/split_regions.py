@@ -99,7 +99,7 @@ def _cut(loop: For) -> list[For]:
 
 
 def _is_nowhere(body: tuple[Stmt, ...]) -> bool:
-    """Whether statements are in no region of a join: regions fill it, so they are never reached."""
+    """True if statements are in no region of a join: regions fill it, so they are never reached."""
     return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 
 

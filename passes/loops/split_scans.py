@@ -123,7 +123,7 @@ class _Scan(Record):
 
     @property
     def is_plain(self) -> bool:
-        """Whether all states run, and none of them needs another one."""
+        """True if all states run, and none of them needs another one."""
         folded = {s.state for s in walk((self.blocks,)) if isinstance(s, Fold)}
         taken = {s.state for s in walk((self.within,)) if isinstance(s, ReadState) and s.including}
         return (
@@ -134,7 +134,7 @@ class _Scan(Record):
 
     @property
     def is_long(self) -> bool:
-        """Whether it is worth it, as lengths are now; a loop over tiles takes one step."""
+        """True if splitting pays for the current lengths; a loop over tiles takes one step."""
         if self.within.extent < LONG:
             return False
         if not self.loops:
@@ -144,7 +144,7 @@ class _Scan(Record):
 
     @property
     def waits(self) -> bool:
-        """Whether each step of a fold waits for the one before: folding takes as long as scanning.
+        """True if each step of a fold waits for the one before: folding takes as long as scanning.
 
         Whole numbers and extremes are folded in vectors.
         """
@@ -201,7 +201,7 @@ class _Scan(Record):
             yield Fold(state, names, kept=bool(before))
 
     def folded(self) -> tuple[Stmt, ...] | None:
-        """What the loop within a block computes and folds; None where it needs other states."""
+        """The statements and folds of the loop within a block; None where it needs other states."""
         wanted: set[str] = set()
         found = _needed((self.within,), {state for _, state in self.states}, wanted)
         found = rewrite_body(found, _taken)
@@ -243,7 +243,7 @@ class _Scan(Record):
         return Nest(self._over_blocks(body), (), tuple(partials), chunk_chain=chain)
 
     def unblocked(self) -> tuple[Stmt, ...]:
-        """What the nest before computes, in loops without blocks."""
+        """The statements of the prepass, in loops without blocks."""
 
         def whole(stmt: Stmt) -> tuple[Stmt, ...]:
             return (stmt.replace(block=None),) if isinstance(stmt, For) else (stmt,)

@@ -148,7 +148,7 @@ def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
 
 
 def _may_split(loop: For, scalar: Set[str]) -> bool:
-    """Whether there may be reason to split, and the statements may run one after the other."""
+    """True if there may be reason to split, and the statements may run one after the other."""
     hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
     if loop.span is not None or loop.limits or not hinder:
         return False
@@ -163,7 +163,7 @@ def _may_split(loop: For, scalar: Set[str]) -> bool:
 
 
 def _running(loop: For) -> dict[State, Fold]:
-    """What a loop folds and takes in each step, with the folds: each step needs the one before."""
+    """The states that a loop folds and reads in each iteration, with the folds."""
     taken = {s.state for s in loop.body if isinstance(s, ReadState)}
     return {s.state: s for s in loop.body if isinstance(s, Fold) and s.state in taken}
 
@@ -173,17 +173,17 @@ def _lets(loop: For) -> list[Let]:
 
 
 def _is_scalar(let: Let, target: ChosenTarget) -> bool:
-    """Whether this makes scalar code of the loop around it; few rows do so on any target."""
+    """True if this makes scalar code of the loop around it; few rows do so on any target."""
     return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
 
 
 def _is_function(let: Let) -> bool:
-    """Whether this is an elementary function: the only results that may differ from NumPy's."""
+    """True if this is an elementary function: the only results that may differ from NumPy's."""
     return let.primitive.elementary
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:
-    """How many steps a strip has, or None where none fits; lanes need all of their block."""
+    """The iterations of a strip, or None where none fits; lanes need all of their block."""
     block = None if loop.block is None else dim(loop.block.size).constant
     if loop.block is not None and loop.block.unroll > 1:
         return None
@@ -224,7 +224,7 @@ class _Split:
 
     @property
     def hides_scalars(self) -> bool:
-        """Whether there is more vector code than scalar operations hide."""
+        """True if there is more vector code than scalar operations hide."""
         work = 0
         for stmt in (s for group in self.groups[::2] for s in group):
             if isinstance(stmt, Let) and stmt.name in self.varying:
@@ -234,7 +234,7 @@ class _Split:
 
     @property
     def vector_loops(self) -> int:
-        """How many groups of vector code there are."""
+        """The number of groups of vector code."""
         return sum(map(bool, self.groups[::2]))
 
     @kept_property

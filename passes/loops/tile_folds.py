@@ -29,7 +29,7 @@ from axiomjit.passes.ir.rewriting import rewrite_nests
 LANES: Final = 512
 """Lanes that one thread takes at least: long enough for vector code."""
 TOGETHER: Final = 4
-"""How many times as many a thread takes at once, if it has them: it walks whole rows of memory."""
+"""The lanes of a thread are this many times wider where there are enough: whole rows of memory."""
 NEAR: Final = 16_384
 """Bytes of all tiles of a loop: they stay in the first-level cache."""
 WINDOW: Final = 16
@@ -89,7 +89,7 @@ def _tiled(stmt: Stmt) -> Stmt:
 
 
 def _together(allocs: tuple[Alloc, ...], fold: For) -> int:
-    """How many blocks of lanes are taken at once: one where a loop may be cut, or tiles are large.
+    """The blocks of lanes per iteration: one where a loop may be cut, or tiles are large.
 
     A loop is cut into strips of one block (see `strip_mine`).
     """
@@ -113,19 +113,19 @@ def _in_lanes(body: tuple[Stmt, ...], lane: str, together: int) -> tuple[Stmt, .
 
 
 def _is_plain(fold: For) -> bool:
-    """Whether fold loops are directly nested, so that lanes can run innermost."""
+    """True if fold loops are directly nested, so that lanes can run innermost."""
     return not any(isinstance(s, For) for s in chain_of(fold)[1])
 
 
 def _walks_across(mapped: For, fold: For) -> bool:
-    """Whether the map loop moves through memory in smaller steps than the fold loop."""
+    """True if the map loop moves through memory in smaller steps than the fold loop."""
     innermost = chain_of(fold)[0][-1]
     accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
     return stride_cost(mapped, accesses) < stride_cost(innermost, accesses)
 
 
 def _is_over_windows(mapped: For, fold: For) -> bool:
-    """Whether the fold is over windows along the map loop, at edges or short ones."""
+    """True if the fold is over windows along the map loop, at edges or short ones."""
     if mapped.iterator in limited_iterators(fold.body):
         return True
     innermost = chain_of(fold)[0][-1]
@@ -138,6 +138,6 @@ def _is_over_windows(mapped: For, fold: For) -> bool:
 
 
 def _slides(access: Load | Store, one: For, other: For) -> bool:
-    """Whether an access moves by one element along either loop."""
+    """True if an access moves by one element along either loop."""
     steps = dict(access.index.terms)
     return all(k.iterator in steps and steps[k.iterator].constant == 1 for k in (one, other))

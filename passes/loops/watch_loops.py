@@ -81,7 +81,7 @@ def _looking(stmt: Stmt) -> Stmt:
 
 
 def _trips(loop: For) -> Dim:
-    """How many steps a loop takes at most."""
+    """The largest number of iterations of a loop."""
     if loop.at is not None:
         return dim(1)
     if loop.block is not None:

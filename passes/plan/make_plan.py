@@ -116,13 +116,13 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 
 def _shared(call: LibraryCall) -> object:
-    """What calls have in common that are results of one function; None where it has one."""
+    """The key that calls for the results of one function share; None where there is one result."""
     found: object = import_late("axiomjit.graph.array_functions").shared(call.operation)
     return found
 
 
 def _made(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
-    """What a call of NumPy's function makes itself: its results, where they are in C order."""
+    """The results that a call of NumPy's function allocates itself: those in C order."""
     if not isinstance(step, LibraryCall) or _shared(step) is None:
         return []
     targets = [step.target, *(other.target for other in others)]
@@ -205,7 +205,7 @@ def _uses(
 
 
 def _is_shared(step: Nest | LibraryCall) -> bool:
-    """Whether a step is a nest that may run in place of the next one."""
+    """True if a step is a nest that may run in place of the next one."""
     return isinstance(step, Nest) and step.parallel_variant is not None
 
 

@@ -290,7 +290,7 @@ class _Writer:
         return [first, *more]
 
     def begun(self, state: State) -> str | None:
-        """Whether a state has taken in an element; None where it begins with its identity."""
+        """True if a state has taken in an element; None where it begins with its identity."""
         fold = state.accumulator
         counts = isinstance(fold, UfuncFold) or fold.has_identity
         return None if counts else self.named("g", state.name)
@@ -346,7 +346,7 @@ class _Writer:
             yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
 
     def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
-        """Lines for, and the values of, a state with values combined into it; the first as is."""
+        """Lines that combine values into a state, and its values; the first is taken unchanged."""
         begun, left = self.begun(state), [self.here(state, n) for n in self.values_of(state)]
         if isinstance(state.accumulator, StateFold) and state.lanes is not None:
             named = [self.fresh("u") for _ in left]
@@ -400,12 +400,12 @@ class _Writer:
 
 
 EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
-"""How an extreme of floats goes on: by which function of numbers, and how the bits of all elements
-are joined, from which start, to tell the sign of a zero."""
+"""The step of a minimum or maximum of floats: its function of numbers, then the operator that joins
+the bits of all elements, and its start, to tell the sign of a zero."""
 
 
 def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
-    """What a scatter stores: an element that is held, combined with a value of some dtype."""
+    """The expression that a scatter stores: the old element combined with a value of some dtype."""
     result = resolve_loop(combine.ufunc, (dtype, dtype))[-1] if combine.ufunc else dtype
     codes = [code(dtype)] * 2
     cast = held if kind == dtype else f"{cast_name(code(dtype))}({held})"
@@ -414,7 +414,7 @@ def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dt
 
 
 def _is_flagged(state: State) -> bool:
-    """Whether NaN and the signs of zeros are kept beside the state, and joined when it is taken.
+    """True if NaN and the signs of zeros are kept beside the state, and joined when it is read.
 
     Then each step is a few independent instructions; `maximum`, which is exact in each step, is a
     chain of six. Cells of tiles wait for nothing, and are exact.
@@ -497,7 +497,7 @@ def _combine_source(
 
 
 def _functions_of(nest: Nest) -> int:
-    """How many calls of elementary functions a nest has."""
+    """The number of calls of elementary functions in a nest."""
     found = 0
     for stmt in statements(nest):
         if isinstance(stmt, Let):
@@ -531,7 +531,7 @@ class RangeSource(Record):
         return f"{self.iterator(loop.block.outer)} * {self.length(loop.block.size)}"
 
     def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
-        """What a loop ranges over; `start` names the first step of its block."""
+        """The arguments of a loop's `range`; `start` names the first iteration of its block."""
         if loop.at is not None:
             return self.value(loop.at), f"{self.value(loop.at)} + 1"
         first, last = (dim(0), loop.extent) if loop.span is None else loop.span
@@ -572,11 +572,11 @@ class RangeSource(Record):
         return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.unroll))
 
     def step(self, iterator: str) -> str:
-        """Which step of its block a loop is at."""
+        """The number of the current iteration within its block."""
         return f"{self.iterator(iterator)} - {self.firsts[iterator]}"
 
     def width(self, state: State) -> str:
-        """How many lanes the tile of a state has here."""
+        """The number of lanes of the tile of a state."""
         assert state.lanes is not None
         loop = self.over_blocks[state.lanes]
         assert loop.block is not None
@@ -586,7 +586,7 @@ class RangeSource(Record):
         return f"min({state.cells}, {', '.join(stops)})"
 
     def _block_stops(self, block: Block, start: str) -> list[str]:
-        """Where a block ends, and where the last one of the caller's range does."""
+        """The end of a block, and that of the last block of the caller's range."""
         if block.unroll == 1:
             return [f"{start} + {self.length(block.size)}"]
         assert isinstance(block.size, int)
@@ -641,6 +641,6 @@ def _extreme(function: str, values: Sequence[str]) -> str:
 
 
 def _strips_of(limits: tuple[str, ...], strip: str, steps: int) -> tuple[str, tuple[str, str]]:
-    """Over what a loop ranges in strips of so many steps, and the range of one that looks."""
+    """The ranges of a loop over strips of `steps` iterations, and of the polling loop in one."""
     first, last = limits if len(limits) > 1 else ("0", *limits)
     return f"{first}, {last}, {steps}", (strip, f"live(h0, min({strip} + {steps}, {last}))")

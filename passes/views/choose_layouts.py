@@ -31,7 +31,7 @@ from axiomjit.passes.ir.view_ir import Library
 Order = tuple[int, ...]
 """Dimensions, outermost first."""
 Size = tuple[int, ...] | None
-"""What orders the strides of a value; None where there is no stride."""
+"""The sort key of a value's stride; None where there is no stride."""
 _NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEPT: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose values have the order that they have in NumPy."""
@@ -156,7 +156,7 @@ class _Choice:
         return self.orders
 
     def _is_free(self, node: Node) -> bool:
-        """Whether a value is a variable, or a temporary, that is written once, by loops."""
+        """True if a value is a variable, or a temporary, that is written once, by loops."""
         if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEPT):
             return False
         written = any(isinstance(u, Update) and u.operands[0] is node for u in self.users[node])
@@ -193,7 +193,7 @@ class _Choice:
             yield Walk(op.dtype.itemsize, steps, STORE)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
-        """How many elements each of some iterators moves in the memory of a value."""
+        """The elements by which each of some iterators moves in the memory of a value."""
         if node in self.strides:
             strides = self.strides[node]
         elif node in self.orders:

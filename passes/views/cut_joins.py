@@ -51,7 +51,7 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
 
 
 def _parts(program: ViewProgram) -> dict[str, int]:
-    """How many parts the loops that compute each r-tensor have; 1 for one that joins nothing."""
+    """The number of parts of the loops that compute each r-tensor; 1 for one that joins nothing."""
     counts: dict[str, int] = {}
     for definition in program.definitions:
         if definition.storage is None:
@@ -146,6 +146,6 @@ def _renumbered(definition: Definition, later: Mapping[Storage, int]) -> Definit
 
 
 def _later(view: View, later: Mapping[Storage, int]) -> View:
-    """The view of a storage that was written so many times more."""
+    """The view of a storage in a later version."""
     extra = later.get(view.storage, 0)
     return view.replace(version=view.version + extra) if extra else view
