@@ -159,6 +159,21 @@ PASSES: Final[tuple[Pass, ...]] = (
 )
 
 
+NEEDED: Final = frozenset(
+    ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
+    + ("estimate_cost", "split_regions", "make_plan")
+)
+"""The passes without which later ones, or kernels, cannot read a program; others improve it."""
+
+
+def chosen_passes() -> tuple[Pass, ...]:
+    """All passes, or the first `config.passes_until` ones and the needed ones behind them."""
+    until = config.passes_until
+    if until is None:
+        return PASSES
+    return (*PASSES[:until], *(step for step in PASSES[until:] if step.__name__ in NEEDED))
+
+
 class Stages(Record):
     """A program in every form: the input, and the result of the last pass over each form.
 
@@ -189,7 +204,7 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
     program: AnyProgram = graph
     last: dict[type, Any] = {}
     _verify(program)
-    for step in PASSES:
+    for step in chosen_passes():
         before, started = program, perf_counter_ns()
         program = step(before, context)
         took = perf_counter_ns() - started
@@ -203,7 +218,8 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
 
 def simplified(graph: Graph, context: Context) -> Graph:
     """The graph after the passes over graphs."""
-    for step in PASSES[: PASSES.index(lower_to_views)]:
+    passes = chosen_passes()
+    for step in passes[: passes.index(lower_to_views)]:
         graph = step(graph, context)
     return graph
 
