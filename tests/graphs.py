@@ -28,8 +28,7 @@ from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.nodes import Graph, Op, post_order
 from axiomjit.graph.storages import with_versions
 from axiomjit.passes.ir.context import Context
-from axiomjit.passes.ir.forms import text_of
-from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, statements
+from axiomjit.passes.ir.loop_ir import LoopProgram, Nest, ReadState, Select, statements
 from axiomjit.passes.ir.plan_ir import (
     Allocate,
     Call,
@@ -41,6 +40,7 @@ from axiomjit.passes.ir.plan_ir import (
     Reuse,
     WriteBack,
 )
+from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.view_ir import ViewProgram
 from axiomjit.passes.pipeline import PASSES, Stages, run_pipeline
 from axiomjit.runtime.launching.windows import BoundWindow
@@ -171,23 +171,24 @@ def small_forms():
     functions = ("subtract", "divide", "maximum", "minimum", "absolute", "sqrt", "where")
     strips = {"STRIP": 2, "LEAST": 1, "WHOLE": 4, "SHORT": 2, "HIDDEN": 0, "WORTH": math.inf}
     with (
-        patch.multiple("axiomjit.passes.block_folds", BLOCK=8, SHORT=4, GROUP=2),
-        patch.multiple("axiomjit.passes.tile_folds", LANES=4, TOGETHER=2),
-        patch.multiple("axiomjit.passes.search_blocks", BLOCK=4, SHORT=2),
-        patch.multiple("axiomjit.passes.interleave_folds", LANES=2, SHORT=3),
-        patch.multiple("axiomjit.passes.buffer_rows", ROW=3, TOGETHER=2, SHARE=1, LONG=6),
-        patch.multiple("axiomjit.passes.split_scans", LONG=16, ROWS=4),
-        patch.multiple("axiomjit.passes.privatise_scatters", LONG=4, BLOCKS=2, SHARE=1),
-        patch("axiomjit.passes.join_moments.ROW", 4),
-        patch("axiomjit.passes.choose_storage.PARTS", 2),
-        patch.multiple("axiomjit.passes.cut_joins", PARTS=2, PIECE=2),
-        patch.multiple("axiomjit.passes.strip_mine", **strips),
-        patch.multiple("axiomjit.passes.watch_loops", LONG=1000, SHORT=200, STEPS=(16, 4, 1)),
+        patch.multiple("axiomjit.passes.loops.block_folds", BLOCK=8, SHORT=4, GROUP=2),
+        patch.multiple("axiomjit.passes.loops.tile_folds", LANES=4, TOGETHER=2),
+        patch.multiple("axiomjit.passes.loops.search_blocks", BLOCK=4, SHORT=2),
+        patch.multiple("axiomjit.passes.loops.interleave_folds", LANES=2, SHORT=3),
+        patch.multiple("axiomjit.passes.loops.buffer_rows", ROW=3, TOGETHER=2, SHARE=1, LONG=6),
+        patch.multiple("axiomjit.passes.loops.split_scans", LONG=16, ROWS=4),
+        patch.multiple("axiomjit.passes.loops.privatise_scatters", LONG=4, BLOCKS=2, SHARE=1),
+        patch("axiomjit.passes.loops.join_moments.ROW", 4),
+        patch("axiomjit.passes.graph.choose_storage.PARTS", 2),
+        patch.multiple("axiomjit.passes.views.cut_joins", PARTS=2, PIECE=2),
+        patch.multiple("axiomjit.passes.loops.strip_mine", **strips),
+        patch.multiple("axiomjit.passes.loops.watch_loops", LONG=1000, SHORT=200, STEPS=(16, 4, 1)),
         patch(
-            "axiomjit.passes.strip_mine._is_function", lambda let: let.primitive.name in functions
+            "axiomjit.passes.loops.strip_mine._is_function",
+            lambda let: let.primitive.name in functions,
         ),
         patch(
-            "axiomjit.passes.strip_mine._is_scalar",
+            "axiomjit.passes.loops.strip_mine._is_scalar",
             lambda let, target: let.primitive.name in scalar,
         ),
     ):
@@ -318,7 +319,7 @@ def run_plan_plain(
             case Allocate():
                 arrays[step.buffer] = fresh(buffers[step.buffer], lengths)
             case Launch():
-                in_order = chained and step.chain is not None
+                in_order = chained and step.chunk_chain is not None
                 _launch(step, arrays, arguments, lengths, chunks, in_order=in_order)
             case Call():
                 bounds = at_lengths(step.conditions, lengths)
@@ -357,6 +358,10 @@ def in_numpy(function: Callable[..., object], arguments: Sequence[object]) -> tu
         return as_tuple(function(*arguments))
 
 
+COUNTED = {ReadState: "Take", Select: "Pick"}
+"""Statements that are counted by the word that their text has."""
+
+
 def census(program: object) -> Counter[str]:
     """How many of each kind of thing a program has."""
     match program:
@@ -372,7 +377,9 @@ def census(program: object) -> Counter[str]:
             return Counter(kinds)
         case LoopProgram():
             nests = [step for step in program.steps if isinstance(step, Nest)]
-            kinds = [type(s).__name__ for nest in nests for s in statements(nest)]
+            kinds = [
+                COUNTED.get(type(s), type(s).__name__) for nest in nests for s in statements(nest)
+            ]
             return Counter(kinds + [type(step).__name__ for step in program.steps])
         case Plan():
             return Counter(type(step).__name__ for step in program.steps)
@@ -386,7 +393,8 @@ def before_and_after(name: str, case: Case) -> str:
     after = apply_pass(function, before, case)
     old, new = census(before), census(after)
     changed = [f"{k}: {old[k]} -> {new[k]}" for k in sorted({*old, *new}) if old[k] != new[k]]
-    shown = text_of(after) if before is not after else "the same object\n"
-    return f"{text_of(before)}-- {name} --\n{shown}-- counts --\n" + (
+    shown = print_program(after) if before is not after else "the same object\n"
+    shown = shown.rstrip("\n") if isinstance(after, Plan) else shown  # as its golden files have it
+    return f"{print_program(before)}-- {name} --\n{shown}-- counts --\n" + (
         "\n".join(changed) or "as before"
     )

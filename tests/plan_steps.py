@@ -10,11 +10,11 @@ def steps_run(steps, lengths, *, alone: bool):
     for step in steps:
         if not isinstance(step, Launch):
             yield step
-        elif step.shared is not None:
-            instead = not alone and evaluate(step.shared, lengths) >= 0
+        elif step.parallel_variant is not None:
+            instead = not alone and evaluate(step.parallel_variant, lengths) >= 0
             if instead:
                 yield step
-        elif not instead and not (alone and step.ahead):
+        elif not instead and not (alone and step.prepass):
             yield step
         else:
             instead = False

@@ -10,6 +10,8 @@
 | fallback | AXIOMJIT_FALLBACK | warn | NumPy functions outside the table: step (a step of the \
 program, where that is right), error, warn, allow |
 | outer | AXIOMJIT_OUTER | allow | operands without a common axis: allow, warn, error |
+| passes_until | AXIOMJIT_PASSES_UNTIL | None | run the first n passes, and later ones only where \
+every program needs them; None runs all |
 | pool_bytes | AXIOMJIT_POOL_BYTES | 2**28 | memory kept for further results; 0: none |
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
 | target | AXIOMJIT_TARGET | native | the CPU to compile for: this one ("native"), a level \
@@ -60,9 +62,9 @@ class Config:
     """The settings of axiomjit; assigning an unknown name or value raises."""
 
     __slots__ = (
-        *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_pool_bytes"),
-        *("_seed", "background", "bounds", "cache_dir", "cache_shared", "cache_tag", "check"),
-        *("disable", "show", "was_disabled"),
+        *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_passes_until"),
+        *("_pool_bytes", "_seed", "background", "bounds", "cache_dir", "cache_shared"),
+        *("cache_tag", "check", "disable", "show", "was_disabled"),
     )
 
     background: bool
@@ -95,6 +97,8 @@ class Config:
         self.kernels = int(most) if most.isdecimal() else most
         asked = os.environ.get("AXIOMJIT_SHOW", "").split(",")
         self.show = tuple(name.strip() for name in asked if name.strip())
+        until: Any = os.environ.get("AXIOMJIT_PASSES_UNTIL", "").strip() or None
+        self.passes_until = int(until) if until is not None and until.isdecimal() else until
         kept = os.environ.get("AXIOMJIT_POOL_BYTES", "").strip()
         self.pool_bytes = int(kept) if kept.isdecimal() else POOL_BYTES
         name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
@@ -166,6 +170,18 @@ class Config:
             remedy = "a whole number from 1 on"
             raise GraphValueError(f"config.kernels = {most!r}", "no number of kernels", remedy)
         self._kernels = most
+
+    @property
+    def passes_until(self) -> int | None:
+        """The number of passes after which only those run that every program needs."""
+        return self._passes_until
+
+    @passes_until.setter
+    def passes_until(self, count: int | None) -> None:
+        if count is not None and (not isinstance(count, int) or count < 0):
+            remedy = "a whole number from 0 on, or None for all passes"
+            raise GraphValueError(f"config.passes_until = {count!r}", "no number of passes", remedy)
+        self._passes_until = count
 
     @property
     def pool_bytes(self) -> int:

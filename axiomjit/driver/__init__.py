@@ -57,5 +57,6 @@ Installs, where a layer calls what stands in a later one.
 
 With `show` and `cli` the only packages that see doors, passes and runtime together. May import
 `base`, `symbolic`, `views`, `graph`, `numpy_table`, `axis`, `tracing`, `tracing.effects`,
-`passes.ir`, `passes`, `runtime.compiling`, `runtime.entry`, `runtime.launching`, `show`.
+`passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.compiling`, `runtime.entry`,
+`runtime.launching`, `show`.
 """

@@ -212,10 +212,10 @@ def chosen_orders(
 ) -> dict[int, tuple[int, ...]]:
     """The orders with which the program that `run_graph` runs costs least, by position."""
     lazy_import(*_LATE)
-    from axiomjit.passes.choose_layouts import choose_layouts
-    from axiomjit.passes.choose_storage import choose_storage
+    from axiomjit.passes.graph.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
     from axiomjit.passes.pipeline import simplified
+    from axiomjit.passes.views.choose_layouts import choose_layouts
 
     placed, layouts, values, _ = placed_graph(graph, plain_arguments(arguments), lengths)
     scope = Scope(values)

@@ -1,6 +1,8 @@
-"""Stable text of a graph: nodes numbered in post-order, no names, no addresses."""
+"""Stable lines of a graph: nodes numbered in post-order, no names, no addresses."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from axiomjit.base.dtypes import type_name
 from axiomjit.graph.nodes import (
@@ -18,14 +20,14 @@ from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import show, show_conditions, show_region
 
 
-def shape_text(shape: tuple[Dim, ...]) -> str:
+def _shape_text(shape: tuple[Dim, ...]) -> str:
     """A shape in brackets, e.g. `[n0, 3]`."""
     return "[" + ", ".join(str(length) for length in shape) + "]"
 
 
 def type_text(node: Node) -> str:
     """dtype and shape, e.g. `f8[n0]`; a weak number has a `~`."""
-    return f"{'~' if node.weak else ''}{type_name(node.dtype)}{shape_text(node.shape)}"
+    return f"{'~' if node.weak else ''}{type_name(node.dtype)}{_shape_text(node.shape)}"
 
 
 def _op_text(op: Op, numbers: dict[Node, int]) -> str:
@@ -47,7 +49,7 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
     return text + show_conditions(op.conditions)
 
 
-def node_text(node: Node, numbers: dict[Node, int]) -> str:
+def _node_text(node: Node, numbers: dict[Node, int]) -> str:
     """The right-hand side of a node's line."""
     match node:
         case Input():
@@ -63,22 +65,17 @@ def node_text(node: Node, numbers: dict[Node, int]) -> str:
     raise TypeError(f"no text for {type(node).__name__}")
 
 
-def print_graph(graph: Graph) -> str:
-    """The graph as text, one node a line, operands before users."""
+def graph_lines(graph: Graph) -> Iterator[str]:
+    """The lines of a graph, one a node, operands before users."""
     numbers: dict[Node, int] = {}
-    lines = ["graph"]
     for node in (*graph.inputs, *post_order(graph.outputs)):
         if node in numbers:
             continue
         numbers[node] = len(numbers)
-        lines.append(f"  %{numbers[node]} = {node_text(node, numbers)}: {type_text(node)}")
-    lines.append("  return " + ", ".join(f"%{numbers[node]}" for node in graph.results))
-    last = graph.finals
+        yield f"%{numbers[node]} = {_node_text(node, numbers)}: {type_text(node)}"
+    yield "return " + ", ".join(f"%{numbers[node]}" for node in graph.results)
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
         asked = [f"{g.left} {g.sign} {g.right} is {g.outcome}" for g in choice.guards]
-        lines.append(
-            f"  let {choice.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
-        )
-    for node, position in zip(last, graph.writes, strict=False):
-        lines.append(f"  write %{numbers[node]} to input {position}")
-    return "\n".join(lines) + "\n"
+        yield f"let {choice.symbol.name} = %{numbers[node]}" + "".join(f", {a}" for a in asked)
+    for node, position in zip(graph.finals, graph.writes, strict=False):
+        yield f"write %{numbers[node]} to input {position}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axiomjit.base.dtypes import CODES, INT, UNSIGNED, code, state_dtype, state_parts
-from axiomjit.base.errors import VerifyError
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -20,25 +19,18 @@ from axiomjit.graph.nodes import (
     root_of,
 )
 from axiomjit.graph.primitives import ANY_NUMBER, GATHER, JOIN, STATE, UPDATE
-from axiomjit.graph.print_graph import print_graph
 from axiomjit.symbolic.index_maps import iterators_of, show
 from axiomjit.views.complex_views import partition_fault
 
 
-def verify_graph(graph: Graph) -> None:
-    """Check every node.
-
-    Raises:
-        VerifyError: an invariant does not hold; the message shows the node and its neighbours.
-    """
+def graph_faults(graph: Graph) -> Iterator[tuple[str, Graph]]:
+    """Faults, each with the graph to show: the node and its neighbours, or the whole graph."""
     listed = set(graph.inputs)
     order = list(post_order(graph.outputs))
-    for fault in _write_faults(graph):
-        raise VerifyError("a legal graph", fault, f"report this as a defect\n{print_graph(graph)}")
+    yield from ((fault, graph) for fault in _write_faults(graph))
     for index, node in enumerate(order):
         for fault in _faults(node, listed):
-            lines = print_graph(Graph(graph.inputs, tuple(order[max(0, index - 5) : index + 6])))
-            raise VerifyError("a legal graph", fault, f"report this as a defect\n{lines}")
+            yield fault, Graph(graph.inputs, tuple(order[max(0, index - 5) : index + 6]))
 
 
 def _write_faults(graph: Graph) -> Iterator[str]:

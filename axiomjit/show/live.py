@@ -8,8 +8,8 @@ from typing import Final
 
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
-from axiomjit.passes.ir.forms import FORMS, AnyProgram, text_of
 from axiomjit.passes.ir.plan_ir import Launch, Plan
+from axiomjit.passes.ir.print_program import FORMS, AnyProgram, print_program
 from axiomjit.passes.pipeline import PASSES, Watcher
 
 NAMES: Final = tuple(step.__name__ for step in PASSES)
@@ -54,14 +54,14 @@ class _Live:
         whole = started - self.started - self.printing
         self.times.append((name, took))
         if name == NAMES[0]:
-            self._page("graph", text_of(before))
+            self._page("graph", print_program(before))
         if type(after) is not type(before) and FORMS[type(before)].name != "graph":
-            self._page(FORMS[type(before)].name, text_of(before))
+            self._page(FORMS[type(before)].name, print_program(before))
         if name in self.asked:
-            self._print(f"before {name}", text_of(before))
-            self._print(f"after {name}", text_of(after))
+            self._print(f"before {name}", print_program(before))
+            self._print(f"after {name}", print_program(after))
         if isinstance(after, Plan):
-            self._page("plan", text_of(after))
+            self._page("plan", print_program(after))
             self._page("source", source_of(after))
             self._page("times", self._table(whole))
         self.printing += perf_counter_ns() - started

@@ -10,13 +10,9 @@ from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
-from axiomjit.graph.print_graph import print_graph
-from axiomjit.passes.ir.forms import AnyProgram, text_of
 from axiomjit.passes.ir.kernel_ir import Kernel
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Plan, Release
-from axiomjit.passes.ir.print_loops import print_loops
-from axiomjit.passes.ir.print_plan import print_plan
-from axiomjit.passes.ir.print_views import print_views
+from axiomjit.passes.ir.print_program import AnyProgram, print_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.passes.pipeline import Stages, run_pipeline
 from axiomjit.runtime.compiling.kernel_cache import KERNELS
@@ -93,22 +89,22 @@ class Lowered:
     @cached_property
     def graph(self) -> str:
         """The graph, one node a line."""
-        return print_graph(self._stages.graph)
+        return print_program(self._stages.graph)
 
     @cached_property
     def views(self) -> str:
         """The storages with strides, and the values that are not stored."""
-        return print_views(self._stages.views)
+        return print_program(self._stages.views)
 
     @cached_property
     def loops(self) -> str:
         """The loop nests after all passes."""
-        return print_loops(self._stages.loops)
+        return print_program(self._stages.loops)
 
     @cached_property
     def plan(self) -> str:
         """The steps in order: memory, launches, library calls, results."""
-        return print_plan(self._stages.plan)
+        return print_program(self._stages.plan)
 
     @cached_property
     def source(self) -> str:
@@ -153,7 +149,7 @@ class Lowered:
         trail: dict[str, tuple[str, str, float]] = {}
 
         def keep(name: str, before: AnyProgram, after: AnyProgram, took: int) -> None:
-            trail[name] = text_of(before), text_of(after), took / 1e6
+            trail[name] = print_program(before), print_program(after), took / 1e6
 
         run_pipeline(self._stages.graph, self._stages.context, keep)
         return trail

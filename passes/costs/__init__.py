@@ -1,4 +1,4 @@
-"""What programs cost: estimates of traffic, operations and cycles, and the tables they use.
+"""The costs of programs: estimates of traffic, operations and cycles.
 
 May import `base`, `symbolic`, `graph`, `passes.ir`.
 """

@@ -16,7 +16,7 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
-    Pick,
+    Select,
     Stmt,
     Store,
 )
@@ -52,7 +52,7 @@ def _each(body: tuple[Stmt, ...], loops: dict[str, Dim]) -> Iterator[tuple[Stmt,
             yield from _each(stmt.body, {**loops, stmt.iterator: stmt.extent})
         elif isinstance(stmt, If):
             yield from _each(stmt.body, loops)
-        elif isinstance(stmt, Pick):
+        elif isinstance(stmt, Select):
             for part in stmt.parts:
                 spans = {b.iterator: b.high - b.low for b in part.bounds if b.iterator is not None}
                 yield from _each(part.body, {**loops, **spans})

@@ -1,14 +1,38 @@
-"""Statements -> cycles that a vector of their results takes, in a loop of their own."""
+"""Estimates of time: cycles of the statements of a loop, bytes that its accesses move.
+
+Cycles are those of a processor with AVX-512 for one vector of results.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
 
 from axiomjit.base.dtypes import code
-from axiomjit.passes.costs.operation_times import operation_time
-from axiomjit.passes.ir.loop_ir import Fold, Let, Load, Stmt, Store, Take
+from axiomjit.graph.primitives import Primitive
+from axiomjit.passes.ir.loop_ir import Fold, Let, Load, ReadState, Stmt, Store
+from axiomjit.symbolic.dims import Dim, product
 
+
+class Time(NamedTuple):
+    """The resources of a processor that a vector operation takes."""
+
+    uops: int
+    """Micro-operations of vector units."""
+    latency: int
+    """Cycles from its operands to its result."""
+    divider: int = 0
+    """Cycles that it occupies the divider."""
+
+
+SUM: Final = Time(1, 4)
+DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
+ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
+FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
+"""An elementary function. A time for each function would cut one of 33 programs otherwise."""
+LONG_FUNCTION: Final = Time(40, 100)
+"""An elementary function of float64 whose weight is `LONG` or more."""
+LONG: Final = 40
 LOAD: Final = 7
 """Cycles from an address to the number there."""
 PORTS: Final = 2
@@ -16,7 +40,22 @@ PORTS: Final = 2
 HIDDEN: Final = 250
 """Cycles of waiting, over all micro-operations of a step, that cost nothing."""
 WAITING: Final = 155
-"""Micro-operations that may wait at once: those that wait longer hold up what comes next."""
+"""Micro-operations that may wait at once: more of them stall the processor."""
+LINE: Final = 64
+"""Bytes of a cache line."""
+TYPICAL: Final = 64
+"""The value assumed for an unknown length, so that all lengths get the same choice."""
+STORE: Final = 1.5
+"""The cost of a store, in loads."""
+
+
+def operation_time(primitive: Primitive, code: str) -> Time:
+    """The time of an operation to this dtype: that of its class, else one by its weight."""
+    if primitive.elementary and code in FUNCTION:
+        return LONG_FUNCTION if code == "f8" and primitive.weight >= LONG else FUNCTION[code]
+    special = {"divide": DIVISION, "sqrt": ROOT}.get(primitive.name, {})
+    weight = primitive.weight
+    return special.get(code, Time(weight, SUM.latency if weight == 1 else 3 * weight))
 
 
 def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int = 0) -> float:
@@ -48,7 +87,7 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
                 further = max(took.uops - 1, 0)
                 lag = took.latency / max(took.uops, 1) - 1 / PORTS
                 waited += took.uops * (start - here + max(start - here + further * lag, 0)) / 2
-            case Load(name=name) | Take(name=name):
+            case Load(name=name) | ReadState(name=name):
                 known[name] = here + LOAD
                 accesses += 1
             case Store():
@@ -56,3 +95,38 @@ def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int =
             case Fold():
                 uops += 1
     return max((uops + accesses) / PORTS, divider) + max(waited - HIDDEN, 0) / WAITING
+
+
+class Walk(NamedTuple):
+    """An access: the bytes of an element, and how each loop moves it.
+
+    A step is 0 or 1 elements, or None for more.
+    """
+
+    itemsize: int
+    steps: tuple[int | None, ...]
+    weight: float = 1.0
+
+
+def estimate_walk(extents: Sequence[Dim], walks: Iterable[Walk]) -> float:
+    """The bytes moved where the loop is innermost along which the accesses cost least.
+
+    An access that moves by one element uses each line whole, one that jumps a line per step.
+
+    Needs: one step per extent.
+    Gives: a cost to compare with that of other layouts.
+    Keeps: the accesses.
+    """
+    walks = list(walks)
+    loops = [k for k, extent in enumerate(extents) if extent.constant != 1]
+    costs = (sum(w.weight * _bytes(w, k) for w in walks) for k in loops)
+    return _volume(product(tuple(extents))) * min(costs, default=0.0)
+
+
+def _bytes(walk: Walk, loop: int) -> int:
+    step = walk.steps[loop]
+    return max(LINE, walk.itemsize) if step is None else step * walk.itemsize
+
+
+def _volume(points: Dim) -> int:
+    return sum(abs(factor) * TYPICAL ** len(monomial) for monomial, factor in points.terms)

@@ -1,4 +1,4 @@
-"""What passes know beside the program: lengths, layouts of arguments, the target CPU."""
+"""Facts that passes know beside the program: lengths, layouts of arguments, the target CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Layouts = Mapping[int, tuple[Dim, ...]]
 
 
 class Context(Record):
-    """What holds for one program in all passes.
+    """Facts about one program that all passes share.
 
     `scope` has the lengths at hand and takes the guards of decisions that looked at them. Kernels
     are compiled for `target`; a pass asks for its record only where the record decides something,

@@ -1,4 +1,4 @@
-"""What a step of a program moves and computes."""
+"""The cost of a step of a program: bytes and operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from axiomjit.symbolic.dims import Dim, dim
 
 
 class Cost(Record):
-    """What a step, or a plan, moves and computes, as lengths.
+    """The bytes and operations of a step, or of a plan, as symbolic lengths.
 
     `flops` weighs each operation in additions; `temporary_bytes` is memory that is neither an
     argument nor a result; `scratch_bytes` are partial results of folds, at most one state per

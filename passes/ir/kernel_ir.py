@@ -22,7 +22,7 @@ class Parameter(Record):
 
 
 class Traits(Record):
-    """What the compiler of a kernel wants to know of its loops beside their text.
+    """Facts about a kernel's loops that its compiler needs beside their text.
 
     `functions` counts calls of elementary functions; `strips` says that a unit of the grid is a
     strip which several loops walk, `rows` that inner loops run over whole dimensions, short ones
@@ -50,8 +50,8 @@ class Kernel(Record):
     traits: Traits = Traits()
 
     @property
-    def looks(self) -> bool:
-        """Whether it has a flag, its last word: where that is not 0, long loops end early."""
+    def polls(self) -> bool:
+        """True if its last word is a flag: long loops end early where that is not 0."""
         return bool(self.parameters) and self.parameters[-1].kind == "flag"
 
 

@@ -3,22 +3,23 @@
     Program  := Step*                      steps in order over named storages
     Step     := Nest | LibraryCall
     Nest     := Stmt*, then a combine part Stmt*
-    Stmt     := For | If | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
+    Stmt     := For | If | Let | Load | Store | Alloc | Fold
+              | ReadState | Push | Drain | Select
 
 Names are ours: iterators i0.., values v0.., states s0... An index is affine in the iterators, and
 in values that were found to be positions before the nest runs; it counts elements from the first
-element of its buffer. A fold has a state that `Alloc` opens with the neutral value,
-`Fold` combines elements into, and whose value `Take` gives afterwards. A `tree` collects the states
-of blocks: `Push` adds one, `Drain` leaves the total in the state. A state of several cells is a
-tile: one cell per step of a loop over a block, its lanes. So is a storage of role tile: what a
-loop over a block stores there, a later one over the same block loads. A `Pick` computes one of
-several scalars, by where its iterators stand. A scatter is a `Store` at values, or with a combine;
-its loops take their steps one after the other.
+element of its buffer. A reduction has a state: `Alloc` opens it with the neutral value, `Fold`
+combines elements into it, `ReadState` gives its value. A `tree` collects the states of blocks:
+`Push` adds one, `Drain` leaves the total in the state. A state of several cells is a tile, with a
+cell per iteration of a loop over a block, its lanes. A storage of role tile is one, too: a loop
+over a block stores there what a later loop over the same block loads. `Select` computes one of
+several scalars, by the values of the iterators. A scatter is a `Store` at values, or with a
+combine; its loops run in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from axiomjit.base.dtypes import DType, state_parts
 from axiomjit.base.records import Record
@@ -49,7 +50,7 @@ class Name(str):
         return name
 
     def moved(self, by: int) -> Name:
-        """The name with the same letter and a number that is larger by so many."""
+        """The name with the same letter and a number that is larger by `by`."""
         return Name(self.letter, self.number + by)
 
     def __reduce__(self) -> tuple[type, tuple[str, int]]:
@@ -69,20 +70,20 @@ class Index(Record):
 
 
 class Block(Record):
-    """A loop runs over one block of its extent: [outer * size, (outer + 1) * size).
+    """The part of a loop's range that belongs to one iteration of the loop `outer`.
 
-    Where the outer loop takes several steps `together`, over the blocks of all of them.
+    It is [outer * size, (outer + unroll) * size), where `unroll` is that of the outer loop.
     """
 
     outer: str
     size: int | Dim
-    together: int = 1
+    unroll: int = 1
 
 
 class Limit(Record):
-    """low <= sum of factor * iterator < high; terms in loop order.
+    """The condition low <= sum of factor * iterator < high; terms are in loop order.
 
-    Factors are positive, of a loop's limits that of its own iterator.
+    The factor of a loop's own iterator is positive in limits of the loop, all factors in an `If`.
     """
 
     terms: tuple[tuple[str, Dim], ...]
@@ -91,32 +92,33 @@ class Limit(Record):
 
 
 class For(Record):
-    """A loop of a `kind`.
-
-    Of a "map" the steps are independent, those of a "fold" feed a fold, and those of a "scatter"
-    may store at one place, so that they keep their order.
-
-    With a `span` it takes only the steps from the first to before the second; with `at`, the name
-    of a whole number, only the step of this number; with `limits` only those at which they hold.
-    It takes up to so many steps `together`, as one, and `looks` after so many if it is given up.
-    The caller's range counts the steps of the first loop, or of one `under` it in all its steps.
-    """
+    """A loop over [0, extent), or over the part of it that `block`, `span` or `at` selects."""
 
     iterator: str
     extent: Dim
     kind: str
+    """`map`: iterations are independent. `fold`: they feed a reduction. `scatter`: they may store
+    at one place, so they run in order."""
     body: tuple[Stmt, ...]
     block: Block | None = None
+    """Only the iterations of one block."""
     span: tuple[Dim, Dim] | None = None
+    """Only the iterations from the first to before the second."""
     at: str | None = None
+    """Only the iteration whose number is this value."""
     limits: tuple[Limit, ...] = ()
-    together: int = 1
+    """Only the iterations for which these hold."""
+    unroll: int = 1
+    """Iterations per step of the counter: the blocks in the body cover all of them."""
     under: str | None = None
-    looks: int = 0
+    """The first loop of the nest, which is around this one: the range that the caller of a kernel
+    gives then counts iterations of this loop, over all iterations of the first."""
+    poll_every: int = 0
+    """Iterations between checks whether the call was given up; 0: no checks."""
 
 
 class If(Record):
-    """Statements for where all limits hold; what they define is known only to them."""
+    """Statements that run where all limits hold; names that they define are local to them."""
 
     limits: tuple[Limit, ...]
     body: tuple[Stmt, ...]
@@ -132,12 +134,12 @@ class Let(Record):
 
 
 class Load(Record):
-    """A scalar read from memory; with `ahead` memory so many elements further on is asked for."""
+    """A scalar read from memory; `prefetch` is the distance in elements of a prefetch."""
 
     name: str
     buffer: Storage
     index: Index
-    ahead: Dim | None = None
+    prefetch: Dim | None = None
 
 
 class Store(Record):
@@ -153,7 +155,7 @@ class Store(Record):
 
     @property
     def scatters(self) -> bool:
-        """Whether several steps may store at one place; those of a row in a buffer never do."""
+        """True if several iterations may store at one place; those that fill a partial never do."""
         found = bool(self.index.gathered) and self.buffer.role is not ArrayRole.PARTIAL
         return self.combine is not None or found
 
@@ -195,16 +197,16 @@ class Fold(Record):
     kept: bool = False
 
 
-class Take(Record):
+class ReadState(Record):
     """Value number `part` of a state (of the cell of the lane).
 
-    With `ahead` values it is what the state would have if these were combined into it.
+    With `including` the value that the state would have if these values were combined into it.
     """
 
     name: str
     state: State
     part: int = 0
-    ahead: tuple[str, ...] = ()
+    including: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> DType:
@@ -213,7 +215,7 @@ class Take(Record):
 
 
 class Push(Record):
-    """Add a finished block to the tree of its blocks: the state, or a value that was kept of it."""
+    """Add the state of a finished block, or a `value` saved from it, to the tree of its blocks."""
 
     state: State
     value: str | None = None
@@ -234,53 +236,52 @@ class Bound(Record):
 
 
 class Part(Record):
-    """What a pick computes where all bounds hold: statements, and the scalar `value`."""
+    """A case of a `Select`: where all bounds hold, statements run and `value` is selected."""
 
     bounds: tuple[Bound, ...]
     body: tuple[Stmt, ...]
     value: str
 
 
-class Pick(Record):
-    """A scalar that is the value of the one part whose bounds hold."""
+class Select(Record):
+    """The value of the one part whose bounds hold."""
 
     name: str
     dtype: DType
     parts: tuple[Part, ...]
 
 
-Stmt = For | If | Let | Load | Store | Alloc | Fold | Take | Push | Drain | Pick
+Stmt = For | If | Let | Load | Store | Alloc | Fold | ReadState | Push | Drain | Select
 
 
 class Nest(Record):
-    """One future kernel: `body` runs for a range of the first loop, then once `combine`.
+    """One future kernel: `body` runs for a range of the first loop, then `combine` once.
 
-    Without a combine part the body is complete; `partials` are the buffers that carry the states
-    of body parts to the combine part, of `groups` cells each. `tiles` are scratch of the body.
-
-    With a `chain` every so many steps of the range are one: each step needs what the one before has
-    left in `partials`. They are taken in order, or in any order after the nest before, which leaves
-    all that in its own and is run `ahead` for nothing else.
-
-    A nest whose units may be `shared` by threads gives what the next one gives, unless the number
-    is negative; one of both runs.
+    Without a combine part the body is complete.
     """
 
     body: tuple[Stmt, ...]
     combine: tuple[Stmt, ...] = ()
     partials: tuple[Storage, ...] = ()
+    """Buffers that carry the states of body parts to the combine part."""
     tiles: tuple[Storage, ...] = ()
-    ahead: bool = False
-    chain: Dim | None = None
-    shared: Dim | None = None
+    """Scratch memory of the body."""
+    prepass: bool = False
+    """The nest only fills its partials, which are those of the next nest, so that the chunks of
+    that nest may run in any order. It is left out where they run in order."""
+    chunk_chain: Dim | None = None
+    """Iterations per chunk of the range. A chunk needs the partials that the chunk before it left,
+    or those of a prepass."""
+    parallel_variant: Dim | None = None
+    """Threads may share the iterations of this nest, while those of the next nest, which gives
+    the same results, run in order. One of the two runs: the next one if this number is negative."""
 
 
 class LibraryCall(Record):
-    """What a library computes: an operation on views into a storage.
+    """An operation of a library on views, into a storage.
 
-    `labels` name the iterator of each of their dimensions, those of the target being 0, 1 and so
-    on; `where` is the user's line. Where one of the `conditions` on these does not hold, nothing is
-    read.
+    `labels` name the iterator of each dimension of the operands; those of the target are 0, 1 and
+    so on. `where` is the user's line. Where a condition on the iterators fails, nothing is read.
     """
 
     operation: LibraryOperation
@@ -317,7 +318,7 @@ def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram
 
 def bodies_of(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The bodies that stand inside a statement."""
-    if isinstance(stmt, Pick):
+    if isinstance(stmt, Select):
         return tuple(part.body for part in stmt.parts)
     return (stmt.body,) if isinstance(stmt, For | If) else ()
 
@@ -332,7 +333,7 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 def _gather(body: tuple[Stmt, ...], found: list[Stmt]) -> None:
     for stmt in body:
         found.append(stmt)
-        if isinstance(stmt, For | If | Pick):
+        if isinstance(stmt, For | If | Select):
             for inner in bodies_of(stmt):
                 _gather(inner, found)
 
@@ -345,7 +346,7 @@ def limited_iterators(body: tuple[Stmt, ...]) -> set[str]:
 
 def bounds_of(body: tuple[Stmt, ...]) -> list[Bound]:
     """The bounds of all picks in a body."""
-    picks = [stmt for stmt in walk(body) if isinstance(stmt, Pick)]
+    picks = [stmt for stmt in walk(body) if isinstance(stmt, Select)]
     return [bound for pick in picks for part in pick.parts for bound in part.bounds]
 
 
@@ -371,8 +372,8 @@ def used(stmt: Stmt) -> tuple[str, ...]:
             return (value, *index.gathered)
         case Fold(values=values):
             return values
-        case Take(ahead=ahead):
-            return ahead
+        case ReadState(including=including):
+            return including
         case Push(value=value) if value is not None:
             return (value,)
         case For(at=at) if at is not None:
@@ -389,8 +390,42 @@ def rewrite_body(
         if isinstance(stmt, For | If):
             inner = rewrite_body(stmt.body, rule)
             stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
-        elif isinstance(stmt, Pick):
+        elif isinstance(stmt, Select):
             parts = (p.replace(body=rewrite_body(p.body, rule)) for p in stmt.parts)
             stmt = stmt.replace(parts=tuple(parts))
         result += rule(stmt)
     return tuple(result)
+
+
+def accessed(step: Nest | LibraryCall) -> tuple[set[Storage], set[Storage]]:
+    """The storages that a step reads, and those that it writes."""
+    if isinstance(step, LibraryCall):
+        return {view.storage for view in step.operands}, {step.target}
+    every = list(statements(step))
+    reads = {s.buffer for s in every if isinstance(s, Load)}
+    return reads, {s.buffer for s in every if isinstance(s, Store)}
+
+
+def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
+    """The statements that compute a value; values from outside the body have none."""
+    wanted = {value}
+    found: list[Stmt] = []
+    for stmt in reversed(body):
+        if isinstance(stmt, Let | Load | ReadState | Select) and stmt.name in wanted:
+            wanted |= outer_values(stmt)
+            found.append(stmt)
+    return tuple(reversed(found))
+
+
+def outer_values(stmt: Stmt) -> set[str]:
+    """The scalars that a statement needs, those of the bodies inside included."""
+    every = list(walk((stmt,)))
+    made = {s.name for s in every if isinstance(s, Let | Load | ReadState | Select)}
+    picked = {part.value for s in every if isinstance(s, Select) for part in s.parts}
+    return picked.union(*map(used, every)) - made
+
+
+def dtypes_of(body: Sequence[Stmt]) -> dict[str, DType]:
+    """The dtypes of the scalars that statements give, by name."""
+    loaded = {s.name: s.buffer.dtype for s in body if isinstance(s, Load)}
+    return loaded | {s.name: s.dtype for s in body if isinstance(s, Let | ReadState | Select)}

@@ -83,7 +83,7 @@ def nested(loops: Sequence[For], body: Body) -> Body:
 
 
 def all_steps(loops: Iterable[For]) -> Dim:
-    """How many steps loops in each other take."""
+    """The number of iterations of nested loops."""
     return product(tuple(loop.extent for loop in loops))
 
 
@@ -94,7 +94,7 @@ def counted_steps(loops: Sequence[For]) -> tuple[tuple[str, Dim], ...]:
 
 
 def keeps_order(loop: For) -> bool:
-    """Whether elements are folded or stored in the order of the loops, which is the one listed."""
+    """True if the results depend on the order of the iterations, which is that of the loops."""
     folds = (s.state.accumulator for s in walk((loop,)) if isinstance(s, Fold))
     if loop.kind == "fold":
         return not all(fold.commutative for fold in folds)

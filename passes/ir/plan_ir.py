@@ -35,7 +35,7 @@ class Buffer(Record):
 
 
 class NumberSource(Record):
-    """Where a scalar word comes from: an argument's position, a literal, or a length."""
+    """The source of a scalar word: an argument's position, a literal, or a length."""
 
     dtype: str
     position: int | None = None
@@ -44,9 +44,9 @@ class NumberSource(Record):
 
 
 class Window(Record):
-    """A buffer seen with an offset, a shape and strides, all in elements of `dtype`.
+    """A view of a buffer: offset, shape and strides, in elements of `dtype`.
 
-    That is the buffer's own, or that of the parts of its complex elements.
+    The dtype is the buffer's own, or that of the real parts of its complex elements.
     """
 
     buffer: str
@@ -64,12 +64,9 @@ class Allocate(Record):
 
 
 class Launch(Record):
-    """Run a kernel over `grid` units.
+    """Run a kernel over `grid` units; `prepass` and the fields after it are those of its nest.
 
-    `work` is its cost in additions; a byte of memory traffic takes about as long as one. Units with
-    a `chain` are run in order, every so many of them; or in any order after the launch before,
-    which is run `ahead` for nothing else. A launch whose units may be `shared` by threads gives
-    what the next one gives, unless the number is negative; one of both runs.
+    `work` is its cost in additions; a byte of memory traffic takes about as long as one.
     """
 
     kernel: Kernel
@@ -78,9 +75,9 @@ class Launch(Record):
     lengths: tuple[Dim, ...]
     grid: Dim
     work: Dim
-    ahead: bool = False
-    chain: Dim | None = None
-    shared: Dim | None = None
+    prepass: bool = False
+    chunk_chain: Dim | None = None
+    parallel_variant: Dim | None = None
 
 
 class Call(Record):
@@ -136,7 +133,7 @@ class WriteBack(Record):
 
 
 class Choose(Record):
-    """A length is known now: the number in a window. Guards that name it are asked."""
+    """Set a data-dependent length to the number in a window; guards that name it are checked."""
 
     choice: DataDependent
     count: Window
@@ -148,8 +145,8 @@ Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose
 class Plan(Record):
     """Buffers, steps in order, one window per result, and what all steps cost.
 
-    `early` are the positions of arguments that are written before the last step that may find that
-    the plan does not fit the call, or raise an error.
+    `early` are the positions of arguments that are written before the last step that may raise an
+    error, or find that the plan does not fit the call.
     """
 
     buffers: tuple[Buffer, ...]
@@ -160,12 +157,12 @@ class Plan(Record):
 
     @property
     def fails(self) -> bool:
-        """Whether a step may raise an error of NumPy's."""
+        """True if a step may raise an error of NumPy's."""
         return any(isinstance(step, Call) and step.operation.fails for step in self.steps)
 
     @property
     def guesses(self) -> bool:
-        """Whether a step may give a result of another shape or dtype."""
+        """True if a step may give a result of another shape or dtype."""
         return any(isinstance(step, Call) and step.operation.guesses for step in self.steps)
 
     @property

@@ -1,18 +1,42 @@
-"""Rewrites of all statements of programs and nests."""
+"""Rewrites of loop programs: rules per statement, new names, shared values, joined walks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import LengthNode, Scalar
 from axiomjit.passes.ir.cost import Cost
 from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Bound,
+    Drain,
+    Fold,
+    For,
+    If,
+    Index,
+    Let,
     LibraryCall,
+    Limit,
+    Load,
     LoopProgram,
+    Name,
     Nest,
+    Part,
+    Push,
+    ReadState,
+    Select,
+    State,
     Stmt,
+    Store,
     map_nests,
     rewrite_body,
+    walk,
 )
+from axiomjit.passes.ir.loop_orders import all_steps, chain_of, counted_steps, in_loop_order, nested
+from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
+from axiomjit.symbolic.dims import Dim, dim
 
 
 def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]) -> LoopProgram:
@@ -42,3 +66,243 @@ def replace_nests(
 def map_bodies(nest: Nest, rule: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Nest:
     """Replace both parts of a nest by what `rule` gives for them."""
     return nest.replace(body=rule(nest.body), combine=rule(nest.combine))
+
+
+def rename_iterators(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
+    """The statements with iterators, values and states renamed."""
+
+    def get(name: str) -> str:
+        return names.get(name, name)
+
+    def index(old: Index) -> Index:
+        terms = tuple((get(name), stride) for name, stride in old.terms)
+        return Index(old.offset, terms, tuple(map(get, old.gathered)))
+
+    def limits(old: tuple[Limit, ...]) -> tuple[Limit, ...]:
+        return tuple(
+            Limit(tuple((get(name), factor) for name, factor in limit.terms), limit.low, limit.high)
+            for limit in old
+        )
+
+    def part(old: Part) -> Part:
+        bounds = tuple(
+            Bound(None if b.iterator is None else get(b.iterator), b.low, b.high)
+            for b in old.bounds
+        )
+        return Part(bounds, old.body, get(old.value))
+
+    def state(old: State) -> State:
+        lanes = None if old.lanes is None else get(old.lanes)
+        return old.replace(name=get(old.name), lanes=lanes)
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        match stmt:
+            case For(iterator=name, block=block):
+                new = None if block is None else block.replace(outer=get(block.outer))
+                at = None if stmt.at is None else get(stmt.at)
+                kept = limits(stmt.limits)
+                return (stmt.replace(iterator=get(name), block=new, at=at, limits=kept),)
+            case If():
+                return (stmt.replace(limits=limits(stmt.limits)),)
+            case Let(name=name, operands=operands):
+                return (stmt.replace(name=get(name), operands=tuple(map(get, operands))),)
+            case Load(name=name):
+                return (stmt.replace(name=get(name), index=index(stmt.index)),)
+            case Store(value=value):
+                return (stmt.replace(value=get(value), index=index(stmt.index)),)
+            case Fold(values=values):
+                return (stmt.replace(values=tuple(map(get, values)), state=state(stmt.state)),)
+            case ReadState(name=name, including=including):
+                values = tuple(map(get, including))
+                return (stmt.replace(name=get(name), state=state(stmt.state), including=values),)
+            case Push(value=value) if value is not None:
+                return (stmt.replace(value=get(value), state=state(stmt.state)),)
+            case Alloc() | Push() | Drain():
+                return (stmt.replace(state=state(stmt.state)),)
+            case Select(name=name):
+                return (stmt.replace(name=get(name), parts=tuple(map(part, stmt.parts))),)
+
+    return rewrite_body(body, rule)
+
+
+def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Compute equal loads and scalars of a body once; a value stored here is not loaded again."""
+    names: dict[str, str] = {}
+    known: dict[object, str] = {}
+    stored: dict[tuple[Storage, Index], str] = {}
+    result: list[Stmt] = []
+    for original in body:
+        stmt = rename_iterators((original,), names)[0] if names else original
+        key: object = None
+        match stmt:
+            case Load(buffer=buffer, index=index):
+                key = (buffer, index)
+                if (buffer, index) in stored:
+                    known[key] = stored[(buffer, index)]
+            case Let(dtype=dtype, primitive=primitive, operands=operands):
+                key = (dtype, primitive, operands)
+            case ReadState(state=state, part=at, including=including):
+                key = (state, at, including)
+            case Store(buffer=buffer, index=index, value=value) if not stmt.scatters:
+                stored[(buffer, index)] = value
+        if key is not None and isinstance(stmt, Load | Let | ReadState):
+            if key in known:
+                names[stmt.name] = known[key]
+                continue
+            known[key] = stmt.name
+        result.append(stmt)
+    return tuple(result) if names else body
+
+
+def share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Replace states that fold the same value in one loop by one state."""
+    opened = {stmt.state.name for stmt in body if isinstance(stmt, Alloc)}
+    twins: dict[str, str] = {}
+    for loop in walk(body):
+        folds: dict[object, State] = {}
+        for stmt in loop.body if isinstance(loop, For) else ():
+            if isinstance(stmt, Fold) and stmt.state.name in opened:
+                key = (stmt.values, stmt.state.accumulator, stmt.state.dtype)
+                first = folds.setdefault(key, stmt.state)
+                if first.name != stmt.state.name:
+                    twins[stmt.state.name] = first.name
+    if not twins:
+        return body
+
+    def drop(stmt: Stmt) -> tuple[Stmt, ...]:
+        again = isinstance(stmt, Alloc | Fold) and stmt.state.name in twins
+        return () if again else (stmt,)
+
+    return rename_iterators(rewrite_body(body, drop), twins)
+
+
+class AddedNumbers:
+    """The numbers of a program, and those that are added to it."""
+
+    def __init__(self, numbers: Sequence[Number]) -> None:
+        """Begin with the numbers of a program."""
+        self.every = list(numbers)
+        self._names = {number.origin: number.name for number in numbers}
+
+    def named(self, origin: Scalar | LengthNode) -> str:
+        """The name of a number, which is added if there is none like it."""
+        if origin not in self._names:
+            number = Number(f"c{len(self.every)}", origin.dtype, origin)
+            self.every.append(number)
+            self._names[origin] = number.name
+        return self._names[origin]
+
+
+class PlainWalk(Record):
+    """Map loops that take all their steps, the outermost first, and the statements in them."""
+
+    loops: tuple[For, ...]
+    body: tuple[Stmt, ...]
+
+    @property
+    def reads(self) -> tuple[Load, ...]:
+        """The loads from memory."""
+        loads = (s for s in self.body if isinstance(s, Load))
+        return tuple(s for s in loads if s.buffer is not POSITIONS)
+
+    @property
+    def writes(self) -> tuple[Store, ...]:
+        """The stores."""
+        return tuple(s for s in self.body if isinstance(s, Store))
+
+
+def plain_walk(nest: Nest) -> PlainWalk | None:
+    """The nest as one walk, None where it is something else."""
+    outer = nest.body[0]
+    if len(nest.body) > 1 or nest.partials or nest.tiles or not isinstance(outer, For):
+        return None
+    loops, body = chain_of(outer)
+    whole = all(s.block is None and s.span is None and not s.limits for s in loops)
+    if outer.kind != "map" or not whole or any(s.at or s.unroll > 1 for s in loops):
+        return None
+    plain = all(isinstance(s, Let | Load | Store) for s in body)
+    plain = plain and not any(isinstance(s, Store) and s.scatters for s in body)
+    return PlainWalk(tuple(loops), body) if plain else None
+
+
+def in_one_walk(
+    first: PlainWalk, second: PlainWalk, shared: Collection[Storage]
+) -> tuple[PlainWalk, PlainWalk] | None:
+    """Both with the iterators of the first, in its order; None where they walk otherwise.
+
+    What the first stores in a `shared` storage the second loads from the same place. Where loops of
+    one are collapsed that the other has, both have them.
+    """
+    if len(first.loops) < len(second.loops):
+        first = _expanded(first, second.loops)
+    elif len(first.loops) > len(second.loops):
+        second = _expanded(second, first.loops)
+    names: dict[str, str] = {}
+    places = {s.buffer: s.index for s in first.writes if s.buffer in shared}
+    extents = {loop.iterator: loop.extent for loop in (*first.loops, *second.loops)}
+    for load in (s for s in second.reads if s.buffer in shared):
+        if load.index.gathered:
+            return None
+        own = {stride: name for name, stride in places[load.buffer].terms}
+        for name, stride in load.index.terms:
+            here = own.get(stride, "")
+            if names.setdefault(name, here) != here or extents.get(here) is not extents[name]:
+                return None
+        if load.index.offset is not places[load.buffer].offset:
+            return None
+    if len(set(names.values())) != len(first.loops) or len(names) != len(second.loops):
+        return None
+    names |= _other_values(first, second)
+    renamed = rename_iterators(second.body, names)
+    body = rewrite_body(renamed, partial(in_loop_order, loops=first.loops))
+    return first, second.replace(loops=first.loops, body=body)
+
+
+def in_one_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) -> Nest:
+    """Both in one nest, what is stored in a `shared` storage passed on as a value."""
+    first, second = pair
+    values = {s.buffer: s.value for s in first.writes if s.buffer in shared}
+    passed = {s.name: values[s.buffer] for s in second.reads if s.buffer in shared}
+    body = tuple(s for s in first.body if not (isinstance(s, Store) and s.buffer in shared))
+    rest = tuple(s for s in second.body if not (isinstance(s, Load) and s.name in passed))
+    body += rename_iterators(rest, passed)
+    return Nest(nested(first.loops, body))
+
+
+def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
+    """Names for the values of the second that the first does not have."""
+    made = [s.name for walk in (first, second) for s in walk.body if isinstance(s, Let | Load)]
+    free = 1 + max((name.number for name in made if isinstance(name, Name)), default=0)
+    own = (s.name for s in second.body if isinstance(s, Let | Load))
+    return {name: Name("v", k) for k, name in enumerate(own, free)}
+
+
+def _expanded(walk: PlainWalk, finer: Sequence[For]) -> PlainWalk:
+    """The walk with loops that have the extents of `finer`, itself where its loops are no such."""
+    rest = list(finer)
+    loops: list[For] = []
+    parts: dict[str, list[For]] = {}
+    for loop in walk.loops:
+        taken: list[For] = []
+        while rest and all_steps(taken) is not loop.extent:
+            taken.append(rest.pop(0))
+        parts[loop.iterator] = [
+            s.replace(iterator=f"{loop.iterator}x{k}", body=()) for k, s in enumerate(taken)
+        ]
+        loops += parts[loop.iterator]
+    whole = (all_steps(parts[loop.iterator]) for loop in walk.loops)
+    if rest or any(one is not s.extent for one, s in zip(whole, walk.loops, strict=True)):
+        return walk
+    body = tuple(_split(stmt, parts) for stmt in walk.body)
+    return walk.replace(loops=tuple(loops), body=body)
+
+
+def _split(stmt: Stmt, parts: Mapping[str, Sequence[For]]) -> Stmt:
+    """The statement with each iterator as steps of the loops that it is split into."""
+    if not isinstance(stmt, Load | Store):
+        return stmt
+    terms: list[tuple[str, Dim]] = []
+    for name, stride in stmt.index.terms:
+        inside = counted_steps(parts[name]) if name in parts else ((name, dim(1)),)
+        terms += ((inner, stride * below) for inner, below in inside)
+    return stmt.replace(index=stmt.index.replace(terms=tuple(terms)))

@@ -96,7 +96,7 @@ class Storage(Record):
 
     @property
     def size_bytes(self) -> Dim:
-        """How many bytes its elements have together."""
+        """The bytes of all elements."""
         return product(self.shape) * self.dtype.itemsize
 
 
@@ -143,7 +143,7 @@ class View(Record):
 
     @property
     def offset(self) -> Dim:
-        """Where the first element is."""
+        """The position of the first element."""
         return dim(0 if self.tensor.layout is None else self.tensor.layout.offset)
 
     @property
@@ -153,7 +153,7 @@ class View(Record):
 
     @property
     def writable(self) -> bool:
-        """Whether one may write through it."""
+        """True if writes through the view are allowed."""
         return not self.tensor.read_only
 
 
@@ -221,7 +221,7 @@ class Definition(Record):
 
 
 class Count(Record):
-    """Where the value of a chosen length is found."""
+    """The view that holds the value of a data-dependent length."""
 
     choice: DataDependent
     view: View

@@ -295,12 +295,12 @@ class Launching:
             ]
         address, entry = ctypes.addressof(words) + front * _WORD_BYTES, handle.get().entry
         _count_run()
-        if threads == 1 and grid <= pace.most and not step.kernel.looks:
+        if threads == 1 and grid <= pace.most and not step.kernel.polls:
             _check(entry(address, 0, grid) if grid else 0)
         else:
             flag = partial(words.__setitem__, front + self._count - 1, 1)
             edges = [chain * edge for edge in chunk_edges(grid // chain, threads)]
-            give_up = flag if step.kernel.looks else None
+            give_up = flag if step.kernel.polls else None
             run_chunks(partial(entry, address), edges, threads, pace, give_up)
         if step.kernel.combines:
             _check(entry(address, 0, 0))

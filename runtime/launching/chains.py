@@ -20,9 +20,9 @@ class ChainForm(LaunchForm):
 
     def __init__(self, ahead: LaunchForm, step: Launch, lengths: Lengths) -> None:
         """Name its lengths, with the length of a chain."""
-        assert step.chain is not None
+        assert step.chunk_chain is not None
         super().__init__(step, lengths)
-        self._ahead, self._chain = ahead, lengths.number(step.chain)
+        self._ahead, self._chain = ahead, lengths.number(step.chunk_chain)
 
     @property
     def kernels(self) -> list[Kernel]:

@@ -73,7 +73,7 @@ class PlanForm:
                 case Reuse():
                     taken = AllocateForm(self.buffers[step.buffer], self.lengths, step.source)
                     self.steps.append(taken)
-                case Launch() if step.ahead or step.shared is not None:
+                case Launch() if step.prepass or step.parallel_variant is not None:
                     before = LaunchForm(step, self.lengths)
                 case Launch() if before is not None:
                     self.steps.append(_pair(before, step, self.lengths))
@@ -106,7 +106,7 @@ class PlanForm:
 
 def _pair(before: LaunchForm, step: Launch, lengths: Lengths) -> LaunchForm:
     """A run of a kernel with one before it that is run ahead of it, or in place of it."""
-    if before.step.ahead:
+    if before.step.prepass:
         chains = lazy_import("axiomjit.runtime.launching.chains")
         chained: LaunchForm = chains.ChainForm(before, step, lengths)
         return chained

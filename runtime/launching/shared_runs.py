@@ -20,9 +20,9 @@ class SharedForm(LaunchForm):
 
     def __init__(self, shared: LaunchForm, step: Launch, lengths: Lengths) -> None:
         """Name its lengths, with the form for threads."""
-        assert shared.step.shared is not None
+        assert shared.step.parallel_variant is not None
         super().__init__(step, lengths)
-        self._shared, self._room = shared, lengths.number(shared.step.shared)
+        self._shared, self._room = shared, lengths.number(shared.step.parallel_variant)
 
     @property
     def kernels(self) -> list[Kernel]:

@@ -14,7 +14,7 @@ from axiomjit.axis.axis import make_axis
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph
-from axiomjit.graph.print_graph import print_graph
+from axiomjit.passes.ir.print_program import print_program
 from axiomjit.transformers import make_transformer
 
 LENGTHS = {"H": 2, "W": 3, "N": 4, "C": 5, "M": 3, "C1": 2, "C2": 2}
@@ -344,7 +344,7 @@ def test_graph_of_an_axis_expression():
     axes = make_axis(2, "a"), make_axis(3, "b")
     x, y = t.placeholder(axes), t.placeholder(axes[1])
     result = aj.sum((x - y) * 2, [axes[1]])
-    text = print_graph(Graph((x.node, y.node), (result.node,)))
+    text = print_program(Graph((x.node, y.node), (result.node,)))
     a, b = (axis.symbol.name for axis in axes)
     first, second = x.node.position, y.node.position
     assert (

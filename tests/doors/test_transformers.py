@@ -12,7 +12,7 @@ from axiomjit.axis.axis import make_axis
 from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.driver import programs
 from axiomjit.graph import execution
-from axiomjit.graph.print_graph import print_graph
+from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.pipeline import run_pipeline as pipeline
 from axiomjit.transformers import make_transformer
 
@@ -75,7 +75,7 @@ def test_arguments_are_paired_with_placeholders_in_order():
 
 def test_inputs_are_numbered_by_the_computation():
     x, y = t.placeholder([H]), t.placeholder([W])
-    text = print_graph(run(x * y, y, x).graph)
+    text = print_program(run(x * y, y, x).graph)
     h, w = H.symbol.name, W.symbol.name
     assert (
         text

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from axiomjit.passes import buffer_rows
+from axiomjit.passes.loops import buffer_rows
 from tests.generator.sequences import way
 from tests.generator.stencils import campaign, draw
 from tests.graphs import small_forms

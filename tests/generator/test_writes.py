@@ -75,7 +75,7 @@ def test_a_value_that_is_read_while_it_is_written_is_found(monkeypatch):
     shift = Written(("a[1:] += a[:-1]",), ("a",), ("np.arange(9.0)", "np.arange(3.0)"))
     with way("interpreted"):
         assert failure(shift) is None
-        monkeypatch.setattr("axiomjit.passes.save_versions.reads_of", lambda op, stored: {})
+        monkeypatch.setattr("axiomjit.passes.graph.save_versions.reads_of", lambda op, stored: {})
         assert failure(shift)
 
 

@@ -14,10 +14,10 @@ from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.nodes import Graph, Input, Op, Scalar, map_fields, post_order, rewrite, users
 from axiomjit.graph.primitives import MAX, PRIMITIVES
-from axiomjit.graph.print_graph import print_graph
 from axiomjit.graph.reductions import choose_position
 from axiomjit.graph.storages import update
-from axiomjit.graph.verify_graph import verify_graph
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.symbolic.dims import Symbol, dim, named_length, substitute
 from axiomjit.symbolic.index_maps import (
     affine,
@@ -96,8 +96,8 @@ def chain():
 
 def test_a_long_chain_is_walked_printed_verified_and_run(chain):
     assert len(list(post_order(chain.outputs))) == LENGTH + 2
-    assert print_graph(chain).count("add(") == LENGTH
-    verify_graph(chain)
+    assert print_program(chain).count("add(") == LENGTH
+    verify_program(chain)
     (result,) = evaluate_graph(chain, [np.zeros(2)], {Symbol("n0"): 2})
     assert result.tolist() == [LENGTH, LENGTH]
     assert len(users(chain)) == LENGTH + 2
@@ -171,13 +171,13 @@ def test_nodes_of_a_fold_are_not_those_of_the_graph():
 
 @pytest.mark.parametrize("name", ["l2", "centred", "product", "strided"])
 def test_print_graph_golden(golden, name):
-    golden(print_graph(example(name).graph))
+    golden(print_program(example(name).graph))
 
 
 def test_text_of_every_kind_of_leaf():
     held = np.ones(3)
     case = follow(lambda x, k: (x + k) * held[0] + x.mean() + held.sum(), np.ones(9), 2.5)
-    shown = print_graph(case.graph)
+    shown = print_program(case.graph)
     for part in ("input 0: f8[n0]", "input 1: ~f8[]", "length n0: ~f8[]", "scalar 1.0: f8[]"):
         assert part in shown
 

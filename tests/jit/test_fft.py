@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import follow, lowered
 from tests.jit.library_cases import assert_as_numpy, assert_equal, layouts, outcome
 
@@ -87,7 +87,7 @@ def test_what_stands_around_is_compiled(golden):
     for n in (16, 33, 100):
         assert_as_numpy(low, values("f8", n), rtol=1e-13)
     x = values("f8", 16)
-    golden(print_plan(lowered(follow(low, x)).plan))
+    golden(print_program(lowered(follow(low, x)).plan))
     compiled = aj.jit(low)
     compiled(x)
     before = aj.stats()

@@ -5,7 +5,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
-from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import follow, lowered
 from tests.jit.library_cases import assert_as_numpy, assert_equal, layouts, outcome
 
@@ -205,7 +205,7 @@ def test_several_results_are_one_call(golden):
 
     a = square("f8")
     compiled = aj.jit(parts)
-    golden(print_plan(lowered(follow(parts, a)).plan))
+    golden(print_program(lowered(follow(parts, a)).plan))
     compiled(a)
     before = aj.stats()["library_calls"]
     assert_equal(compiled(a), parts(a), 1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import follow, lowered
 from tests.jit.library_cases import assert_as_numpy, assert_equal, layouts, outcome
 
@@ -93,7 +93,7 @@ def test_the_function_is_called_once(golden):
         return found + 1, counts / x.size
 
     x = RNG.integers(0, 9, 40).astype(float)
-    golden(print_plan(lowered(follow(shares, x)).plan))
+    golden(print_program(lowered(follow(shares, x)).plan))
     compiled = aj.jit(shares)
     compiled(x)
     before = aj.stats()["library_calls"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from axiomjit.graph.nodes import Op, rewrite
-from axiomjit.passes.ir.loop_ir import Let, Load, Nest, Take, rewrite_body
+from axiomjit.passes.ir.loop_ir import Let, Load, Nest, ReadState, rewrite_body
 from axiomjit.passes.ir.rewriting import map_bodies
 from axiomjit.symbolic.dims import dim
 
@@ -65,6 +65,6 @@ own_states = in_statements(_of_its_own_end)
 whole_blocks = in_statements(_as_long_as_others)
 """The last block of a fold is taken for as long as the others."""
 sum_for_squares = in_statements(
-    lambda stmt: (stmt.replace(part=1),) if isinstance(stmt, Take) and stmt.part else (stmt,)
+    lambda stmt: (stmt.replace(part=1),) if isinstance(stmt, ReadState) and stmt.part else (stmt,)
 )
 """Of moments the sum is taken for the squares of distances."""

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.block_folds import block_folds
 from axiomjit.passes.ir.loop_ir import Alloc, For, Store, statements, walk
+from axiomjit.passes.loops.block_folds import block_folds
 from axiomjit.symbolic.dims import Symbol, evaluate
 from tests.graphs import before_and_after, follow, lower_until, lowered, run_plain_case, small_forms
 from tests.passes.examples import example, numbers

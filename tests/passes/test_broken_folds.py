@@ -10,7 +10,7 @@ from axiomjit.accumulate.elementwise import Elementwise
 from axiomjit.accumulate.fold import fold_nodes
 from axiomjit.graph import reductions
 from axiomjit.graph.nodes import Scalar
-from axiomjit.passes import block_folds, order_loops, split_scans
+from axiomjit.passes.loops import block_folds, order_loops, split_scans
 from axiomjit.runtime.names import plain
 from tests.graphs import follow, lowered, run_plain_case, small_forms
 from tests.passes import test_elementwise, test_folded, test_scans, test_split_scans
@@ -40,7 +40,7 @@ def initial_value_twice():
 
 def initial_value_in_each_block():
     """Blocks begin with the initial state, not with their first element."""
-    return patch("axiomjit.passes.render_source._Writer.begun", lambda self, state: None)
+    return patch("axiomjit.passes.plan.render_source._Writer.begun", lambda self, state: None)
 
 
 def folded_after_the_function():
@@ -80,7 +80,7 @@ def blocks_do_not_see_those_before():
 
     def alone(self, body):
         return tuple(
-            stmt.replace(ahead=()) if isinstance(stmt, block_folds.Take) else stmt
+            stmt.replace(including=()) if isinstance(stmt, block_folds.ReadState) else stmt
             for stmt in right(self, body)
         )
 

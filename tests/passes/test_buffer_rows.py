@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.passes import buffer_rows as module
-from axiomjit.passes.buffer_rows import buffer_rows
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.ir.print_loops import print_loops
-from axiomjit.passes.render_source import render_source
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.loops import buffer_rows as module
+from axiomjit.passes.loops.buffer_rows import buffer_rows
+from axiomjit.passes.plan.render_source import render_source
 from tests.graphs import (
     before_and_after,
     follow,
@@ -283,6 +283,6 @@ def test_fewer_rows_would_be_wrong(name, monkeypatch):
 
 def test_verified_text_names_the_buffer():
     stages = lowered(follow(plane, PLANE))
-    assert "partials p0" in print_loops(stages.loops)
+    assert "partials p0" in print_program(stages.loops)
     (launch,) = [step for step in stages.plan.steps if isinstance(step, Launch)]
     assert launch.kernel.combines

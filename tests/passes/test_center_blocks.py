@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from axiomjit.graph.reductions import WelfordFold
-from axiomjit.passes.center_blocks import center_blocks
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
+from axiomjit.passes.loops.center_blocks import center_blocks
 from tests.graphs import before_and_after, evaluated, follow, lower_until, lowered, run_plain_case
 from tests.passes.examples import example, numbers
 from tests.passes.test_join_moments import CASES, case_of
@@ -41,7 +41,7 @@ def test_moments_of_two_arrays_in_one_walk():
     """Squares of both are apart, if one nest would be large, while their means are in one."""
     x = numbers(3000)
     case = follow(lambda x, y: (x.var(), y.var()), x, x * x)
-    with patch("axiomjit.passes.fuse_loops.LARGEST", 13):
+    with patch("axiomjit.passes.loops.fuse_loops.LARGEST", 13):
         stages = lowered(case)
     assert len(stages.loops.steps) == 1
     for found, wanted in zip(

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes import lower_to_views
-from axiomjit.passes.choose_layouts import choose_layouts
-from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.graph.choose_storage import choose_storage
+from axiomjit.passes.views import lower_to_views
+from axiomjit.passes.views.choose_layouts import choose_layouts
 from tests.graphs import (
     before_and_after,
     follow,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.choose_storage import choose_storage
+from axiomjit.passes.graph.choose_storage import choose_storage
 from tests.graphs import follow, lower_until
 from tests.passes.examples import numbers
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.collapse_loops import collapse_loops
 from axiomjit.passes.ir.loop_ir import For, statements
+from axiomjit.passes.loops.collapse_loops import collapse_loops
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 

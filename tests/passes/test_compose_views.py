@@ -3,7 +3,7 @@
 import pytest
 
 from axiomjit.graph.nodes import is_view, post_order
-from axiomjit.passes.compose_views import compose_views
+from axiomjit.passes.graph.compose_views import compose_views
 from tests.graphs import CONTEXT, before_and_after, follow
 from tests.passes.examples import example, numbers
 

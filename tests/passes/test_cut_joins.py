@@ -5,11 +5,11 @@ import pytest
 
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import JOIN
-from axiomjit.passes.choose_storage import PARTS
-from axiomjit.passes.cut_joins import PIECE, cut_joins
+from axiomjit.passes.graph.choose_storage import PARTS
 from axiomjit.passes.ir.loop_ir import For, statements
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.ir.verify_views import verify_views
+from axiomjit.passes.ir.verify_program import verify_program
+from axiomjit.passes.views.cut_joins import PIECE, cut_joins
 from tests.graphs import (
     before_and_after,
     evaluated,
@@ -124,10 +124,10 @@ def test_a_storage_is_read_when_its_pieces_fill_it():
     joins = [d for d in program.definitions if d.target is not None]
     assert len(joins) == 3
     assert joins[0].primitive is JOIN
-    verify_views(program)
+    verify_program(program)
     less = tuple(d for d in program.definitions if d is not joins[2])
     with pytest.raises(VerifyError, match=r"2\*n1 elements that are never written"):
-        verify_views(
+        verify_program(
             program.replace(
                 definitions=less,
                 results=tuple(view.replace(version=1) for view in program.results),

@@ -7,8 +7,8 @@ from axiomjit.graph import builder
 from axiomjit.graph.nodes import Graph, Input
 from axiomjit.graph.primitives import MAX, PRIMITIVES
 from axiomjit.graph.shape_ops import merge, split
-from axiomjit.passes.compose_views import compose_views
-from axiomjit.passes.drop_packs import drop_packs
+from axiomjit.passes.graph.compose_views import compose_views
+from axiomjit.passes.graph.drop_packs import drop_packs
 from axiomjit.symbolic.dims import Scope, dim, named_length
 from axiomjit.symbolic.index_maps import identity, shift
 from tests.graphs import CONTEXT, Case, before_and_after, evaluated, follow, lowered, run_plain_case

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.graph.nodes import is_partial, post_order
-from axiomjit.passes.drop_padding import drop_padding
+from axiomjit.passes.graph.drop_padding import drop_padding
 from axiomjit.passes.ir.loop_ir import LibraryCall
 from tests.graphs import (
     before_and_after,

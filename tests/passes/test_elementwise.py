@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import Nest
 from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import follow, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, folded_exactly, layouts, log_sum_exp, whole_numbers
 
@@ -260,7 +260,7 @@ def test_elementwise_golden(golden, name):
     arrays = [np.asarray(np.ones(s), order="C" if layout == "contiguous" else "F") for s in shapes]
     door = aj.elementwise(lambda x, y: (x * y, x + y), ["broadcast", ("accumulate", "sum")], order)
     stages = lowered(follow(lambda x, y: tuple(door(x, y)), *arrays))
-    golden(text_of(stages.loops), "loops")
+    golden(print_program(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
     assert sum(isinstance(step, Nest) for step in stages.loops.steps) == 1

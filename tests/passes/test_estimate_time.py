@@ -1,19 +1,19 @@
 """Cycles of loops: what bounds them, and that they are those that were measured."""
 
-import re
-
 import numpy as np
 import pytest
 
 from axiomjit import erf
-from axiomjit.base.target import target
-from axiomjit.passes.costs.estimate_time import PORTS, estimate_time
-from axiomjit.passes.costs.operation_times import DIVISION, operation_time
+from axiomjit.passes.costs.estimate_time import (
+    DIVISION,
+    FUNCTION,
+    LONG_FUNCTION,
+    PORTS,
+    estimate_time,
+    operation_time,
+)
 from axiomjit.passes.ir.loop_ir import For, Let, walk
 from tests.graphs import follow, lower_until
-from tests.runtime.kernels import buffers, compiled
-from tests.runtime.test_kernel_library import vector_loops
-from tools.elementary.recipe_times import PLACE, counted, text
 
 X = np.linspace(0.5, 2.0, 3000, dtype="f4")
 
@@ -68,21 +68,12 @@ def test_functions_in_turn_take_longer_than_side_by_side():
     assert turn > side
 
 
-def test_written_times_are_those_of_the_recipes():
-    assert PLACE.read_text(encoding="utf-8") == text()
-
-
-@pytest.mark.skipif(target().vector_bytes < 64, reason="instructions of AVX-512 are counted")
-@pytest.mark.parametrize("code", ["f4", "f8"])
-@pytest.mark.parametrize("name", ["exp", "log", "erf", "tanh", "sinh", "expm1", "arctan", "cbrt"])
-def test_counted_operations_are_the_instructions_of_the_loop(name, code):
-    source = "def kernel(w, lo, hi):\n    a = buffer(w, 0)\n    o = buffer(w, 1)\n"
-    source += f"    for i in range(lo, hi):\n        store(o, i, {name}(load(a, i)))\n"
-    loop = max(vector_loops(compiled(source, buffers(code, code))), key=len)
-    instructions = [line for line in loop if "%zmm" in line and not re.match(r"\s+vmov", line)]
-    divisions = sum(bool(re.match(r"\s+v(div|sqrt)p", line)) for line in loop)
-    assert counted(name, code).uops == pytest.approx(len(instructions) + 2 * divisions, rel=0.2)
-    assert bool(counted(name, code).divider) is bool(divisions)
+def test_functions_have_the_time_of_their_class():
+    short, long = (loop_body(f, code="f8") for f in (np.exp, erf))
+    times = [
+        operation_time(s.primitive, "f8") for b in (short, long) for s in b if isinstance(s, Let)
+    ]
+    assert times == [FUNCTION["f8"], LONG_FUNCTION]
 
 
 def test_of_other_dtypes_weights_are_taken():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axiomjit.graph.library_operations import CONVOLUTION
-from axiomjit.passes.find_convolutions import find_convolutions
+from axiomjit.passes.graph.find_convolutions import find_convolutions
 from axiomjit.passes.ir.loop_ir import LibraryCall
 from tests.graphs import (
     before_and_after,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.flip_loops import flip_loops
 from axiomjit.passes.ir.loop_ir import For, Load, statements
+from axiomjit.passes.loops.flip_loops import flip_loops
 from tests.graphs import (
     CONTEXT,
     before_and_after,

@@ -6,10 +6,10 @@ import pytest
 from axiomjit.graph.evaluate_graph import evaluate_graph
 from axiomjit.graph.library_operations import NONZERO
 from axiomjit.graph.nodes import Op, post_order
-from axiomjit.passes.compose_views import compose_views
-from axiomjit.passes.fold_masks import fold_masks
+from axiomjit.passes.graph.compose_views import compose_views
+from axiomjit.passes.graph.fold_masks import fold_masks
 from axiomjit.passes.ir.loop_ir import LibraryCall
-from axiomjit.passes.ir.print_plan import print_plan
+from axiomjit.passes.ir.print_program import print_program
 from axiomjit.symbolic.data_dependent import OtherLengthError
 from tests.graphs import CONTEXT, before_and_after, evaluated, follow, lowered, run_plain_case
 from tests.passes.examples import example
@@ -46,7 +46,7 @@ def functions():
 @pytest.mark.parametrize("name", ["mean", "max", "rows", "share"])
 def test_fold_masks_golden(golden, name):
     golden(before_and_after("fold_masks", follow(functions()[name], X)))
-    golden(print_plan(lowered(follow(functions()[name], X)).plan), "source")
+    golden(print_program(lowered(follow(functions()[name], X)).plan), "source")
 
 
 @pytest.mark.parametrize("name", ["strided", "centred", "merged"])

@@ -7,8 +7,8 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import follow, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, folded_exactly, layouts, whole_numbers
 
@@ -124,6 +124,6 @@ GOLDEN = {
 def test_folded_golden(golden, name):
     x = whole_numbers(np.random.default_rng(3), (60, 50), "f8")
     stages = lowered(follow(GOLDEN[name], x, x))
-    golden(text_of(stages.loops), "loops")
+    golden(print_program(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")

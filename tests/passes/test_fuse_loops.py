@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from axiomjit.passes.fuse_loops import fuse_loops
 from axiomjit.passes.ir.loop_ir import Load, Name, Nest, statements
+from axiomjit.passes.loops.fuse_loops import fuse_loops
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 
@@ -57,7 +57,7 @@ def test_passed_on_temporaries_are_dropped():
 
 
 def test_no_nest_grows_without_limit(monkeypatch):
-    monkeypatch.setattr("axiomjit.passes.fuse_loops.LARGEST", 8)
+    monkeypatch.setattr("axiomjit.passes.loops.fuse_loops.LARGEST", 8)
 
     def function(x):
         return tuple(x + float(k) for k in range(10))

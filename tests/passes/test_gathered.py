@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import follow, lowered
 
 ROWS = np.array([4, -1, 0, 2, 2, 2])
@@ -29,5 +29,5 @@ CASES = {
 def test_gathered_golden(golden, name):
     stages = lowered(CASES[name]())
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
-    forms = map(text_of, (stages.simplified, stages.views, stages.loops))
+    forms = map(print_program, (stages.simplified, stages.views, stages.loops))
     golden("\n".join([*forms, *kernels]))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.interleave_folds import interleave_folds
 from axiomjit.passes.ir.loop_ir import Fold, For, statements
+from axiomjit.passes.loops.interleave_folds import interleave_folds
 from tests.graphs import (
     before_and_after,
     evaluated,

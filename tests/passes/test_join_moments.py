@@ -8,8 +8,8 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Nest
-from axiomjit.passes.ir.print_plan import print_plan
-from axiomjit.passes.join_moments import join_moments
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.loops.join_moments import join_moments
 from tests.graphs import (
     before_and_after,
     evaluated,
@@ -72,7 +72,7 @@ def joined(case):
 @pytest.mark.parametrize("name", ["all", "rows", "layernorm", "singles"])
 def test_join_moments_golden(golden, name):
     golden(before_and_after("join_moments", case_of(CASES, name)))
-    golden(print_plan(lowered(case_of(CASES, name)).plan), "source")
+    golden(print_program(lowered(case_of(CASES, name)).plan), "source")
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -102,7 +102,7 @@ def test_small_blocks_give_the_variance(shape, dtype):
     x = (np.arange(np.prod(shape)) ** 2 % 7).reshape(shape).astype(dtype)
     axes = tuple(range(1, len(shape))) or None
     case = follow(lambda x: (x.var(axis=axes), x.std(ddof=1), x.mean(axis=axes)), x)
-    with small_forms(), patch("axiomjit.passes.fuse_loops.ROW", 4), quiet():
+    with small_forms(), patch("axiomjit.passes.loops.fuse_loops.ROW", 4), quiet():
         stages = lowered(case)
         assert any("moments" in str(step) for step in stages.loops.steps)
         found = run_plain_case(case, stages.plan, 3)
@@ -116,7 +116,7 @@ def test_small_blocks_give_the_variance(shape, dtype):
 def test_layouts(layout):
     x = layouts(numbers(4, 9, 6))[layout]
     case = follow(lambda x: (x.var(), x.std(axis=(0, 2))), x)
-    with small_forms(), patch("axiomjit.passes.fuse_loops.ROW", 4):
+    with small_forms(), patch("axiomjit.passes.loops.fuse_loops.ROW", 4):
         stages = lowered(case)
     found = run_plain_case(case, stages.plan, 2)
     for one, other in zip(found, (x.var(), x.std(axis=(0, 2))), strict=True):

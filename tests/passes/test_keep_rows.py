@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.ir.loop_ir import Let, Load, Store, statements
-from axiomjit.passes.ir.print_plan import print_plan
-from axiomjit.passes.keep_rows import keep_rows
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.loops.keep_rows import keep_rows
 from tests.graphs import before_and_after, follow, lower_until, lowered, run_plain_case, small_forms
 from tests.passes.examples import example
 from tests.passes.test_packed import compiled, vector_loops
@@ -53,7 +53,7 @@ def rows_of(name, cases):
 
 def test_keep_rows_golden(golden):
     golden(before_and_after("keep_rows", rows_of("softmax", KEPT)))
-    golden(print_plan(lowered(rows_of("softmax", KEPT)).plan), "source")
+    golden(print_program(lowered(rows_of("softmax", KEPT)).plan), "source")
 
 
 @pytest.mark.parametrize("name", [*ALONE, "sums_and_map", "planes"])

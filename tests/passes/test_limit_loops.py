@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axiomjit.passes.ir.loop_ir import For, If, statements
-from axiomjit.passes.limit_loops import limit_loops
+from axiomjit.passes.loops.limit_loops import limit_loops
 from tests.graphs import (
     before_and_after,
     evaluated,

@@ -3,7 +3,7 @@
 import pytest
 
 from axiomjit.passes.ir.loop_ir import Let, LibraryCall, statements
-from axiomjit.passes.lower_to_loops import lower_to_loops
+from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.lower_to_views import lower_to_views
+from axiomjit.passes.views.lower_to_views import lower_to_views
 from tests.graphs import before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 

@@ -3,7 +3,7 @@
 import pytest
 
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Launch, Release, Reuse
-from axiomjit.passes.make_plan import make_plan
+from axiomjit.passes.plan.make_plan import make_plan
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
 

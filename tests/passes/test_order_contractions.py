@@ -8,8 +8,8 @@ import pytest
 from axiomjit.graph.library_operations import MATRIX_PRODUCTS
 from axiomjit.graph.nodes import Op, post_order
 from axiomjit.graph.primitives import PRODUCT
+from axiomjit.passes.graph.order_contractions import order_contractions
 from axiomjit.passes.ir.plan_ir import Call, Launch
-from axiomjit.passes.order_contractions import order_contractions
 from tests.graphs import (
     before_and_after,
     evaluated,
@@ -75,7 +75,7 @@ def test_values_are_those_of_numpy(name, by_numpy):
     spec, sizes = MORE[name]
     given = arrays(spec, **sizes)
     want = np.einsum(spec, *given, optimize=True)
-    hidden = patch("axiomjit.passes.order_contractions.find_spec", lambda name: None)
+    hidden = patch("axiomjit.passes.graph.order_contractions.find_spec", lambda name: None)
     case = contraction(spec, **sizes)
     np.testing.assert_allclose(evaluated(case.graph, case)[0], want)
     if by_numpy:

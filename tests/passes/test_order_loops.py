@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.passes.ir.loop_ir import For, Load, Store, statements
-from axiomjit.passes.order_loops import order_loops
+from axiomjit.passes.loops.order_loops import order_loops
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 

@@ -9,13 +9,12 @@ import axiomjit as aj
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.passes import privatise_scatters
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import Index, Load, Nest, Store
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.ir.verify_loops import verify_loops
-from axiomjit.passes.ir.verify_plan import verify_plan
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.passes.loops import privatise_scatters
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
 from axiomjit.symbolic.dims import dim
@@ -57,7 +56,7 @@ def launches(stages):
 
 def is_shared(stages):
     """Whether a scatter has the form for threads."""
-    return any(launch.shared is not None for launch in launches(stages))
+    return any(launch.parallel_variant is not None for launch in launches(stages))
 
 
 def all_ways(case):
@@ -212,7 +211,7 @@ def test_privatise_scatters_golden(golden, name):
     stages = lowered(follow(*GOLDEN[name]))
     assert is_shared(stages)
     sources = [launch.kernel.source for launch in launches(stages)[-2:]]
-    golden("\n".join([text_of(stages.loops), *sources]))
+    golden("\n".join([print_program(stages.loops), *sources]))
 
 
 def test_only_memory_is_counted_beside_what_one_thread_does():
@@ -239,7 +238,7 @@ def test_compiled_scatters_have_numpys_bits_on_any_threads(name):
     right = Launching.run
 
     def noted(self, arrays, arguments, threads, chain=1):
-        runs.append((self.form.step.shared is not None, threads))
+        runs.append((self.form.step.parallel_variant is not None, threads))
         right(self, arrays, arguments, threads, chain)
 
     compiled = aj.jit(function)
@@ -267,7 +266,7 @@ INTO = (V.LOAD, Store(COPY, Index(dim(0), (("i2", dim(1)),)), "v0", PRIMITIVES["
 BLOCK = V.For("i0", dim(6), "scatter", INTO)
 FILL = V.For("i1", dim(6), "map", (Load("v2", V.A, CELL), Store(COPY, CELL, "v2")))
 UNIT = V.For("i2", dim(1), "map", (FILL, BLOCK))
-SHARED = Nest((UNIT,), (OWN,), (COPY,), shared=dim(1))
+SHARED = Nest((UNIT,), (OWN,), (COPY,), parallel_variant=dim(1))
 SERIAL = Nest((V.MAPPED,))
 
 
@@ -277,7 +276,7 @@ def shared_loops(*steps):
 
 
 def test_verify_loops_leaves_a_shared_nest_alone():
-    assert verify_loops(shared_loops(SHARED, SERIAL)) is None
+    assert verify_program(shared_loops(SHARED, SERIAL)) is None
 
 
 BESIDE = BLOCK.replace(body=(*INTO, Load("v3", COPY, V.AT)))
@@ -297,12 +296,12 @@ BESIDE = BLOCK.replace(body=(*INTO, Load("v3", COPY, V.AT)))
 )
 def test_verify_loops_finds(steps, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_loops(shared_loops(*steps))
+        verify_program(shared_loops(*steps))
 
 
 def test_verify_plan_finds_a_shared_launch_of_nothing():
     fault = "a shared launch before one that uses other memory, or none"
-    shared = P.LAUNCH.replace(shared=dim(1))
+    shared = P.LAUNCH.replace(parallel_variant=dim(1))
     for steps in ((shared,), (shared.replace(buffers=("a0", "a0")), P.LAUNCH)):
         with pytest.raises(VerifyError, match=fault):
-            verify_plan(P.plan(P.Allocate("o0"), *steps))
+            verify_program(P.plan(P.Allocate("o0"), *steps))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import evaluated, follow, lowered, run_plain_case, small_forms
 from tests.passes.folded import MEANT, whole_numbers
 
@@ -175,7 +175,7 @@ def test_rows_golden(golden, name):
     else:
         case = follow(GOLDEN[name], np.ones((6, 50, 70) if name == "ranks" else (60, 50)))
     stages = lowered(case)
-    golden(text_of(stages.loops), "loops")
+    golden(print_program(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
 
@@ -206,7 +206,7 @@ def test_accumulators_of_several_ranks_are_one_nest(name):
     function, shape = BY_RANK[name]
     x = whole_numbers(np.random.default_rng(7), shape)
     case = follow(function, x)
-    with patch("axiomjit.passes.fuse_loops.LONG", 2):
+    with patch("axiomjit.passes.loops.fuse_loops.LONG", 2):
         large = lowered(case)
         with small_forms():
             small = lowered(case)

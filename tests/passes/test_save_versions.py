@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from axiomjit.graph.nodes import Op, post_order
-from axiomjit.passes.ir.print_loops import print_loops
-from axiomjit.passes.ir.print_plan import print_plan
-from axiomjit.passes.ir.print_views import print_views
-from axiomjit.passes.save_versions import save_versions
+from axiomjit.passes.graph.save_versions import save_versions
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import (
     CONTEXT,
     before_and_after,
@@ -26,7 +24,7 @@ from tests.passes.stored import MAKERS, assert_same
 @pytest.mark.parametrize("name", ["swapped", "swapped_rows", "reversed_rows", "given"])
 def test_save_versions_golden(golden, name):
     golden(before_and_after("save_versions", MAKERS[name]()))
-    golden(print_plan(lowered(MAKERS[name]()).plan), "source")
+    golden(print_program(lowered(MAKERS[name]()).plan), "source")
 
 
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "product"])
@@ -40,7 +38,7 @@ def test_save_versions_leaves_alone(name):
 @pytest.mark.parametrize("name", MAKERS)
 def test_views_and_loops_of_writes(golden, name):
     stages = lowered(MAKERS[name]())
-    golden(print_views(stages.views) + print_loops(stages.loops))
+    golden(print_program(stages.views) + print_program(stages.loops))
 
 
 SAVED = {
@@ -78,7 +76,7 @@ def test_writes_mean_what_the_evaluator_says(name):
 
 def test_loops_fused_over_shifted_reads_would_be_wrong():
     case = MAKERS["reversed_rows"]()
-    with patch("axiomjit.passes.fuse_loops._reads_other_place", lambda body: False):
+    with patch("axiomjit.passes.loops.fuse_loops._reads_other_place", lambda body: False):
         got = run_plain_case(case, lowered(case).plan)
     with pytest.raises(AssertionError, match="output"):
         assert_same(got, evaluated(case.graph, case), "rows")

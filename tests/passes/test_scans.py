@@ -9,9 +9,9 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import LibraryCall, Nest
 from axiomjit.passes.ir.plan_ir import Launch
+from axiomjit.passes.ir.print_program import print_program
 from tests.graphs import follow, in_numpy, lowered, quiet, run_plain_case, small_forms
 from tests.passes.folded import MEANT, layouts, whole_numbers
 
@@ -192,7 +192,7 @@ GOLDEN = {
 def test_scans_golden(golden, name):
     x = np.ones((60, 2000) if name == "last_axis" else (60, 50), "f4")
     stages = lowered(follow(GOLDEN[name], x))
-    golden(text_of(stages.loops), "loops")
+    golden(print_program(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
 

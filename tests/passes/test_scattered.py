@@ -6,15 +6,13 @@ import pytest
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.nodes import Graph
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.verify_graph import verify_graph
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import Load, Store
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.ir.verify_loops import verify_loops
-from axiomjit.passes.ir.verify_views import verify_views
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.symbolic.dims import dim
 from tests.graphs import follow, lowered, small_forms
-from tests.passes import test_verifiers as V  # noqa: N812
+from tests.passes import test_verifiers as V
 
 ADD, NEGATIVE = PRIMITIVES["add"], PRIMITIVES["negative"]
 
@@ -82,7 +80,7 @@ CASES = {
 def test_scattered_golden(golden, name):
     stages = lowered(follow(*CASES[name]))
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
-    forms = map(text_of, (stages.simplified, stages.views, stages.loops))
+    forms = map(print_program, (stages.simplified, stages.views, stages.loops))
     golden("\n".join([*forms, *kernels]))
 
 
@@ -95,16 +93,16 @@ def test_scattered_golden(golden, name):
 )
 def test_verify_graph_finds_wrong_scatters(graph, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_graph(graph)
+        verify_program(graph)
 
 
 def test_verify_views_finds_elements_written_in_any_order():
     program = V.written()
     read, step = program.definitions
     wrong = step.replace(target=step.target.replace(strides=(dim(0),)), combine=ADD)
-    assert verify_views(program.replace(definitions=(read, step))) is None
+    assert verify_program(program.replace(definitions=(read, step))) is None
     with pytest.raises(VerifyError, match="r1 may write one element again, out of order"):
-        verify_views(program.replace(definitions=(read, wrong)))
+        verify_program(program.replace(definitions=(read, wrong)))
 
 
 @pytest.mark.parametrize(
@@ -119,12 +117,12 @@ def test_verify_views_finds_elements_written_in_any_order():
 )
 def test_verify_loops_finds_wrong_scatters(program, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_loops(program)
+        verify_program(program)
 
 
 def test_verify_loops_leaves_a_legal_scatter_alone():
     body = V.LOAD, Store(V.O, V.HERE, "v0", ADD)
-    assert verify_loops(V.inside(*body, kind="scatter")) is None
+    assert verify_program(V.inside(*body, kind="scatter")) is None
 
 
 def test_a_scatter_in_blocks_of_blocks_is_legal():
@@ -137,4 +135,4 @@ def test_a_scatter_in_blocks_of_blocks_is_legal():
     case = follow(counted, X, ROWS)
     with small_forms():
         loops = lowered(case)
-    assert "scatter" in text_of(loops.loops)
+    assert "scatter" in print_program(loops.loops)

@@ -8,7 +8,7 @@ from axiomjit.axis.reductions import argmin
 from axiomjit.axis.state import assign, variable
 from axiomjit.graph.reductions import ArgReduceFold
 from axiomjit.passes.ir.loop_ir import Fold, For, walk
-from axiomjit.passes.search_blocks import search_blocks
+from axiomjit.passes.loops.search_blocks import search_blocks
 from tests.graphs import (
     before_and_after,
     evaluated,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit.graph.nodes import Op, post_order
-from axiomjit.passes.simplify_algebra import simplify_algebra
+from axiomjit.passes.graph.simplify_algebra import simplify_algebra
 from tests.graphs import CONTEXT, before_and_after, follow, lower_until
 from tests.passes.examples import example, numbers
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from axiomjit.passes.ir.loop_ir import For, Pick, statements
-from axiomjit.passes.split_regions import split_regions
+from axiomjit.passes.ir.loop_ir import For, Select, statements
+from axiomjit.passes.loops.split_regions import split_regions
 from tests.graphs import before_and_after, follow, lower_until, lowered
 from tests.passes.examples import example, numbers
 
@@ -26,7 +26,7 @@ def loops(function, *arguments):
     steps = lowered(follow(function, *arguments)).loops.steps
     counts = []
     for step in steps:
-        assert not any(isinstance(s, Pick) for s in statements(step))
+        assert not any(isinstance(s, Select) for s in statements(step))
         innermost = [
             s
             for s in statements(step)

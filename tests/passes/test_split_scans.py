@@ -8,19 +8,19 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.dtypes import FLOAT
 from axiomjit.base.errors import VerifyError
-from axiomjit.passes.ir.forms import text_of
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Fold,
     For,
     Load,
     Nest,
+    ReadState,
     Store,
-    Take,
     statements,
 )
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.ir.verify_loops import verify_loops
+from axiomjit.passes.ir.print_program import print_program
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.runtime.launching import bound_steps
 from axiomjit.runtime.launching.bound_steps import Launching
@@ -60,7 +60,7 @@ def nests(stages):
 
 def is_split(stages):
     """Whether there is a nest ahead."""
-    return any(nest.ahead for nest in nests(stages))
+    return any(nest.prepass for nest in nests(stages))
 
 
 def both_ways(case, chunks):
@@ -124,7 +124,7 @@ def test_both_ways_give_the_bits_of_a_scan_that_is_not_split(shape, dtype):
     axis = int(np.argmax(shape))
     case = follow(lambda x: (np.cumsum(x * 3, axis=axis), np.cumprod(x, axis=axis)), x)
     stages, found = both_ways(case, 3)
-    with small_forms(), patch("axiomjit.passes.split_scans.LONG", 1 << 40):
+    with small_forms(), patch("axiomjit.passes.loops.split_scans.LONG", 1 << 40):
         alone = lowered(case)
     assert is_split(stages)
     assert not is_split(alone)
@@ -145,11 +145,11 @@ def test_split_scans_leaves_alone(name):
 
 def test_the_nest_ahead_computes_what_is_folded_and_no_more():
     case = follow(lambda x, y: np.exp(np.cumsum(x * 2.0)) + np.sqrt(y), np.ones(40), np.ones(40))
-    small = patch("axiomjit.passes.block_folds.BLOCK", 8)
-    with small, patch("axiomjit.passes.split_scans.LONG", 16):
+    small = patch("axiomjit.passes.loops.block_folds.BLOCK", 8)
+    with small, patch("axiomjit.passes.loops.split_scans.LONG", 16):
         ahead, scan = nests(lowered(case))
-    assert ahead.ahead
-    assert scan.chain is not None
+    assert ahead.prepass
+    assert scan.chunk_chain is not None
     assert {s.buffer.role for s in statements(ahead) if isinstance(s, Store)} == {"partial"}
     names = {s.primitive.name for s in statements(ahead) if hasattr(s, "primitive")}
     assert names == {"multiply"}
@@ -178,7 +178,7 @@ GOLDEN = {
 def test_split_scans_golden(golden, name):
     function, shape = GOLDEN[name]
     stages = lowered(follow(function, np.ones(shape, "f4")))
-    golden(text_of(stages.loops), "loops")
+    golden(print_program(stages.loops), "loops")
     kernels = [step.kernel.source for step in stages.plan.steps if isinstance(step, Launch)]
     golden("\n".join(kernels), "source")
 
@@ -204,7 +204,7 @@ def test_compiled_scans_have_one_result_on_any_threads(name):
     right = Launching.run
 
     def noted(self, arrays, arguments, threads, chain=1):
-        runs.append((self.form.step.ahead, chain))
+        runs.append((self.form.step.prepass, chain))
         right(self, arrays, arguments, threads, chain)
 
     compiled = aj.jit(function)
@@ -217,7 +217,7 @@ def test_compiled_scans_have_one_result_on_any_threads(name):
         with patch.object(bound_steps, "available_threads", lambda: 7):
             seven = compiled(x)
         assert runs == [(True, 1), (False, 1)]
-    with patch("axiomjit.passes.split_scans.LONG", 1 << 40):
+    with patch("axiomjit.passes.loops.split_scans.LONG", 1 << 40):
         alone = aj.jit(lambda x: function(x))(x)
     assert one.tobytes() == seven.tobytes() == alone.tobytes()
     try:
@@ -244,8 +244,8 @@ def test_rows_are_shared_before_their_blocks():
 
 def test_a_chain_is_run_by_one_thread():
     case = follow(lambda x: np.cumsum(x, axis=1), np.ones((3, 1 << 19)))
-    (launch,) = [s for s in lowered(case).plan.steps if isinstance(s, Launch) and not s.ahead]
-    assert launch.chain is not None
+    (launch,) = [s for s in lowered(case).plan.steps if isinstance(s, Launch) and not s.prepass]
+    assert launch.chunk_chain is not None
     edges = []
     x = np.random.default_rng(8).normal(size=(3, 1 << 19))
     with (
@@ -264,13 +264,15 @@ def test_loops_under_others_share_the_range():
 
 
 STATES = Storage("q0", ArrayRole.PARTIAL, FLOAT, SIX, (dim(1),))
-KEPT = (Alloc(S), LOAD, Fold(S, ("v0",)), Take("v1", S), Store(STATES, AT, "v1"))
+KEPT = (Alloc(S), LOAD, Fold(S, ("v0",)), ReadState("v1", S), Store(STATES, AT, "v1"))
 EACH = For("i0", dim(6), "map", (*KEPT[:1], FOLDED.replace(iterator="i1"), *KEPT[3:]))
 LOADED = For("i0", dim(6), "fold", (Load("v0", STATES, AT), *KEPT[2:]))
 UNDER = For("i1", dim(2), "map", (MAPPED.replace(under="i1"),))
-AHEAD = Nest((EACH,), (Alloc(S), LOADED), (STATES,), ahead=True)
+AHEAD = Nest((EACH,), (Alloc(S), LOADED), (STATES,), prepass=True)
 BEFORE = Load("v2", STATES, AT)
-CHAINED = Nest((For("i0", dim(6), "map", (BEFORE, *KEPT, STORE)),), (), (STATES,), chain=dim(6))
+CHAINED = Nest(
+    (For("i0", dim(6), "map", (BEFORE, *KEPT, STORE)),), (), (STATES,), chunk_chain=dim(6)
+)
 PLAIN = Nest((MAPPED,))
 
 
@@ -281,7 +283,7 @@ PLAIN = Nest((MAPPED,))
         ((CHAINED,), "a nest ahead of one without a chain for its partials, or the reverse"),
         ((PLAIN, AHEAD), "a nest ahead of one without a chain"),
         ((AHEAD, CHAINED.replace(partials=())), "a chain without partials"),
-        ((AHEAD, CHAINED.replace(chain=None)), "fold of s0 outside a fold loop"),
+        ((AHEAD, CHAINED.replace(chunk_chain=None)), "fold of s0 outside a fold loop"),
         (
             (Nest((For("i2", dim(2), "map", (UNDER,)),)),),
             "i0 is not directly in the first loop, i1",
@@ -290,9 +292,9 @@ PLAIN = Nest((MAPPED,))
 )
 def test_the_verifier_finds(steps, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_loops(loops(steps=steps))
+        verify_program(loops(steps=steps))
 
 
 def test_the_verifier_leaves_legal_programs_alone():
-    assert verify_loops(loops(steps=(AHEAD, CHAINED))) is None
-    assert verify_loops(loops(UNDER)) is None
+    assert verify_program(loops(steps=(AHEAD, CHAINED))) is None
+    assert verify_program(loops(UNDER)) is None

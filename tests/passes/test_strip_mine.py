@@ -15,7 +15,7 @@ import pytest
 from axiomjit import erf
 from axiomjit.passes.ir.loop_ir import For, Let, walk
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.strip_mine import LOOPS, SHORT, STRIP, strip_mine
+from axiomjit.passes.loops.strip_mine import LOOPS, SHORT, STRIP, strip_mine
 from axiomjit.runtime.compiling.compile_source import compile_source
 from axiomjit.runtime.launching.execute import BoundPlan
 from axiomjit.runtime.vector_math.functions import RECIPES
@@ -230,7 +230,7 @@ def test_loops_of_a_cut_chain_are_vector_code_with_the_same_bits(name):
     function, arguments = CHAINS[name]
     results = []
     for loops in (1, LOOPS):
-        with patch("axiomjit.passes.strip_mine.LOOPS", loops):
+        with patch("axiomjit.passes.loops.strip_mine.LOOPS", loops):
             case = follow(function, *arguments)
             plan = lowered(case).plan
         with patch(
@@ -278,7 +278,7 @@ def test_the_unit_of_the_grid_is_a_strip():
 
 def test_without_the_pass_there_is_no_vector_code():
     function, arguments = COMPILED["integers alone"]
-    with patch("axiomjit.passes.strip_mine.HIDDEN", 10**6):
+    with patch("axiomjit.passes.loops.strip_mine.HIDDEN", 10**6):
         (kernel,) = kernels_of(follow(function, *arguments))
     assert vector_loops(kernel) == 0
 

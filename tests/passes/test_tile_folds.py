@@ -8,7 +8,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.passes.ir.loop_ir import Fold, For, statements
 from axiomjit.passes.ir.plan_ir import Launch
-from axiomjit.passes.tile_folds import tile_folds
+from axiomjit.passes.loops.tile_folds import tile_folds
 from axiomjit.runtime.names.plain import run_plain
 from tests.graphs import (
     CONTEXT,
@@ -53,8 +53,8 @@ def cells(function, *arguments):
     loops = [s for step in after.steps for s in statements(step) if isinstance(s, For)]
     (block,) = {loop.block for loop in loops if loop.block is not None}
     (outer,) = (loop for loop in loops if loop.iterator == block.outer)
-    assert block.together == outer.together
-    return outer.together * block.size, block.size
+    assert block.unroll == outer.unroll
+    return outer.unroll * block.size, block.size
 
 
 def test_whole_rows_are_walked_where_little_is_computed():

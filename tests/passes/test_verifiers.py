@@ -18,7 +18,6 @@ from axiomjit.graph.primitives import (
     VIEW,
     WHERE,
 )
-from axiomjit.graph.verify_graph import verify_graph
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Block,
@@ -32,13 +31,12 @@ from axiomjit.passes.ir.loop_ir import (
     LoopProgram,
     Nest,
     Push,
+    ReadState,
     State,
     Store,
-    Take,
     cell,
 )
-from axiomjit.passes.ir.verify_loops import verify_loops
-from axiomjit.passes.ir.verify_views import verify_views
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import (
     ArrayRole,
     Definition,
@@ -97,7 +95,7 @@ def updated(**changes):
 
 
 def test_verify_graph_leaves_a_legal_update_alone():
-    assert verify_graph(Graph((X,), (updated(),), (0,))) is None
+    assert verify_program(Graph((X,), (updated(),), (0,))) is None
 
 
 SEEN = copied(primitive=VIEW)
@@ -124,7 +122,7 @@ SEEN = copied(primitive=VIEW)
 )
 def test_verify_graph_finds_wrong_writes(graph, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_graph(graph)
+        verify_program(graph)
 
 
 @pytest.mark.parametrize(
@@ -171,11 +169,11 @@ def test_verify_graph_finds_wrong_writes(graph, fault):
 )
 def test_verify_graph_finds(node, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_graph(Graph((X,), (node,)))
+        verify_program(Graph((X,), (node,)))
 
 
 def test_verify_graph_leaves_a_legal_graph_alone():
-    assert verify_graph(Graph((X,), (copied(),))) is None
+    assert verify_program(Graph((X,), (copied(),))) is None
 
 
 A = Storage("a0", ArrayRole.ARGUMENT, FLOAT, SIX, ONE, X)
@@ -212,7 +210,7 @@ def written(version=1, target=A, reads=0):
 
 
 def test_verify_views_leaves_a_legal_write_alone():
-    assert verify_views(written()) is None
+    assert verify_program(written()) is None
 
 
 @pytest.mark.parametrize(
@@ -236,7 +234,7 @@ def test_verify_views_leaves_a_legal_write_alone():
 )
 def test_verify_views_finds_lost_versions(program, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_views(program)
+        verify_program(program)
 
 
 def with_definition(**changes):
@@ -296,11 +294,11 @@ def with_definition(**changes):
 )
 def test_verify_views_finds(program, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_views(program)
+        verify_program(program)
 
 
 def test_verify_views_leaves_a_legal_program_alone():
-    assert verify_views(VIEWS) is None
+    assert verify_program(VIEWS) is None
 
 
 AT = Index(dim(0), (("i0", dim(1)),))
@@ -309,7 +307,7 @@ LOAD, STORE = Load("v0", A, AT), Store(O, AT, "v0")
 MAPPED = For("i0", dim(6), "map", (LOAD, STORE))
 S = State("s0", SUM, FLOAT)
 FOLDED = For("i0", dim(6), "fold", (LOAD, Fold(S, ("v0",))))
-TOTAL = (Alloc(S), FOLDED, Take("v1", S), Store(O, HERE, "v1"))
+TOTAL = (Alloc(S), FOLDED, ReadState("v1", S), Store(O, HERE, "v1"))
 
 
 def loops(*body, **changes):
@@ -353,22 +351,22 @@ PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
         (inside(LOAD, Store(O, Index(dim(0), (("i7", dim(1)),)), "v0")), "i7 outside its loop"),
         (inside(LOAD, STORE, block=Block("i9", 4)), "block of i0 in the absent loop i9"),
         (
-            loops(MAPPED.replace(iterator="i1", together=2, body=(MAPPED.replace(block=IN_ONE),))),
+            loops(MAPPED.replace(iterator="i1", unroll=2, body=(MAPPED.replace(block=IN_ONE),))),
             "blocks of i0 are not those of i1",
         ),
-        (loops(MAPPED.replace(looks=4)), "a loop over the caller's range looks"),
+        (loops(MAPPED.replace(poll_every=4)), "a loop over the caller's range polls"),
         (
-            loops(For("i1", dim(6), "map", (MAPPED.replace(block=IN_ONE, looks=4),))),
-            "i0 looks after 4 steps, but takes others than one by one",
+            loops(For("i1", dim(6), "map", (MAPPED.replace(block=IN_ONE, poll_every=4),))),
+            "i0 polls after 4 steps, but takes others than one by one",
         ),
         (loops(*TOTAL[1:]), "state s0 is not open"),
-        (inside(LOAD, Take("v1", S), STORE), "state s0 is not open"),
+        (inside(LOAD, ReadState("v1", S), STORE), "state s0 is not open"),
         (inside(LOAD, Push(S), STORE), "state s0 is not open"),
         (inside(LOAD, Drain(S), STORE), "state s0 is not open"),
         (loops(Alloc(S), MAPPED.replace(body=FOLDED.body)), "fold of s0 outside a fold loop"),
         (inside(LOAD, Alloc(S), Fold(S, ("v0",)), STORE), "fold of s0 outside a fold loop"),
         (
-            loops(Alloc(S), FOLDED, Take("v1", S.replace(lanes="i5", cells=4)), TOTAL[3]),
+            loops(Alloc(S), FOLDED, ReadState("v1", S.replace(lanes="i5", cells=4)), TOTAL[3]),
             "lane i5 of s0 outside its loop",
         ),
         (strips(FILL, EMPTY, tiles=()), "x0 is not listed"),
@@ -388,11 +386,11 @@ PRODUCT = LibraryCall(MATRIX_PRODUCT, (READ, READ), ((0,), (0,)), O)
 )
 def test_verify_loops_finds(program, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_loops(program)
+        verify_program(program)
 
 
 @pytest.mark.parametrize(
     "program", [loops(MAPPED), loops(*TOTAL), loops(steps=(PRODUCT,)), strips(FILL, EMPTY)]
 )
 def test_verify_loops_leaves_a_legal_program_alone(program):
-    assert verify_loops(program) is None
+    assert verify_program(program) is None

@@ -5,9 +5,8 @@ import pytest
 from axiomjit.base.errors import VerifyError
 from axiomjit.graph.nodes import Graph
 from axiomjit.graph.primitives import VIEW
-from axiomjit.graph.verify_graph import verify_graph
 from axiomjit.passes.ir.loop_ir import For, If, Limit
-from axiomjit.passes.ir.verify_loops import verify_loops
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.symbolic.dims import dim
 from axiomjit.symbolic.index_maps import affine, condition
 from tests.passes.test_verifiers import LOAD, MAPPED, STORE, SUM, X, copied, inside, loops
@@ -47,14 +46,14 @@ def limit(iterator, factor=1):
 )
 def test_of_graphs(node, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_graph(Graph((X,), (node,)))
+        verify_program(Graph((X,), (node,)))
 
 
 def test_legal_conditions_are_left_alone():
     partial = copied(conditions=(within({0: 1}),))
-    assert verify_graph(Graph((X,), (total_within({0: 1}, partial),))) is None
-    assert verify_loops(inside(If((limit("i0"),), (LOAD, STORE)))) is None
-    assert verify_loops(loops(MAPPED.replace(limits=(limit("i0"),)))) is None
+    assert verify_program(Graph((X,), (total_within({0: 1}, partial),))) is None
+    assert verify_program(inside(If((limit("i0"),), (LOAD, STORE)))) is None
+    assert verify_program(loops(MAPPED.replace(limits=(limit("i0"),)))) is None
 
 
 @pytest.mark.parametrize(
@@ -71,4 +70,4 @@ def test_legal_conditions_are_left_alone():
 )
 def test_of_loops(program, fault):
     with pytest.raises(VerifyError, match=fault):
-        verify_loops(program)
+        verify_program(program)

@@ -21,7 +21,7 @@ from axiomjit.passes.ir.plan_ir import (
     Window,
     WriteBack,
 )
-from axiomjit.passes.ir.verify_plan import verify_plan
+from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.ir.view_ir import ArrayRole
 from axiomjit.symbolic.dims import dim
 from tests.graphs import lowered
@@ -51,7 +51,7 @@ def plan(*steps, results=(RESULT,), buffers=BUFFERS):
     return Plan(buffers, steps, results)
 
 
-AHEAD, CHAINED = LAUNCH.replace(ahead=True), LAUNCH.replace(chain=dim(3))
+AHEAD, CHAINED = LAUNCH.replace(prepass=True), LAUNCH.replace(chunk_chain=dim(3))
 LEGAL = (
     *(Allocate("o0"), Allocate("t0"), LAUNCH, Call(SORT, (GIVEN,), ((0,),), RESULT)),
     *(Reuse("t1", "t0"), Release("t1"), WriteBack("a0", 0)),
@@ -59,10 +59,10 @@ LEGAL = (
 
 
 def test_legal_plans_pass():
-    verify_plan(plan(*LEGAL))
-    verify_plan(plan(Allocate("o0"), AHEAD, CHAINED, LAUNCH))
+    verify_program(plan(*LEGAL))
+    verify_program(plan(Allocate("o0"), AHEAD, CHAINED, LAUNCH))
     for name in ("l2", "sums_and_map", "centred", "product"):
-        verify_plan(lowered(example(name)).plan)
+        verify_program(lowered(example(name)).plan)
 
 
 @pytest.mark.parametrize(
@@ -115,5 +115,5 @@ def test_legal_plans_pass():
 )
 def test_illegal_plans_are_found(broken, fault):
     with pytest.raises(VerifyError, match="a legal plan") as caught:
-        verify_plan(broken)
+        verify_program(broken)
     assert fault in str(caught.value)

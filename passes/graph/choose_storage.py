@@ -1,0 +1,281 @@
+"""Choose which values of a graph are stored; the others are computed where they are read."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from axiomjit.graph.library_operations import MATRIX_PRODUCT, LibraryOperation
+from axiomjit.graph.nodes import (
+    Graph,
+    Node,
+    Op,
+    Update,
+    base_of,
+    is_scan,
+    is_view,
+    operand_iterators,
+    origin,
+    post_order,
+    users,
+)
+from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
+from axiomjit.passes.ir.loop_readers import Readers, loop_readers
+from axiomjit.passes.ir.view_ir import Library
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, Scope
+from axiomjit.symbolic.index_maps import IndexMap, iterators_of
+
+CHEAP: Final = 4
+"""Additions that may be repeated per element of a broadcast; a more expensive value is stored."""
+SHARED: Final = 16
+"""Additions that may be repeated for readers in other loops or at other places."""
+LOOKUP: Final = 4
+"""Additions of an access at any place in memory."""
+SELDOM: Final = 8
+"""Elements of which one is gathered where an expensive value is not stored: loops along memory
+compute that many at once, those that look up positions perhaps one."""
+PASS: Final = 2
+"""Additions of storing an element and loading it again, one after the other."""
+SELECTIONS: Final = 8
+"""Places at which one join may be read before it is stored: each splits the loops of its reader."""
+PARTS: Final = 16
+"""Parts of a join that one kernel writes: beyond it compile time grows faster than their number."""
+LARGEST: Final = 128
+"""Ops computed in one place: beyond it compile time grows faster than what fusion saves."""
+STATEMENTS: Final = 512
+"""The same of statements, when the loops that read joins are split where these go on."""
+STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
+"""Primitives whose values are always stored."""
+
+
+def choose_storage(graph: Graph, scope: Scope) -> dict[Node, Library | None]:
+    """The ops that are l-tensors, each with the library function that computes it, or None.
+
+    The lengths in the scope decide about speed alone, so they leave no guard.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a choice that holds every output (or what it views), every copy that asks for it, every
+    version of a storage that is written, every library call, each operand of one, each fold
+    that is not finished in place by its only reader, and each value too expensive to repeat:
+    what is gathered, where computing it at all positions takes longer than at each place once.
+    Keeps: the graph.
+    """
+    return _Choice(graph, scope).stored()
+
+
+class _Choice:
+    """Decides for readers before their operands: the stored readers of each value are known."""
+
+    def __init__(self, graph: Graph, scope: Scope) -> None:
+        self.scope = scope
+        self.outputs = {base_of(node) for node in graph.outputs}
+        self.order = [n for n in post_order(graph.outputs) if isinstance(n, Op)]
+        self.users = users(graph)
+        self.chosen: dict[Node, Library | None] = {}
+        # where a value is computed: the op in whose loops, and the map from the value to it
+        self.readers: dict[Node, Readers] = {}
+        self.cones = _cones(self.order)
+        # operands of joins, and the values computed in place for those
+        self.selected: set[Node] = set()
+        # the extents of the folds that each op finishes
+        self.folded: dict[Op, tuple[Dim, ...]] = {}
+
+    def stored(self) -> dict[Node, Library | None]:
+        """Visit all ops, readers first."""
+        for op in reversed(self.order):
+            if is_view(op):
+                continue
+            self.readers[op] = loop_readers(op, self.users, self.chosen, self.readers)
+            if any(u.regions or u in self.selected for u in self.users[op]):
+                self.selected.add(op)
+            if self._must_store(op):
+                self.chosen[op] = _library_of(op)
+                self.selected.discard(op)
+        return self.chosen
+
+    def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
+        """True if the reader finishes the fold, in one loop with what else it finishes."""
+        if op in self.selected or not _finishes(reader, index):
+            return False
+        extents = fold.extents[fold.rank :]
+        return self.folded.setdefault(reader, extents) == extents
+
+    def _must_store(self, op: Op) -> bool:
+        if op.primitive is STATE:  # its parts are
+            return False
+        fold = _folded_in(op)
+        if (fold is not None and is_scan(fold)) or self._needs_memory(op):
+            return True
+        readers = self.readers[op]
+        if op.regions and not all(_is_split(op, *reader) for reader in readers):
+            return True
+        if fold is not None:
+            return len(readers) != 1 or not self._joins(op, fold, *next(iter(readers)))
+        return self._repeats_much(op)
+
+    def _needs_memory(self, op: Op) -> bool:
+        """True if the value is asked for in memory, or a library makes or reads it."""
+        if op in self.outputs or op.primitive in STORED or _library_of(op) is not None:
+            return True
+        return any(
+            _library_of(user) is not None or (isinstance(user, Update) and user.operands[0] is op)
+            for user in self.users[op]
+        )
+
+    def _repeats_much(self, op: Op) -> bool:
+        """True if its readers would compute the value too often, or more than a kernel may have."""
+        readers, cone = self.readers[op], self.cones[op]
+        if not cone or (op.regions and len(readers) > SELECTIONS):
+            return True
+        weight = sum(part.primitive.weight for part in cone)
+        gathers = [reader for reader, index in readers if _is_gathered(reader, index)]
+        if gathers and self._is_gathered_often(op, gathers, weight):
+            return True
+        others = [pair for pair in readers if not _is_gathered(*pair)]
+        places = {(reader.extents, index) for reader, index in others}
+        if weight * (len(places) - 1) > SHARED:
+            return True
+        repeated = any(_repeats(*reader) for reader in others)
+        return weight > CHEAP and (repeated or self._in_several_kernels(readers))
+
+    def _is_gathered_often(self, op: Op, gathers: Sequence[Op], weight: int) -> bool:
+        """True if the value at all positions costs more than at each place once.
+
+        A gather of or to lengths that only the running program knows counts as one of everything.
+        """
+        places = self._points(op)
+        if data_dependent_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
+            at_positions = places * len(gathers)
+        else:
+            at_positions = sum(map(self._points, gathers))
+        if weight > CHEAP:
+            return at_positions * SELDOM > places
+        cone = self.cones[op]
+        reads = {pair for part in cone for pair in zip(part.operands, part.maps, strict=True)}
+        arrays = sum(bool(child.shape) and child not in cone for child, _ in reads)
+        lookups = max(arrays - 1, 0)  # a stored value has one, too
+        return at_positions * (weight + LOOKUP * lookups) > places * (weight + arrays + PASS)
+
+    def _points(self, op: Op) -> int:
+        return math.prod(map(self.scope.value, op.shape))
+
+    def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
+        """True if the readers are too many for one kernel, so that each would compute the value."""
+        cones = [self.cones[reader] for reader in dict.fromkeys(reader for reader, _ in readers)]
+        if len(cones) < 2:
+            return False
+        return not all(cones) or len(frozenset().union(*cones)) > LARGEST
+
+
+def _folded_in(op: Op) -> Op | None:
+    """The fold whose result an op is, or is a part of."""
+    of = op.operands[0] if op.primitive.name == "part" else op
+    return of if isinstance(of, Op) and of.fold is not None else None
+
+
+def _cones(order: list[Op]) -> dict[Op, frozenset[Op]]:
+    """For each op the ops that are computed with it; empty where they are too many for a kernel.
+
+    A part of a join is computed in the loops of its region alone, what reads the join in all of
+    the loops that are split where joins go from one part to the next.
+    """
+    cones: dict[Op, frozenset[Op]] = {}
+    repeated: dict[Op, frozenset[Op]] = {}
+    cuts: dict[Op, frozenset[tuple[int, Dim]]] = {}
+    parts: dict[Op, int] = {}
+    none: frozenset[Any] = frozenset()
+    for op in order:
+        apart = [c for c in op.operands if isinstance(c, Op) and c.primitive is not UPDATE]
+        cone = frozenset({op}).union(*(cones[child] for child in apart))
+        within = none.union(*(repeated[child] for child in apart))
+        places = none.union(*(cuts[child] for child in apart))
+        statements = len(cone) + len(within) * (_pieces(places) - 1)
+        joined = len(op.operands if op.regions else (op,))
+        joined += sum(parts[child] - 1 for child in apart)
+        large = len(cone) > LARGEST or statements > STATEMENTS
+        large = large or (bool(op.regions) and joined > PARTS)
+        parts[op] = 1 if large else joined
+        cones[op] = none if large else cone
+        repeated[op] = none if large else frozenset({op}) | (none if op.regions else within)
+        cuts[op] = none if large else places.union(_cuts(op))
+    return cones
+
+
+def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
+    """The borders between the parts of a join: a dimension and a position in it."""
+    for region in join.regions:
+        for d, ((low, high), extent) in enumerate(zip(region, join.extents, strict=True)):
+            inner = (p for p in (low, high) if p.constant != 0 and p is not extent)
+            yield from ((d, place) for place in inner)
+
+
+def _pieces(cuts: frozenset[tuple[int, Dim]]) -> int:
+    """The number of boxes between cuts."""
+    return math.prod(1 + n for n in Counter(d for d, _ in cuts).values())
+
+
+def _finishes(reader: Op, index: IndexMap) -> bool:
+    """True if the reader reads each result of a fold once, where it is finished."""
+    alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
+    covered = iterators_of(index)
+    missing = [n for k, n in enumerate(reader.extents) if k not in covered]
+    plain = reader.fold is None and reader.walked == reader.extents
+    return plain and alone and all(n.constant == 1 for n in missing)
+
+
+def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
+    """True if the regions of a join, read through a map, are ranges of single iterators."""
+    steps = len(reader.walked)
+    for d, function in enumerate(index):
+        spans = [region[d] for region in join.regions]
+        limited = any(low.constant != 0 or high is not join.extents[d] for low, high in spans)
+        known = all(k < steps and factor.constant is not None for k, factor in function.terms)
+        if limited and (len(function.terms) > 1 or not known):
+            return False
+    return True
+
+
+def _repeats(reader: Op, index: IndexMap) -> bool:
+    """True if the reader has an iterator along which the value is the same."""
+    covered = iterators_of(index)
+    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.walked))
+
+
+def _is_gathered(reader: Op, index: IndexMap) -> bool:
+    """True if the reader looks the value up at positions."""
+    return reader.primitive is GATHER and any(k >= reader.rank for k in iterators_of(index))
+
+
+def _library_of(op: Op) -> Library | None:
+    """The library function that computes an op: products of matrices go to BLAS.
+
+    So do operations on whole operands, which no loop computes.
+    A matrix product has iterators of its own on each side and none on both sides that is kept. A
+    matrix times a vector goes there only where both are at hand: otherwise loops compute the
+    operand as they read it.
+    """
+    if isinstance(op.primitive, LibraryOperation):
+        return Library(op.primitive, operand_iterators(op), origin(op))
+    if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
+        return None
+    if op.conditions:  # a product of matrices leaves nothing out
+        return None
+    sides: list[tuple[int, ...]] = []
+    for index in op.maps:
+        side = [k for function in index for k, _ in function.terms]
+        if any(len(function.terms) > 1 for function in index) or len(set(side)) < len(side):
+            return None
+        sides.append(tuple(side))
+    left, right = map(set, sides)
+    kept = set(range(op.rank))
+    folded = set(range(op.rank, len(op.extents)))
+    own = bool(left - right) + bool(right - left)
+    at_hand = not any(isinstance(child, Op) for child in op.operands)
+    enough = own == 2 or (own == 1 and at_hand)
+    if not enough or not folded <= left & right or left & right & kept:
+        return None
+    in_order = [k for side in sides for k in side if k in kept] == list(range(op.rank))
+    return Library(MATRIX_PRODUCT, tuple(sides)) if in_order else None

@@ -1,0 +1,196 @@
+"""Graph -> Graph: copies into C order that their readers do not need are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from axiomjit.graph.known_strides import strides_of_constant
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import (
+    Constant,
+    Graph,
+    Input,
+    Node,
+    Op,
+    Update,
+    is_view,
+    post_order,
+    rewrite,
+)
+from axiomjit.graph.primitives import GATHER, MATERIALIZE, MERGED, PACKS, SAVE, UPDATE
+from axiomjit.passes.ir.context import Context, Layouts
+from axiomjit.symbolic.dims import Dim, dim, exact_quotient, product
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    IndexMap,
+    affine,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    strides_through,
+)
+from axiomjit.views.dense_layout import row_major_strides
+
+STORED: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
+"""Primitives whose values are stored, or which read at other places."""
+
+
+def drop_packs(graph: Graph, context: Context) -> Graph:
+    """Read past copies that were made so that dimensions can be merged.
+
+    A reader whose map splits the merged dimensions again reads the original; a reader of a copy of
+    an argument or held array that is already contiguous in C order reads that array; and a reader
+    of a whole copy of what is computed of such arrays, element by element, computes it along them.
+    Views read the copy: they show fresh memory.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal graph.
+    Keeps: the value of every output, and which outputs are views of arguments.
+    """
+    return rewrite(graph, lambda node: _drop(node, context.layouts))
+
+
+def _drop(node: Node, layouts: Layouts) -> Node:
+    if not isinstance(node, Op) or is_view(node):
+        return node
+    reads = [
+        _source(child, index, node, layouts)
+        for child, index in zip(node.operands, node.maps, strict=True)
+    ]
+    if isinstance(node, Update):
+        reads[0] = (node.operands[0], node.maps[0])  # which is written, not read
+    operands = tuple(child for child, _ in reads)
+    if operands == node.operands:
+        return node
+    return node.replace(operands=operands, maps=tuple(index for _, index in reads))
+
+
+def _source(child: Node, index: IndexMap, op: Op, layouts: Layouts) -> tuple[Node, IndexMap]:
+    if not isinstance(child, Op) or child.primitive is not MERGED:
+        return child, index
+    (packed,) = child.operands
+    plain = _split_again(index, child.shape, op.extents)
+    if plain is not None:
+        return packed, compose(child.maps[0], plain)
+    walk = _dense_walk(child, packed, layouts)
+    if walk is not None:
+        return packed, compose(walk, index)
+    if _is_own_order(child) and all(f == fixed(0) for f in index[:-1]):
+        row = _row_of(packed, layouts)
+        if row is not None:
+            return row, index[-1:]
+    return child, index
+
+
+def _is_own_order(pack: Op) -> bool:
+    return pack.maps[0] == identity(len(pack.shape)) and len(pack.shape) > 1
+
+
+def _row_of(node: Node, layouts: Layouts) -> Node | None:
+    """The op over one row, where it is elementwise over arrays contiguous in C order."""
+    rows: dict[Node, Node | None] = {}
+    for each in post_order((node,)):
+        if isinstance(each, Op):
+            rows[each] = _computed_row(each, node.shape, rows, layouts)
+            if rows[each] is None:
+                return None
+    return rows.get(node)
+
+
+def _computed_row(
+    op: Op, shape: tuple[Dim, ...], rows: Mapping[Node, Node | None], layouts: Layouts
+) -> Node | None:
+    if op.fold is not None or op.regions or op.conditions or op.shape != shape or is_view(op):
+        return None
+    if isinstance(op.primitive, LibraryOperation) or op.primitive in STORED:
+        return None
+    operands: list[Node] = []
+    maps: list[IndexMap] = []
+    for child, index in zip(op.operands, op.maps, strict=True):
+        walk: IndexMap | None = ()
+        if child.shape:
+            whole = index == identity(len(shape)) and child.shape == shape
+            walk = _leaf_walk(child, layouts) if whole else None
+            if whole and rows.get(child) is not None:
+                walk = identity(1)
+        if walk is None:
+            return None
+        row = rows.get(child)
+        operands.append(child if row is None else row)
+        maps.append(walk)
+    return op.replace(operands=tuple(operands), maps=tuple(maps), extents=(product(shape),), rank=1)
+
+
+def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
+    """The map of a walk through a whole array that is contiguous in C order; None of another."""
+    strides = _strides(node, layouts)
+    if strides is None or strides != row_major_strides(node.shape):
+        return None
+    unit = len(strides) - 1
+    return tuple(iterator(0) if d == unit else fixed(0) for d in range(len(strides)))
+
+
+def _split_again(
+    index: IndexMap, shape: tuple[Dim, ...], extents: tuple[Dim, ...]
+) -> IndexMap | None:
+    """The map with each function kept inside its dimension: the excess is carried outwards.
+
+    None if that is not certain for all lengths.
+    """
+    functions: list[Affine] = []
+    carried = fixed(0)
+    for d in reversed(range(len(shape))):
+        own = dict(index[d].terms)
+        for k, factor in carried.terms:
+            own[k] = own.get(k, dim(0)) + factor
+        offset = index[d].offset + carried.offset
+        carried = fixed(0)
+        if d:
+            over = {k: q for k, c in own.items() if (q := exact_quotient(c, shape[d])) is not None}
+            carried = affine(over)
+            own = {k: c for k, c in own.items() if k not in over}
+            if not _stays_below(own, offset, shape[d], extents):
+                return None
+        functions.append(affine(own, offset))
+    return tuple(reversed(functions))
+
+
+def _stays_below(
+    terms: Mapping[int, Dim], offset: Dim, length: Dim, extents: tuple[Dim, ...]
+) -> bool:
+    """True if the function is certainly between 0 and a length."""
+    highest = offset
+    for k, factor in terms.items():
+        if factor.constant is None or factor.constant < 0:
+            return False
+        highest = highest + factor * (extents[k] - 1)
+    left = (length - 1 - highest).constant
+    return left is not None and left >= 0 and offset.constant is not None and offset.constant >= 0
+
+
+def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
+    """The map from an array that has the same layout as its copy; None if it has another one."""
+    strides = _strides(packed, layouts)
+    if strides is None or not any(stride.constant == 1 for stride in strides):
+        return None
+    (index,) = pack.maps
+    first, seen = strides_through(index, strides, len(pack.shape), dim)
+    step = dim(1)
+    steps: dict[int, Dim] = {}
+    for k in reversed(range(len(seen))):
+        if seen[k] is not step and pack.shape[k].constant != 1:
+            return None
+        steps[k] = step
+        step = step * pack.shape[k]
+    unit = next(d for d, stride in enumerate(strides) if stride.constant == 1)
+    whole = affine(steps, first)
+    return tuple(whole if d == unit else fixed(0) for d in range(len(strides)))
+
+
+def _strides(node: Node, layouts: Layouts) -> tuple[Dim, ...] | None:
+    """The strides of an argument or of a held array, in elements."""
+    if isinstance(node, Constant):
+        return strides_of_constant(node)
+    return layouts.get(node.position) if isinstance(node, Input) else None

@@ -1,0 +1,102 @@
+"""Graph -> Graph: ops whose conditions leave out padding read what is padded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from axiomjit.graph.contractions import Read
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Node, Op, Update, is_view, rewrite
+from axiomjit.graph.primitives import GATHER
+from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.index_maps import (
+    Condition,
+    Conditions,
+    IndexMap,
+    Region,
+    affine,
+    compose,
+    condition,
+)
+
+
+def drop_padding(graph: Graph, context: Context) -> Graph:
+    """Read past a join the one part to which the reader's conditions keep it.
+
+    A fold over windows leaves out what is outside of its operand. So it needs no padding, and no
+    padded copy is made; nor do elementwise ops between the two.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal graph; maps may name elements outside an operand where a condition does not hold.
+    Keeps: the value of every output.
+    """
+    return rewrite(graph, _drop)
+
+
+def _drop(node: Node) -> Node:
+    if not isinstance(node, Op) or not node.conditions:
+        return node
+    pairs = zip(node.operands, node.maps, strict=True)
+    reads = [_unpadded(child, index, node.conditions) for child, index in pairs]
+    return _reading(node, reads)
+
+
+def _reading(op: Op, reads: Sequence[Read]) -> Op:
+    """The op with other operands; itself where they are the same."""
+    operands = tuple(child for child, _ in reads)
+    if operands == op.operands:
+        return op
+    return op.replace(operands=operands, maps=tuple(index for _, index in reads))
+
+
+def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
+    """The node that an op with conditions reads in place of an operand."""
+    while isinstance(child, Op) and child.regions:
+        held = (_holds(region, index, child, conditions) for region in child.regions)
+        part = next((k for k, holds in enumerate(held) if holds), None)
+        if part is None:
+            return child, index
+        index = compose(child.maps[part], index)
+        child = child.operands[part]
+    return _computed_within(child, index, conditions), index
+
+
+def _holds(region: Region, index: IndexMap, join: Op, conditions: Conditions) -> bool:
+    """True if all points that the conditions keep are in a region of a join."""
+    limits = zip(index, region, join.extents, strict=True)
+    return all(
+        condition(function, low, high) in conditions
+        for function, (low, high), extent in limits
+        if low.constant != 0 or high is not extent
+    )
+
+
+def _computed_within(child: Node, index: IndexMap, conditions: Conditions) -> Node:
+    """An elementwise operand with the conditions of its reader, if it reads padding."""
+    plain = isinstance(child, Op) and child.fold is None and not child.regions
+    if not isinstance(child, Op) or not plain or child.conditions or is_view(child):
+        return child
+    whole = isinstance(child.primitive, LibraryOperation) or child.primitive is GATHER
+    if isinstance(child, Update) or whole:
+        return child
+    within = _in_own_iterators(conditions, index)
+    pairs = zip(child.operands, child.maps, strict=True)
+    changed = _reading(child, [_unpadded(below, own, within) for below, own in pairs])
+    return child if changed is child else changed.replace(conditions=within)
+
+
+def _in_own_iterators(conditions: Conditions, index: IndexMap) -> Conditions:
+    """The conditions of a reader that hold for an operand read through a map, in its dimensions."""
+    places: dict[int, int] = {}
+    for d, function in enumerate(index):
+        if len(function.terms) != 1 or function.offset.constant != 0:
+            return ()
+        ((k, factor),) = function.terms
+        if factor.constant != 1 or k in places:
+            return ()
+        places[k] = d
+    return tuple(
+        Condition(affine({places[k]: c for k, c in one.function.terms}), one.low, one.high)
+        for one in conditions
+        if all(k in places for k, _ in one.function.terms)
+    )

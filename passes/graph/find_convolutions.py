@@ -1,0 +1,82 @@
+"""Graph -> Graph: sums of products of windows and a filter become convolutions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.base.dtypes import code
+from axiomjit.graph.library_operations import CONVOLUTION
+from axiomjit.graph.nodes import Constant, Graph, Input, Node, Op, rewrite
+from axiomjit.graph.primitives import PRIMITIVES, SUM
+from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import Dim, bound, product
+from axiomjit.symbolic.index_maps import IndexMap, iterators_of
+
+OUTPUTS: Final = 8
+"""Results of each window from which on a product of matrices is faster than loops."""
+DEPTH: Final = 8
+"""Elements of each window, likewise."""
+
+
+def find_convolutions(graph: Graph, context: Context) -> Graph:
+    """Compute sums of products by matrices where an operand is read in windows.
+
+    Each dimension of the result belongs to one operand, each folded iterator to both. Short windows
+    and few outputs are left to loops: how many there are leaves guards in the scope.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal graph.
+    Keeps: the value of every output within the bound of a sum's rounding.
+    """
+    with bound(HeuristicScope(context.scope)):
+        return rewrite(graph, _find)
+
+
+def _find(node: Node) -> Node:
+    if not isinstance(node, Op) or node.fold is not SUM:
+        return node
+    if node.primitive is not PRIMITIVES["multiply"] or code(node.dtype) not in CONVOLUTION.loops:
+        return node
+    sides = [k for k, index in enumerate(node.maps) if _has_windows(index)]
+    if len(sides) != 1 or not all(map(_is_at_hand, node.operands)):
+        return node
+    seen = sides[0]
+    order = (seen, 1 - seen)
+    if not _is_convolution(node, node.maps[seen], node.maps[1 - seen]):
+        return node
+    return node.replace(
+        primitive=CONVOLUTION,
+        fold=None,
+        operands=tuple(node.operands[k] for k in order),
+        maps=tuple(node.maps[k] for k in order),
+    )
+
+
+def _has_windows(index: IndexMap) -> bool:
+    return any(len(function.terms) > 1 for function in index)
+
+
+def _is_at_hand(node: Node) -> bool:
+    """True if an operand has elements of its own in memory."""
+    return isinstance(node, Op | Constant) or (isinstance(node, Input) and not node.is_weak)
+
+
+def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
+    """True if iterators and conditions are those of windows and a filter, both large enough."""
+    kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
+    own, others = set(iterators_of(windows)), set(iterators_of(kernel))
+    if not folded <= own & others or kept & own & others or not kept <= own | others:
+        return False
+    if sum(len(function.terms) for function in kernel) != len(others):
+        return False
+    for one in op.conditions:
+        named = {k for k, _ in one.function.terms}
+        if len(named & kept) > 1 or not named <= own:
+            return False
+    outputs, depth = (_points(op, ks) for ks in (kept & others, folded))
+    return bool(kept & own) and bool(outputs >= OUTPUTS) and bool(depth >= DEPTH)
+
+
+def _points(op: Op, iterators: set[int]) -> Dim:
+    return product(tuple(op.extents[k] for k in sorted(iterators)))

@@ -1,0 +1,211 @@
+"""Graph -> Graph: folds of what a mask chooses become folds over the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from axiomjit.graph.builder import cast
+from axiomjit.graph.contractions import Read
+from axiomjit.graph.indexing_ops import counted, lengths_of
+from axiomjit.graph.library_operations import NONZERO, LibraryOperation
+from axiomjit.graph.nodes import (
+    Graph,
+    LengthNode,
+    Node,
+    Op,
+    Scalar,
+    Update,
+    inherit,
+    is_scan,
+    post_order,
+    with_operands,
+)
+from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
+from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Dim, Symbol, symbol_of
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    IndexMap,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    iterators_of,
+)
+
+
+def fold_masks(graph: Graph, context: Context) -> Graph:
+    """Fold over a mask, with the neutral value where it is false, what it chooses.
+
+    `x[x > 0].sum()` becomes the sum of `where(x > 0, x, 0)`: one loop, without the array of what is
+    chosen. A number of chosen elements that is used as a number is a count of the mask, which is
+    another fold over it. Counts that nobody needs any more are dropped.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a legal graph in which no number is a length that only the running program knows.
+    Keeps: the value of every output; sums may be added in another order.
+    """
+    if not graph.data_dependent:
+        return graph
+    new: dict[Node, Node] = {}
+    symbols = [choice.symbol for choice in graph.data_dependent]
+    counts = dict(zip(symbols, graph.counts, strict=True))
+
+    def below(node: Node) -> tuple[Node, ...]:
+        if isinstance(node, LengthNode):
+            return tuple(counts[s] for s in symbols if s in data_dependent_in(node.length))
+        return node.children
+
+    for node in post_order(graph.outputs, below):
+        made = with_operands(node, [new[child] for child in node.children])
+        if isinstance(made, LengthNode) and data_dependent_in(made.length):
+            known = {s: new[n] for s, n in counts.items() if n in new}
+            made = cast(counted(made.length, known), made.dtype)
+        elif isinstance(made, Op):
+            made = _over_masks(made)
+        inherit(made, node)
+        new[node] = made
+    return _without_counts(graph, [new[node] for node in graph.outputs])
+
+
+def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
+    """The graph with new outputs, without counts that neither a length nor a guard needs."""
+    first = len(graph.results)
+    counts = outputs[first : first + len(graph.data_dependent)]
+    others = [*outputs[:first], *outputs[first + len(graph.data_dependent) :]]
+    named = {s for n in post_order((*others, *counts)) for s in data_dependent_in(*lengths_of(n))}
+    for choice in graph.data_dependent:
+        for guard in choice.guards:
+            named |= data_dependent_in(guard.left, guard.right)
+    kept = [
+        (choice, count)
+        for choice, count in zip(graph.data_dependent, counts, strict=True)
+        if choice.symbol in named
+    ]
+    outputs = (*others[:first], *(count for _, count in kept), *others[first:])
+    return Graph(graph.inputs, tuple(outputs), graph.writes, tuple(choice for choice, _ in kept))
+
+
+def _over_masks(op: Op) -> Op:
+    """The op with each fold over what a mask chooses as a fold over the mask, where possible."""
+    if not isinstance(op.fold, UfuncFold) or is_scan(op) or op.conditions:
+        return op
+    if op.primitive is PRODUCT:  # has no meaning without its fold
+        return op
+    for k in range(op.rank, len(op.extents)):
+        symbol = _symbol(op.extents[k])
+        places = None if symbol is None else _places_of(op, symbol)
+        whole = None if places is None else _MaskRewrite(places).fold(op, k)
+        if whole is not None:
+            return _over_masks(whole)
+    return op
+
+
+def _symbol(length: Dim) -> Symbol | None:
+    """The symbol of chosen elements that a length is; None if it is anything else."""
+    symbol = symbol_of(length)
+    return symbol if symbol in data_dependent_in(length) else None
+
+
+def _places_of(op: Op, symbol: Symbol) -> Op | None:
+    """The op that gives the positions of what is chosen, among what an op depends on."""
+    for node in post_order((op,)):
+        if (
+            isinstance(node, Op)
+            and node.primitive is NONZERO
+            and _symbol(node.extents[1]) == symbol
+        ):
+            return node
+    return None
+
+
+class _MaskRewrite:
+    """Rewrites ops over the elements that a mask chooses as ops over all elements of the mask.
+
+    `places` has the positions of what is chosen, one row for each dimension of the mask.
+    """
+
+    def __init__(self, places: Op) -> None:
+        self.places = places
+        self.lengths = places.extents[2:]
+        self.made: dict[tuple[Op, int], Op | None] = {}
+
+    def fold(self, op: Op, k: int) -> Op | None:
+        """A fold over iterator k as one over the mask; None where an operand stands in the way."""
+        assert isinstance(op.fold, UfuncFold)
+        reads = self.reads(op, k)
+        if reads is None:
+            return None
+        extents = (*op.extents[:k], *self.lengths, *op.extents[k + 1 :])
+        whole = identity(len(extents))
+        value: Read = reads[0]
+        if op.primitive is not VIEW:
+            nodes, maps = zip(*reads, strict=True)
+            value = Op(op.dtype, op.primitive, None, nodes, maps, extents, len(extents)), whole
+        neutral = Scalar(op.dtype, op.dtype.type(op.fold.initial(op.dtype)), False)
+        mask, seen = self.places.operands[0], self.places.maps[0]
+        within = (fixed(0), fixed(0), *map(iterator, range(k, k + len(self.lengths))))
+        operands, maps = (mask, value[0], neutral), (compose(seen, within), value[1], ())
+        chosen = Op(op.dtype, WHERE, None, operands, maps, extents, len(extents))
+        return Op(op.dtype, VIEW, op.fold, (chosen,), (whole,), extents, op.rank)
+
+    def reads(self, op: Op, k: int) -> list[Read] | None:
+        """The operands of an op whose iterator k is replaced by those of the mask."""
+        found = [self.read(*read, k) for read in zip(op.operands, op.maps, strict=True)]
+        known = [read for read in found if read is not None]
+        return known if len(known) == len(found) else None
+
+    def read(self, child: Node, index: IndexMap, k: int) -> Read | None:
+        """A read of an op whose iterator k is replaced by those of the mask."""
+        more = len(self.lengths) - 1
+        place = [iterator(i if i <= k else i + more) for i in range(_end(index, k))]
+        along = [d for d, function in enumerate(index) if k in iterators_of((function,))]
+        if not along:
+            return child, compose(index, place)
+        if len(along) > 1 or index[along[0]] != iterator(k) or not isinstance(child, Op):
+            return None
+        (d,) = along
+        mask = tuple(map(iterator, range(k, k + len(self.lengths))))
+        before = compose(index[:d], place)
+        after = compose(index[d + 1 :], place)
+        if self.is_chosen(child, d):
+            inner: list[Affine] = [*before, fixed(0), *after, *mask]
+            return child.operands[0], compose(child.maps[0], inner)
+        whole = self.op(child, d)
+        return None if whole is None else (whole, (*before, *mask, *after))
+
+    def is_chosen(self, op: Op, d: int) -> bool:
+        """True if an op takes, along its dimension d, the elements that the mask chooses."""
+        rows = [(fixed(j), iterator(d)) for j in range(len(self.lengths))]
+        return (
+            op.primitive is GATHER
+            and list(op.maps[1:]) == rows
+            and all(positions is self.places for positions in op.operands[1:])
+        )
+
+    def op(self, op: Op, d: int) -> Op | None:
+        """An op whose dimension d is replaced by those of the mask; None where that cannot be."""
+        if (op, d) not in self.made:
+            self.made[op, d] = self.new_op(op, d)
+        return self.made[op, d]
+
+    def new_op(self, op: Op, d: int) -> Op | None:
+        """As `op`, for an op that was not asked for yet."""
+        special = isinstance(op.primitive, LibraryOperation) or op.primitive in (POSITION, STATE)
+        if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
+            return None
+        if op.primitive is GATHER and any(d in iterators_of(index) for index in op.maps[1:]):
+            return None  # positions that the mask leaves out may be out of range
+        reads = self.reads(op, d)
+        if reads is None:
+            return None
+        nodes, maps = zip(*reads, strict=True)
+        extents = (*op.extents[:d], *self.lengths, *op.extents[d + 1 :])
+        rank = op.rank + len(self.lengths) - 1
+        return Op(op.dtype, op.primitive, None, nodes, maps, extents, rank)
+
+
+def _end(index: IndexMap, k: int) -> int:
+    """One more than the largest iterator that a map names, or than k."""
+    return max(iterators_of(index), default=k) + 1

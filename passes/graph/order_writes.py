@@ -1,0 +1,115 @@
+"""The order in which stored values are computed, where some overwrite earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from axiomjit.base.records import Record
+from axiomjit.graph.indexing_ops import lengths_of
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph, Node, Op, Update, base_of, post_order
+from axiomjit.graph.storages import reads_of
+from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.dims import Symbol
+
+
+class Order(Record):
+    """Stored ops in order; `late` are versions that would be read after they are written over."""
+
+    ops: tuple[Op, ...]
+    late: frozenset[Node]
+
+
+def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
+    """Put the stored ops in an order in which each version is read before the next is written.
+
+    If no such order exists, some versions are `late`, and the order is one
+    in which copies of them are read. Without updates the order is that of the graph. What masks
+    choose is counted early, in the order of the graph, and before its number is used. What may
+    raise an error comes early.
+
+    Needs: a legal graph in which only outputs are views, and which of its ops are stored.
+    Gives: every stored op once.
+    Keeps: operands before users.
+    """
+    every = post_order((*graph.counts, *graph.outputs))
+    units = [n for n in every if isinstance(n, Op) and n in stored]
+    successor = {n.operands[0]: n for n in units if isinstance(n, Update)}
+    if not successor:
+        return Order(tuple(units), frozenset())
+    before: dict[Op, set[Node]] = {}
+    readers: dict[Node, set[Op | None]] = {old: set() for old in successor}
+    for unit in units:
+        read = set(reads_of(unit, stored))
+        before[unit] = {n for n in (*read, *unit.operands) if n in stored and n is not unit}
+        for old in read & set(successor):
+            readers[old].add(unit)
+    if graph.data_dependent:
+        _count_first(graph, stored, before)
+    for node in graph.outputs:
+        if base_of(node) in successor:
+            readers[base_of(node)].add(None)
+    return _scheduled(_failing_first(units, before), before, readers)
+
+
+def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
+    """The ops with those that may raise an error, and what these need, first.
+
+    What is written later needs no copy for the case that an error is raised.
+    """
+    early: set[Node] = set()
+    for unit in reversed(units):
+        if unit in early or (isinstance(unit.primitive, LibraryOperation) and unit.primitive.fails):
+            early |= {unit, *before[unit]}
+    return [unit for unit in units if unit in early] + [u for u in units if u not in early]
+
+
+def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
+    """Let each op come after the counts of the lengths it names, and each count after the last."""
+    counts: dict[Symbol, Node] = {}
+    last: Node | None = None
+    for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
+        count = base_of(node)
+        if isinstance(count, Op) and count in before:
+            counts[choice.symbol] = count
+            if last is not None and last is not count:
+                before[count].add(last)
+            last = count
+
+    def own(node: Node) -> tuple[Node, ...]:
+        return tuple(child for child in node.children if child not in stored)
+
+    for unit, needed in before.items():
+        lengths = (length for node in post_order((unit,), own) for length in lengths_of(node))
+        named = data_dependent_in(*lengths)
+        needed |= {counts[s] for s in named if s in counts and counts[s] is not unit}
+
+
+def _scheduled(
+    units: list[Op], before: dict[Op, set[Node]], readers: dict[Node, set[Op | None]]
+) -> Order:
+    """ReadState the first op that is ready, repeatedly; if none is, save a version."""
+    done: set[Node | None] = set()
+    late: set[Node] = set()
+    order: list[Op] = []
+    rest = list(units)
+    while rest:
+        ready = (unit for unit in rest if before[unit] <= done)
+        free = next((unit for unit in ready if not _waits(unit, readers, done, late)), None)
+        if free is None:
+            # A cycle: an update waits for readers that wait for it.
+            free = next(unit for unit in rest if before[unit] <= done)
+            late.add(free.operands[0])
+        rest.remove(free)
+        order.append(free)
+        done.add(free)
+    return Order(tuple(order), frozenset(late))
+
+
+def _waits(
+    unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
+) -> bool:
+    """True if ops that read the version overwritten by an update are still to come."""
+    if not isinstance(unit, Update) or unit.operands[0] in late:
+        return False
+    return not readers[unit.operands[0]] - {unit} <= done

@@ -1,0 +1,178 @@
+"""Graph -> Graph: a value that is read after its storage is overwritten is copied before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Final
+
+from axiomjit.graph.nodes import (
+    Graph,
+    Node,
+    Op,
+    Saved,
+    Update,
+    base_of,
+    post_order,
+    rebuild,
+    rewrite,
+    with_operands,
+)
+from axiomjit.graph.primitives import COPY, SAVE
+from axiomjit.graph.storages import reads_of
+from axiomjit.passes.graph.choose_storage import choose_storage
+from axiomjit.passes.graph.order_writes import order_writes
+from axiomjit.passes.ir.context import Context
+from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, iterators_of
+
+MANY: Final = 4
+"""Parts of a version that are copied one by one; of more, the version is."""
+
+
+def save_versions(graph: Graph, context: Context) -> Graph:
+    """Copy versions that have a later reader, and values that are read elsewhere while written.
+
+    A version of a storage that some reader cannot read before the next version is written (two
+    storages that are exchanged, an output that is no last version) is copied first; where little
+    of it is read (a row of a matrix), that is copied. A value whose elements depend on other
+    elements of the storage it is written into is computed beside it.
+
+    Needs: a legal graph in which only outputs are views.
+    Gives: a graph whose writes have an order, each into the memory of the version before.
+    Keeps: the value of every output.
+    """
+    if not any(isinstance(node, Update) for node in post_order(graph.outputs)):
+        return graph
+    while True:
+        graph = _apart(graph)
+        stored = choose_storage(graph, context.scope)
+        changed = _beside(graph, stored)
+        if changed is graph:
+            late = order_writes(graph, stored).late
+            changed = _saved(graph, late) if late else graph
+        if changed is graph:
+            return graph
+        graph = changed
+
+
+def _apart(graph: Graph) -> Graph:
+    """The graph in which each version has one successor; a second one is written into a copy."""
+    followed: Counter[Node] = Counter()
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, Update):
+            return node
+        old = node.operands[0]
+        followed[old] += 1
+        if followed[old] == 1:
+            return node
+        copied = _saved_copy(old, followed[old])
+        return node.replace(operands=(copied, *node.operands[1:]))
+
+    return rewrite(graph, rule)
+
+
+def _saved_copy(node: Node, number: int = 0) -> Op:
+    rank = len(node.shape)
+    if isinstance(node, Op) and node.primitive is COPY:  # what it is a copy of serves as well
+        parts = node.operands, node.maps, node.extents, rank
+    else:
+        parts = (node,), (identity(rank),), node.shape, rank
+    return Saved(node.dtype, SAVE, None, *parts, number=number)
+
+
+def _beside(graph: Graph, stored: Collection[Node]) -> Graph:
+    """The graph in which a value that reads other elements than it writes has its own storage."""
+
+    def rule(node: Node, new: dict[Node, Node]) -> Node:
+        rebuilt = with_operands(node, [new[child] for child in node.children])
+        if not isinstance(node, Update) or not isinstance(rebuilt, Update):
+            return rebuilt
+        operands, maps = list(rebuilt.operands), list(rebuilt.maps)
+        for k in range(1, len(operands)):
+            if _shifts(node, k, stored):
+                operands[k] = _copy(operands[k], maps[k], rebuilt.walked)
+                maps[k] = identity(rebuilt.rank)
+        return rebuilt.replace(operands=tuple(operands), maps=tuple(maps))
+
+    return rebuild(graph, rule)
+
+
+def _shifts(op: Update, k: int, stored: Collection[Node]) -> bool:
+    """True if an operand is read, where it is computed, from other elements than are written.
+
+    A scatter writes anywhere: no value or position may be read from there meanwhile.
+    """
+    places = reads_of(op, stored, k).get(op.operands[0], set())
+    return any(place != op.maps[0] or op.walked != op.extents for place in places)
+
+
+def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
+    """A value at each point of an iteration space, stored."""
+    return Op(value.dtype, SAVE, None, (value,), (index,), extents, len(extents))
+
+
+def _saved(graph: Graph, late: frozenset[Node]) -> Graph:
+    """The graph in which copies of some versions are read, except by what writes the next one.
+
+    Where readers of a version read small parts of it, these are copied.
+    """
+    parts = _parts(graph, late)
+    copies: dict[Node, Node] = {}
+
+    def rule(node: Node, new: dict[Node, Node]) -> Node:
+        read = [copies.get(child, new[child]) for child in node.children]
+        if isinstance(node, Update):
+            read[0] = new[node.operands[0]]
+        rebuilt = with_operands(node, read)
+        if isinstance(node, Op) and node.primitive is not SAVE:  # that is a copy already
+            rebuilt = _reading_parts(node, rebuilt, parts)
+        if node in late and node not in parts:
+            copies[node] = _saved_copy(rebuilt)
+        return rebuilt
+
+    saved = rebuild(graph, rule)
+    results = [copies.get(old, new) for old, new in zip(graph.results, saved.results, strict=True)]
+    return graph.replace(outputs=(*results, *saved.outputs[len(results) :]))
+
+
+def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
+    """The versions of which a few parts of fewer dimensions are read, and no more."""
+    read: dict[Node, set[tuple[IndexMap, tuple[Dim, ...]]]] = {node: set() for node in late}
+    ends = (*graph.counts, *graph.outputs)
+    entire = {node for node in map(base_of, ends) if node in late}
+    for node in post_order(ends):
+        for k, child in enumerate(node.children):
+            if child not in late or (k == 0 and isinstance(node, Update)):
+                continue
+            if isinstance(node, Op) and _reads_part(node, k):
+                read[child].add((node.maps[k], _part_read(node, k)))
+            else:
+                entire.add(child)
+    return frozenset(node for node in late - entire if len(read[node]) <= MANY)
+
+
+def _reads_part(op: Op, k: int) -> bool:
+    """True if an operand is read at all points of a box of fewer dimensions, a row for instance."""
+    read = iterators_of(op.maps[k])
+    small = len(read) < len(op.operands[k].shape) and all(i < len(op.walked) for i in read)
+    return small and not op.regions and not op.conditions
+
+
+def _part_read(op: Op, k: int) -> tuple[Dim, ...]:
+    return tuple(op.extents[i] for i in sorted(iterators_of(op.maps[k])))
+
+
+def _reading_parts(node: Op, rebuilt: Node, parts: frozenset[Node]) -> Node:
+    """The op that reads copies of what it reads of some versions."""
+    assert isinstance(rebuilt, Op)
+    operands, maps = list(rebuilt.operands), list(rebuilt.maps)
+    for k in range(1 if isinstance(node, Update) else 0, len(operands)):
+        if node.operands[k] in parts:
+            kept = sorted(iterators_of(maps[k]))
+            place = {i: iterator(d) for d, i in enumerate(kept)}
+            inner = compose(maps[k], [place.get(i, iterator(i)) for i in range(len(node.extents))])
+            operands[k] = _copy(operands[k], inner, _part_read(node, k))
+            maps[k] = tuple(map(iterator, kept))
+    return rebuilt.replace(operands=tuple(operands), maps=tuple(maps))

@@ -1,0 +1,575 @@
+"""Legality of a program in any form: the rules that each pass may rely on and must keep.
+
+`verify_program` is the walk; `RULES` has, for each form, its name and the faults of a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Final
+
+from axiomjit.base.errors import VerifyError
+from axiomjit.graph.external_calls import shared
+from axiomjit.graph.library_operations import LibraryOperation
+from axiomjit.graph.nodes import Graph
+from axiomjit.graph.primitives import GATHER
+from axiomjit.graph.verify_graph import graph_faults
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Drain,
+    Fold,
+    For,
+    If,
+    Let,
+    LibraryCall,
+    Limit,
+    Load,
+    LoopProgram,
+    Nest,
+    Push,
+    ReadState,
+    Select,
+    Stmt,
+    Store,
+    accessed,
+    cell,
+    statements,
+    used,
+    walk,
+)
+from axiomjit.passes.ir.plan_ir import (
+    Allocate,
+    Call,
+    Choose,
+    Launch,
+    Plan,
+    Release,
+    Reuse,
+    Window,
+    WriteBack,
+)
+from axiomjit.passes.ir.print_program import AnyProgram, print_program
+from axiomjit.passes.ir.view_ir import (
+    POSITIONS,
+    ArrayRole,
+    Definition,
+    Number,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.views.complex_views import partition_fault
+
+NOTHING: Final = dim(0)
+Rule = Callable[[Any], Iterator[tuple[str, AnyProgram]]]
+"""The faults of a program, each with the part of the program to show."""
+
+
+def verify_program(program: AnyProgram) -> None:
+    """Check all rules of the form of a program.
+
+    Raises:
+        VerifyError: a rule does not hold; the message shows the program.
+    """
+    form, faults = RULES[type(program)]
+    for fault, shown in faults(program):
+        text = print_program(shown)
+        raise VerifyError(f"a legal {form}", fault, f"report this as a defect\n{text}")
+
+
+def _whole(rule: Callable[[Any], Iterator[str]]) -> Rule:
+    """A rule whose faults show the whole program."""
+    return lambda program: ((fault, program) for fault in rule(program))
+
+
+def _views_faults(program: ViewProgram) -> Iterator[str]:
+    names = [storage.name for storage in program.storages]
+    if len(set(names)) != len(names):
+        yield f"two storages of one name among {names}"
+    for storage in program.storages:
+        if storage.tensor.layout is None:
+            yield f"storage {storage.name} has no layout"
+        if storage.tensor.read_only:
+            yield f"storage {storage.name} is no l-tensor"
+        if not storage.role.is_given and not _is_dense(storage):
+            yield f"elements of {storage.name} share memory, or have gaps between them"
+    versions = {s.name: 0 for s in program.storages if s.role.is_given}
+    known: dict[str, int] = {}
+    pieces: dict[str, Dim] = {}
+    cones: dict[str, set[tuple[str, int]]] = {}
+    for definition in program.definitions:
+        yield from _definition_faults(definition, program, versions, known)
+        known[definition.name] = definition.rank
+        read = cones[definition.name] = _read(definition, cones)
+        if definition.storage is not None:
+            yield from _version_faults(definition.name, read, versions)
+            yield from _write_faults(definition, versions)
+            yield from _piece_faults(definition, read, versions, pieces)
+            versions[definition.storage.name] = versions.get(definition.storage.name, -1) + 1
+    for view in (*program.results, *(count.view for count in program.counts)):
+        left = pieces.get(view.storage.name, NOTHING)
+        if _is_some(left):
+            yield f"result {view.storage.name} has {left} elements that are never written"
+        if view.storage.name not in versions:
+            yield f"result {view.storage.name} is never computed"
+        yield from _version_faults("the result", {(view.storage.name, view.version)}, versions)
+        yield from _view_faults("the result", view)
+
+
+def _is_dense(storage: Storage) -> bool:
+    """True if strides are those of dense memory, in some order of the dimensions."""
+    left = [d for d, length in enumerate(storage.shape) if length.constant != 1]
+    step = dim(1)
+    while left:
+        inner = next((d for d in left if storage.strides[d] is step), None)
+        if inner is None:
+            return False
+        left.remove(inner)
+        step = step * storage.shape[inner]
+    return True
+
+
+def _read(definition: Definition, cones: dict[str, set[tuple[str, int]]]) -> set[tuple[str, int]]:
+    """The versions of storages that are read where a definition is computed."""
+    read: set[tuple[str, int]] = set()
+    for operand in definition.operands:
+        if isinstance(operand, View):
+            read.add((operand.storage.name, operand.version))
+        elif isinstance(operand, Value):
+            read |= cones.get(operand.name, set())
+    return read
+
+
+def _version_faults(
+    reader: str, read: set[tuple[str, int]], versions: dict[str, int]
+) -> Iterator[str]:
+    for name, version in sorted(read):
+        if name in versions and versions[name] != version:
+            yield f"{reader} reads version {version} of {name}, which has {versions[name]}"
+
+
+def _write_faults(definition: Definition, versions: dict[str, int]) -> Iterator[str]:
+    """A storage is written once, or its versions in order by who says so."""
+    storage, target = definition.storage, definition.target
+    assert storage is not None
+    if storage.role is ArrayRole.HELD or (storage.role is ArrayRole.ARGUMENT and target is None):
+        yield f"{definition.name} writes to {storage.role} storage"
+    elif target is None and storage.name in versions:
+        yield f"{definition.name} writes {storage.name} again"
+    elif target is not None:
+        if target.storage is not storage or versions.get(storage.name, -1) + 1 != target.version:
+            yield f"{definition.name} writes version {target.version} of {target.storage.name}"
+        yield from _view_faults(definition.name, target)
+
+
+def _piece_faults(
+    definition: Definition,
+    read: set[tuple[str, int]],
+    versions: Collection[str],
+    pieces: dict[str, Dim],
+) -> Iterator[str]:
+    """A storage that is first written in pieces is read when they have filled it.
+
+    `pieces` are the elements that are still to be written of each.
+    """
+    storage = definition.storage
+    assert storage is not None
+    for name in sorted({name for name, _ in read} & set(pieces)):
+        if _is_some(pieces[name]):
+            yield f"{definition.name} reads {name} before {pieces[name]} elements are written"
+    first = definition.target is not None and storage.name not in versions
+    if first or storage.name in pieces:
+        left = pieces.get(storage.name, product(storage.shape)) - product(definition.extents)
+        pieces[storage.name] = left
+        if left is NOTHING:
+            del pieces[storage.name]
+
+
+def _is_some(count: Dim) -> bool:
+    """True if a number of elements is positive for all lengths that are."""
+    return bool(count.terms) and all(factor > 0 for _, factor in count.terms)
+
+
+def _definition_faults(
+    definition: Definition, program: ViewProgram, filled: Collection[str], known: dict[str, int]
+) -> Iterator[str]:
+    for operand in definition.operands:
+        match operand:
+            case View():
+                if operand.storage not in program.storages:
+                    yield f"{definition.name} reads the unlisted storage {operand.storage.name}"
+                if operand.storage.name not in filled:
+                    yield f"{definition.name} reads {operand.storage.name} before it is computed"
+                if operand.shape != definition.extents:
+                    yield f"{definition.name} reads a view of {len(operand.shape)} dimensions"
+                yield from _view_faults(definition.name, operand)
+            case Value():
+                if operand.name not in known:
+                    yield f"{definition.name} reads {operand.name} before it is defined"
+                elif len(operand.index) != known[operand.name]:
+                    yield f"{definition.name} reads {operand.name} with {len(operand.index)} dims"
+            case Number():
+                if operand not in program.numbers:
+                    yield f"{definition.name} reads the unlisted number {operand.name}"
+    unfolded = definition.rank == len(definition.extents)
+    whole = isinstance(definition.primitive, LibraryOperation)
+    fold = definition.fold
+    runs = fold is not None and fold.may_run and unfolded and bool(definition.extents)
+    if definition.primitive is GATHER or (definition.target is not None and not definition.regions):
+        if len(definition.extents) - definition.rank != len(definition.operands) - 1:
+            yield f"{definition.name} gathers by {len(definition.operands) - 1} positions"
+        apart = _apart(definition)
+        walked = definition.extents[: definition.rank]
+        again = any(k not in apart and n.constant != 1 for k, n in enumerate(walked))
+        target = definition.target
+        written = walked if target is None else (*walked, *target.storage.shape)
+        if again and all(n.constant != 0 for n in written):
+            yield f"{definition.name} may write one element again, out of order"
+    elif not whole and not runs and (definition.fold is None) != unfolded:
+        yield f"{definition.name} folds without an accumulator, or the reverse"
+    if whole and definition.library is None:
+        yield f"{definition.name} needs whole operands but no library computes it"
+    if definition.regions and len(definition.regions) != len(definition.operands):
+        yield f"{definition.name} joins {len(definition.operands)} operands in other regions"
+    gap = partition_fault(definition.regions, definition.extents) if definition.regions else None
+    if gap is not None:
+        yield f"{definition.name} joins {gap}"
+    if definition.library is not None and definition.storage is None:
+        yield f"{definition.name} is computed by a library but has no storage"
+
+
+def _apart(definition: Definition) -> frozenset[int]:
+    """The iterators along which a definition writes other elements, or the same in order."""
+    if definition.target is None or not (definition.combine or len(definition.operands) > 1):
+        return frozenset(range(definition.rank))
+    strides = enumerate(definition.target.strides)
+    return definition.ordered | {k for k, stride in strides if stride.constant != 0}
+
+
+def _view_faults(reader: str, view: View) -> Iterator[str]:
+    """Each view names the tensor that it views, and says where its elements are."""
+    if view.tensor.base_tensor is not view.storage.tensor:
+        yield f"{reader} sees {view.storage.name} as a view of another tensor"
+    if view.tensor.layout is None:
+        yield f"{reader} sees {view.storage.name} without a layout"
+
+
+def _loops_faults(program: LoopProgram) -> Iterator[str]:
+    numbers = {number.name for number in program.numbers}
+    filled = {s.name for s in program.storages if s.role.is_given}
+    listed = {s.name for s in program.storages}
+    for step in program.steps:
+        reads, writes = ({storage.name for storage in used} for used in accessed(step))
+        if isinstance(step, Nest):
+            yield from _nest_faults(step, numbers)
+            own = {buffer.name for buffer in (*step.partials, *step.tiles, POSITIONS)}
+            writes -= own
+            reads -= own
+            reads -= writes  # a nest may read what it has written; order is checked by names
+        yield from (f"{name} is read before it is written" for name in sorted(reads - filled))
+        again = (writes & filled) - program.updated
+        yield from (f"{name} is written twice" for name in sorted(again))
+        yield from (f"{name} is not listed" for name in sorted((reads | writes) - listed))
+        filled |= writes
+    for one, later in zip((None, *program.steps), (*program.steps, None), strict=True):
+        ahead = one.partials if isinstance(one, Nest) and one.prepass else ()
+        chained = (
+            later.partials if isinstance(later, Nest) and later.chunk_chain is not None else ()
+        )
+        if ahead != chained:
+            yield "a nest ahead of one without a chain for its partials, or the reverse"
+        if (
+            isinstance(one, Nest)
+            and one.parallel_variant is not None
+            and _kept_by(one) != _kept_by(later)
+        ):
+            yield "a shared nest before what does not give the same"
+    if program.costs and len(program.costs) != len(program.steps):
+        yield f"{len(program.costs)} costs of {len(program.steps)} steps"
+    for view in (*program.results, *(count.view for count in program.counts)):
+        if view.storage.name not in filled:
+            yield f"result {view.storage.name} is never written"
+
+
+def _kept_by(step: Nest | LibraryCall | None) -> set[str]:
+    """The storages in which a nest leaves something that is not its own; else none."""
+    if not isinstance(step, Nest):
+        return set()
+    own = {buffer.name for buffer in (*step.partials, *step.tiles)}
+    return {s.buffer.name for s in statements(step) if isinstance(s, Store)} - own
+
+
+def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
+    for part in (nest.body, nest.combine):
+        yield from _body_faults(part, set(numbers), {}, set(), chained=nest.chunk_chain is not None)
+        yield from _tile_faults(part, None, set())
+    if nest.combine and not nest.partials:
+        yield "a combine part without partials"
+    yield from _partial_faults(nest)
+    if nest.chunk_chain is not None and not nest.partials:
+        yield "a chain without partials"
+    loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
+    outer = [loop for loop in loops if loop.kind == "map"]
+    if any(isinstance(s, For) and s.poll_every for s in (*outer, *walk(nest.combine))):
+        yield "a loop over the caller's range polls, or one of the combine part"
+    if nest.combine and not (loops and loops[0].kind == "map"):
+        yield "a nest with a combine part needs one outer map loop"
+    yield from _scatter_faults(nest)
+    grid = any(loop.kind == "map" for loop in loops)
+    if grid and len({(s.iterator, s.extent) if isinstance(s, For) else s for s in nest.body}) != 1:
+        yield "statements beside the outer map loop"
+
+
+def _scatter_faults(nest: Nest) -> Iterator[str]:
+    """The target of a scatter is used by nothing else in the nest, a partial in the same loop."""
+    every = list(statements(nest))
+    loops = [list(walk(s.body)) for s in every if isinstance(s, For) and s.kind == "scatter"]
+    for buffer in {s.buffer for s in every if isinstance(s, Store) and s.scatters}:
+        bodies = loops if buffer.role is ArrayRole.PARTIAL else [every]
+        uses = (sum(isinstance(s, Load | Store) and s.buffer is buffer for s in b) for b in bodies)
+        if max(uses, default=0) > 1:
+            yield f"{buffer.name} is used beside the scatter into it"
+
+
+def _body_faults(
+    body: tuple[Stmt, ...],
+    names: set[str],
+    loops: dict[str, For],
+    states: set[str],
+    chained: bool,
+) -> Iterator[str]:
+    """Names, iterators and states are visible from their statement to the end of its body.
+
+    In a nest with a chain, steps of the outer loops feed folds.
+    """
+    names, states = set(names), set(states)
+    for stmt in body:
+        for name in used(stmt):
+            if name not in names:
+                yield f"{name} is used before it is defined"
+        yield from _place_faults(stmt, loops, states, chained=chained)
+        match stmt:
+            case For():
+                if stmt.iterator in loops:
+                    yield f"two loops over {stmt.iterator}"
+                if stmt.under is not None and [*loops] != [stmt.under]:
+                    yield f"{stmt.iterator} is not directly in the first loop, {stmt.under}"
+                inner = {**loops, stmt.iterator: stmt}
+                yield from _body_faults(stmt.body, names, inner, states, chained)
+            case If():
+                yield from _body_faults(stmt.body, names, loops, states, chained)
+            case Select():
+                for part in stmt.parts:
+                    made = names | {s.name for s in part.body if isinstance(s, Let | Load | Select)}
+                    if part.value not in made:
+                        yield f"{stmt.name} picks {part.value}, which is not defined"
+                    yield from _body_faults(part.body, names, loops, states, chained)
+        match stmt:
+            case Let() | Load() | ReadState() | Select():
+                if stmt.name in names:
+                    yield f"{stmt.name} is defined twice"
+                names.add(stmt.name)
+            case Alloc():
+                states.add(stmt.state.name)
+
+
+def _place_faults(
+    stmt: Stmt, loops: dict[str, For], states: set[str], *, chained: bool
+) -> Iterator[str]:
+    match stmt:
+        case Load() | Store():
+            for name, _ in stmt.index.terms:
+                if name not in loops and name not in stmt.index.gathered:
+                    yield f"index of {stmt.buffer.name} names {name} outside its loop"
+            if isinstance(stmt, Store) and stmt.scatters:
+                own = {name for name, _ in stmt.index.terms}
+                for name in reversed(loops):  # from the innermost: blocks of blocks too
+                    block = loops[name].block
+                    own |= {block.outer} if name in own and block is not None else set()
+                lengths = *(loop.extent for loop in loops.values()), *stmt.buffer.shape
+                empty = any(length.constant == 0 for length in lengths)
+                for name, loop in () if empty else loops.items():
+                    if loop.kind != "scatter" and name not in own:
+                        yield f"the scatter into {stmt.buffer.name} in steps of {name} in any order"
+        case Select():
+            named = {bound.iterator for part in stmt.parts for bound in part.bounds}
+            for iterator in sorted(named - {None, *loops}, key=str):
+                yield f"bounds of {stmt.name} name {iterator} outside its loop"
+        case If(limits=limits):
+            yield from _limit_faults(limits, loops, set(loops))
+        case For(limits=limits) if limits:
+            yield from _limit_faults(limits, {**loops, stmt.iterator: stmt}, {stmt.iterator})
+            if any(stmt.iterator not in dict(limit.terms) for limit in limits):
+                yield f"{stmt.iterator} has the limit of another loop"
+        case For(poll_every=steps) if steps and (stmt.block or stmt.at or stmt.unroll > 1):
+            yield f"{stmt.iterator} polls after {steps} steps, but takes others than one by one"
+        case For(block=block) if block is not None and block.outer not in loops:
+            yield f"block of {stmt.iterator} in the absent loop {block.outer}"
+        case For(block=block) if block is not None and (block.unroll != loops[block.outer].unroll):
+            yield f"blocks of {stmt.iterator} are not those of {block.outer}"
+        case Fold() | ReadState():
+            lanes = stmt.state.lanes
+            if stmt.state.name not in states:
+                yield f"state {stmt.state.name} is not open"
+            if lanes is not None and lanes not in loops:
+                yield f"lane {lanes} of {stmt.state.name} outside its loop"
+            inside = chained or any(x.kind == "fold" for x in loops.values())
+            if isinstance(stmt, Fold) and not inside:
+                yield f"fold of {stmt.state.name} outside a fold loop"
+        case Push() | Drain():
+            if stmt.state.name not in states:
+                yield f"state {stmt.state.name} is not open"
+
+
+def _limit_faults(
+    limits: tuple[Limit, ...], loops: dict[str, For], forward: set[str]
+) -> Iterator[str]:
+    """Faults of limits, in which the factors of `forward` iterators are positive."""
+    for limit in limits:
+        for name, factor in limit.terms:
+            if name not in loops:
+                yield f"a limit names {name} outside its loop"
+            if name in forward and factor.constant is not None and factor.constant < 1:
+                yield f"a limit with the factor {factor} of {name}"
+
+
+def _partial_faults(nest: Nest) -> Iterator[str]:
+    """Every partial is loaded after it is stored: in the combine part, or in the same body.
+
+    Those of a chain are filled ahead, or by the step before.
+    """
+    kept = {buffer.name for buffer in nest.partials}
+    stored: set[str] = set() if nest.chunk_chain is None else set(kept)
+    for part in (nest.body, nest.combine):
+        for stmt in walk(part):
+            if isinstance(stmt, Store):
+                stored.add(stmt.buffer.name)
+            elif isinstance(stmt, Load) and stmt.buffer.name in kept - stored:
+                yield f"the partial {stmt.buffer.name} is loaded before it is stored"
+    loaded = {s.buffer.name for s in statements(nest) if isinstance(s, Load)}
+    loaded |= kept if nest.chunk_chain is not None else set()
+    yield from (f"the partial {name} is never loaded" for name in sorted(kept - loaded))
+
+
+def _tile_faults(
+    body: tuple[Stmt, ...], loop: For | None, filled: set[tuple[str, For]]
+) -> Iterator[str]:
+    """A tile is loaded in a loop over a block after an earlier one, of equal head, filled it."""
+    stored: set[tuple[str, For]] = set()
+    for stmt in body:
+        if isinstance(stmt, For):
+            head = stmt.replace(kind="map", body=())
+            yield from _tile_faults(stmt.body, head, stored)
+            stored |= {(s.buffer.name, head) for s in stmt.body if isinstance(s, Store)}
+        elif isinstance(stmt, Load | Store) and stmt.buffer.role is ArrayRole.TILE:
+            name, block = stmt.buffer.name, None if loop is None else loop.block
+            if loop is None or block is None or stmt.index != cell(loop.iterator, block):
+                yield f"index of the tile {name} is not the cell of its step"
+            elif stmt.buffer.shape != (dim(block.size),):
+                yield f"the tile {name} has not one cell for each step"
+            elif isinstance(stmt, Load) and (name, loop) not in filled:
+                yield f"the tile {name} is read before it is filled"
+
+
+def _plan_faults(plan: Plan) -> Iterator[str]:
+    names = [buffer.name for buffer in plan.buffers]
+    if len(set(names)) != len(names):
+        yield f"two buffers of one name among {names}"
+    given = {b.name for b in plan.buffers if b.role.is_given}
+    positions = {b.name: b.position for b in plan.buffers if b.position is not None}
+    sizes = {b.name: product(b.shape) * b.dtype.itemsize for b in plan.buffers}
+    present, launched = set(given), False
+    for step in plan.steps:
+        match step:
+            case Allocate(buffer=name):
+                if name in present or name not in names:
+                    yield f"{name} is allocated, which is no buffer or has memory already"
+                if launched:
+                    yield f"{name} is allocated after something was written"
+                present.add(name)
+            case Release(buffer=name):
+                if name not in present - given:
+                    yield f"{name} is released, which was not allocated"
+                present.discard(name)
+            case Reuse(buffer=name, source=source):
+                if source not in present - given:
+                    yield f"{name} takes the memory of {source}, which has none to give"
+                if name in present or name not in names:
+                    yield f"{name} takes memory, which is no buffer or has memory already"
+                elif source in names and sizes[name] != sizes[source]:
+                    yield f"{name} of {sizes[name]} bytes takes {sizes[source]} of {source}"
+                present = present - {source} | {name}
+            case Launch():
+                launched = True
+                yield from _absent(step.buffers, present, "a launch")
+                yield from _word_faults(step)
+            case Call():
+                launched = True
+                user = str(step.operation)
+                made = {window.buffer for window in step.targets} if step.makes else set()
+                for name in made & present:
+                    yield f"{user} makes {name}, which has memory already"
+                present |= made
+                yield from _window_faults((*step.operands, *step.targets), present, user)
+                yield from _sharing_faults(step)
+                if len(step.labels) != len(step.operands):
+                    yield f"{user} has labels for {len(step.labels)} operands"
+            case Choose():
+                launched = False  # what has this length could not be allocated before
+                yield from _window_faults((step.count,), present, "a length")
+            case WriteBack(buffer=name, position=position):
+                if positions.get(name) != position:
+                    yield f"{name} is written back to argument {position}, which it is not"
+    yield from _window_faults(plan.results, present, "a result")
+    launches = [step for step in plan.steps if isinstance(step, Launch)]
+    for one, later in zip([None, *launches], [*launches, None], strict=True):
+        if (one is not None and one.prepass) != (
+            later is not None and later.chunk_chain is not None
+        ):
+            yield "a launch ahead of one without a chain, or the reverse"
+        used = set() if one is None or one.parallel_variant is None else {*one.buffers}
+        if used and not (later is not None and {*later.buffers} <= used):
+            yield "a shared launch before one that uses other memory, or none"
+
+
+def _absent(names: tuple[str, ...], present: set[str], user: str) -> Iterator[str]:
+    yield from (f"{user} uses {name}, which has no memory" for name in names if name not in present)
+
+
+def _window_faults(windows: tuple[Window, ...], present: set[str], user: str) -> Iterator[str]:
+    yield from _absent(tuple(window.buffer for window in windows), present, user)
+    for window in windows:
+        if len(window.shape) != len(window.strides):
+            yield f"{user} has a window of {len(window.shape)} lengths, {len(window.strides)} steps"
+
+
+def _sharing_faults(step: Call) -> Iterator[str]:
+    """Results of one call are results of one function, each in memory of its own."""
+    operations = [step.operation, *(operation for operation, _ in step.more)]
+    if step.more and len({shared(operation) for operation in operations} | {None}) != 2:
+        yield f"one call for {', '.join(map(str, operations))}"
+    if len({window.buffer for window in step.targets}) < len(operations):
+        yield f"two results of {step.operation} in one buffer"
+
+
+def _word_faults(step: Launch) -> Iterator[str]:
+    """The words of a kernel are its buffers, numbers, lengths, and perhaps a flag, which is 0."""
+    kinds = [parameter.kind for parameter in step.kernel.parameters]
+    if step.kernel.polls:
+        if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:
+            yield "a flag that is not the last word, or not 0"
+        kinds.append("length")
+    counts = {"buffer": step.buffers, "scalar": step.numbers, "length": step.lengths}
+    given = [kind for kind, words in counts.items() for _ in words]
+    if kinds != given:
+        yield f"a kernel of words {kinds} is launched with {given}"
+
+
+RULES: Final[dict[type, tuple[str, Rule]]] = {
+    Graph: ("graph", graph_faults),
+    ViewProgram: ("view program", _whole(_views_faults)),
+    LoopProgram: ("loop program", _whole(_loops_faults)),
+    Plan: ("plan", _whole(_plan_faults)),
+}

@@ -1,0 +1,519 @@
+"""LoopProgram -> LoopProgram: rows are written some rows later, where their readers are behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+from axiomjit.base.dtypes import INT
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import LengthNode
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.cost import Cost
+from axiomjit.passes.ir.loop_ir import (
+    Block,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Limit,
+    Load,
+    LoopProgram,
+    Nest,
+    Stmt,
+    Store,
+    accessed,
+)
+from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
+from axiomjit.passes.ir.rewriting import (
+    AddedNumbers,
+    PlainWalk,
+    in_one_nest,
+    in_one_walk,
+    plain_walk,
+)
+from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
+from axiomjit.symbolic.dims import Dim, bound, current_scope, dim, exact_quotient, smaller
+
+ROW: Final = 512
+"""Elements of a row, at least; shorter ones are taken together."""
+TOGETHER: Final = 16
+"""Short rows that are taken as one."""
+LARGEST: Final = 1 << 20
+"""Elements of a row, at most: larger ones leave the cache before they are written."""
+FAR: Final = 16
+"""Rows that may lie between a read and a write; a copy costs less than a larger buffer."""
+LONG: Final = 1 << 16
+"""Elements of a row that stay in the second-level cache, with the rows that wait."""
+SHARE: Final = 16
+"""The most buffers of rows in a block; where rows are few, the number of blocks."""
+LEAST: Final = 3
+"""The fewest buffers of rows in a block."""
+
+
+def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
+    """Join a nest that computes new values beside an array with the nest that writes them there.
+
+    The values depend on old elements of the array some rows before and behind, so a row is written
+    when no later row reads it: until then its new values wait in a buffer of rows. Rows are shared
+    out in blocks. Rows at the ends of a block are read by its neighbours; these are
+    written by the combine part, when all blocks have run. So results do not depend on threads.
+    Which rows are read, and how long they are, leaves guards in the scope.
+
+    Needs: a legal loop program with a cost per step.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    if not program.updated:
+        return program
+    with bound(context.scope):
+        joined = _Steps(program)
+        for k in range(len(program.steps)):
+            joined.join(k)
+        return joined.program() if joined.dropped else program
+
+
+class _Steps:
+    """The steps of a program while some of them are joined; what is joined to another is None."""
+
+    def __init__(self, program: LoopProgram) -> None:
+        self.given = program
+        self.steps: list[Nest | LibraryCall | None] = list(program.steps)
+        self.costs = list(program.costs)
+        self.accessed = [accessed(step) for step in program.steps]
+        self.readers: dict[Storage, list[int]] = {}
+        for k, (reads, _) in enumerate(self.accessed):
+            for storage in reads:
+                self.readers.setdefault(storage, []).append(k)
+        self.numbers = AddedNumbers(program.numbers)
+        self.partials = sum(len(s.partials) for s in program.steps if isinstance(s, Nest))
+        seen = (*program.results, *(count.view for count in program.counts))
+        self.seen = {view.storage for view in seen}
+        self.dropped: set[Storage] = set()
+
+    def join(self, k: int) -> None:
+        """Join step k with the one that reads its temporaries, if that is possible."""
+        first = self.steps[k]
+        if not isinstance(first, Nest):
+            return
+        kept = self.temporaries(k)
+        at = self.readers[next(iter(kept))][0] if kept else k
+        second = self.steps[at]
+        if not isinstance(second, Nest) or not self.may_move(k, at):
+            return
+        walks = plain_walk(first), plain_walk(second)
+        if walks[0] is None or walks[1] is None:
+            return
+        pair = in_one_walk(walks[0], walks[1], kept)
+        nest = None if pair is None else self.nest(pair, kept)
+        if pair is None or nest is None:
+            return
+        self.steps[k] = nest
+        self.steps[at] = None
+        self.costs[k] = _cost(self.costs[k], self.costs[at], kept)
+        reads, writes = (self.accessed[k][n] | self.accessed[at][n] for n in range(2))
+        self.accessed[k], self.accessed[at] = (reads - kept, writes - kept), (set(), set())
+        self.dropped |= kept
+
+    def nest(self, pair: tuple[PlainWalk, PlainWalk], kept: set[Storage]) -> Nest | None:
+        """Both walks as one, None where one reads what the other writes far away."""
+        pairs = _pairs(*pair, kept)
+        near = [each for each in pairs if not _apart(_distances_of(*each, pair[0].loops))]
+        if all(_is_one_place(*each) for each in near):
+            return in_one_nest(pair, kept) if pairs else None
+        rows = _rows(pair[0].loops, near)
+        if rows is None:
+            return None
+        names = [f"p{self.partials + n}" for n in range(len(kept))]
+        self.partials += len(kept)
+        return _RowNest(rows, pair, kept, self.number, names).nest()
+
+    def number(self, value: int) -> str:
+        """The name of a whole number."""
+        return self.numbers.named(LengthNode(INT, dim(value)))
+
+    def temporaries(self, k: int) -> set[Storage]:
+        """The storages that only step k writes, once, and only one later step reads."""
+        reads, writes = self.accessed[k]
+        fresh = {s for s in writes - reads - self.seen if s.role is ArrayRole.TEMPORARY}
+        fresh = {s for s in fresh if s.name not in self.given.updated}
+        alone = [s for s in fresh if len(self.readers.get(s, ())) == 1]
+        at = min((self.readers[s][0] for s in alone), default=k)
+        return {s for s in alone if self.readers[s][0] == at}
+
+    def may_move(self, k: int, at: int) -> bool:
+        """True if a step may run before the steps between step k and itself."""
+        reads, writes = self.accessed[at]
+        for n in range(k + 1, at):
+            before, made = self.accessed[n]
+            called = isinstance(self.steps[n], LibraryCall)  # it may fail
+            if called or writes & (before | made) or reads & made:
+                return False
+        return k < at
+
+    def program(self) -> LoopProgram:
+        """The program of the steps as they are now."""
+        left = [k for k, step in enumerate(self.steps) if step is not None]
+        return self.given.replace(
+            storages=tuple(s for s in self.given.storages if s not in self.dropped),
+            numbers=tuple(self.numbers.every),
+            steps=tuple(self.steps[k] for k in left),
+            costs=tuple(self.costs[k] for k in left),
+        )
+
+
+def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:
+    """The rows, and the distances at which they are read; None where they are too far, or unknown.
+
+    Rows are steps of the outermost loop, or of a loop inside it where each step reads what is
+    written in the same step of the outer ones, if those rows are shorter.
+    """
+    best: Rows | None = None
+    for level in range(len(loops)):
+        known = [_distances_of(*pair, loops, level) for pair in pairs]
+        near = [each for each in known if each is not None and not each.is_apart]
+        rows = None if None in known else _cut(loops, level, near)
+        if rows is None or (best is not None and rows.cells >= best.cells):
+            break
+        best = rows
+        if best.cells <= LONG or any(each != ZERO for each in near):
+            break
+    return best if best is not None and best.cells <= LARGEST else None
+
+
+def _apart(found: Distances | None) -> bool:
+    return found is not None and found.is_apart
+
+
+def _is_one_place(read: Index, written: Index) -> bool:
+    """True if each step reads what it writes."""
+    return read.offset is written.offset and dict(read.terms) == dict(written.terms)
+
+
+def _cut(loops: Sequence[For], level: int, near: Sequence[Distances]) -> Rows | None:
+    """The rows of one of the loops."""
+    outer, inner = loops[level].extent, loops[level + 1 :]
+    around, width = all_steps(loops[:level]), all_steps(inner)
+    behind, ahead = 0, 0
+    if inner:
+        height = dim(1 if width * around >= ROW else TOGETHER)
+        behind = max([0, *(-int(each.low) for each in near)])
+        ahead = max([0, *(int(each.high) for each in near)])
+    else:  # a row is as long as reads are far, so that they are in the next one
+        height = dim(ROW)
+        for each in near:
+            height = max(height, each.high, -each.low)
+            behind, ahead = behind | (each.low < 0), ahead | (each.high > 0)
+    if max(behind, ahead) > FAR or (height > ROW and height * FAR > outer):
+        return None
+    count, slots = (outer + (height - 1)) // height, behind + ahead + 1
+    size = smaller(SHARE * slots, outer // (height * SHARE) + LEAST * slots)
+    return Rows(level, height, width, around, count, size, int(behind), int(ahead))
+
+
+def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tuple[Index, Index]]:
+    """Reads of the first and writes of the second in the same buffer; none if they stay apart."""
+    reads, writes = first.reads, second.writes
+    made = {store.buffer for store in first.writes} - kept
+    used = {load.buffer for load in second.reads} | {store.buffer for store in writes}
+    if made & used:
+        return []
+    return [(r.index, w.index) for r in reads for w in writes if r.buffer == w.buffer]
+
+
+def _cost(first: Cost, second: Cost, kept: set[Storage]) -> Cost:
+    """The cost of both, without what the buffer keeps in the cache."""
+    saved = sum((storage.size_bytes for storage in kept), dim(0))
+    return Cost(
+        first.bytes_read + second.bytes_read - saved,
+        first.bytes_written + second.bytes_written - saved,
+        first.flops + second.flops,
+        first.temporary_bytes + second.temporary_bytes - saved,
+        first.scratch_bytes + second.scratch_bytes,
+        1,
+    )
+
+
+Terms = tuple[tuple[str, Dim], ...]
+ONE: Final = dim(1)
+
+
+class Rows(Record):
+    """The rows of a walk's loop at a `level`: `count` rows of `height` iterations, in blocks.
+
+    A step has `width` elements in each step of all loops `around` this one, a block `size` rows. A
+    row is read by up to so many rows `behind` it, before which it must not be written, and by as
+    many rows `ahead` of it.
+    """
+
+    level: int
+    height: Dim
+    width: Dim
+    around: Dim
+    count: Dim
+    size: Dim
+    behind: int
+    ahead: int
+
+    @property
+    def slots(self) -> int:
+        """The rows of a buffer: the first ones of the block, then those that wait in turn."""
+        return self.behind + self.ahead + 1
+
+    @property
+    def cells(self) -> Dim:
+        """The elements of a row."""
+        return self.around * self.height * self.width
+
+    @property
+    def blocks(self) -> Dim:
+        """The number of blocks."""
+        return (self.count + (self.size - 1)) // self.size
+
+
+class _RowNest:
+    """Writes two walks over the same iterators as one nest.
+
+    The second loads from buffers the values that the first stores in `kept` storages. Each row is
+    computed into the buffer of its block; the row `behind` it in that buffer is then written. The
+    first and the last rows of a block stay in the buffer until the combine part.
+
+    Args:
+        rows: the size and the number of rows.
+        pair: the walk that computes rows, and the walk that writes them.
+        kept: the storages that are replaced by buffers of a few rows.
+        number: gives the name of a whole number of the program.
+        names: one name for the buffer of each storage.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        pair: tuple[PlainWalk, PlainWalk],
+        kept: Collection[Storage],
+        number: Callable[[int], str],
+        names: Sequence[str],
+    ) -> None:
+        self.rows, self.pair, self.number = rows, pair, number
+        loops = pair[0].loops
+        self.around, self.outer = loops[: rows.level], loops[rows.level]
+        self.inner = loops[rows.level + 1 :]
+        step = self.outer.iterator
+        self.single = rows.height.constant == 1
+        self.block = f"{step}b"
+        self.row = step if self.single else f"{step}r"
+        self.late = self.row if rows.slots == 1 else f"{step}w"
+        cells = rows.blocks * smaller(rows.slots, rows.count) * rows.cells
+        self.buffers = {
+            storage: Storage(name, ArrayRole.PARTIAL, storage.dtype, (cells,), (ONE,))
+            for name, storage in zip(names, sorted(kept, key=lambda s: s.name), strict=True)
+        }
+
+    def nest(self) -> Nest:
+        """The whole nest."""
+        rows = self.rows
+        made, slot = self.slot_made()
+        compute = (*made, *self.steps(self.pair[0], slot, self.row))
+        late = self.written(rows.behind)
+        if rows.slots > 1:
+            after = self.within(rows.slots - 1, rows.size)
+            late = (For(self.late, rows.count, "map", late, Block(self.row, 1), limits=(after,)),)
+        each = For(self.row, rows.count, "map", (*compute, *late), Block(self.block, rows.size))
+        main = (For(self.block, rows.blocks, "map", (each,)),)
+        combine = (For(self.block, rows.blocks, "map", self.left_over()),)
+        return Nest(main, combine if rows.slots > 1 else (), tuple(self.buffers.values()))
+
+    def left_over(self) -> tuple[Stmt, ...]:
+        """Write the first and the last rows of a block, of which the last one has fewer."""
+        rows, found = self.rows, []
+        of_block = Block(self.block, rows.size)
+        if rows.ahead:
+            early = self.steps(self.pair[1], self.slot(self.place(rows.cells)), self.late)
+            limit = self.within(0, dim(rows.ahead))
+            found.append(For(self.late, rows.count, "map", early, of_block, limits=(limit,)))
+        if rows.behind:
+            ended = rows.size - rows.behind
+            body = self.written(0)
+            last = self.within(ended, rows.size)
+            found.append(For(self.late, rows.count, "map", body, of_block, limits=(last,)))
+            span, rest = (rows.count - rows.behind, rows.count), self.within(rows.ahead, ended)
+            found.append(For(self.late, rows.count, "map", body, of_block, span, limits=(rest,)))
+        return tuple(found)
+
+    def within(self, low: int | Dim, high: Dim) -> Limit:
+        """Only these rows of the block."""
+        return Limit(self.place(ONE).terms, dim(low), high)
+
+    def place(self, factor: Dim) -> Index:
+        """The number of the written row in its block, times a factor."""
+        return Index(dim(0), ((self.block, -self.rows.size * factor), (self.late, factor)))
+
+    def slot(self, slot: Index) -> Index:
+        """The position of a row in the buffers, given its position in the buffer of its block."""
+        size = self.rows.cells * self.rows.slots
+        return _sum(slot, Index(dim(0), ((self.block, size),)))
+
+    def slot_made(self) -> tuple[tuple[Stmt, ...], Index]:
+        """The position of a row in the buffer: first rows one after the other, others in turn."""
+        rows = self.rows
+        if rows.slots == 1:
+            return (), self.slot(Index(dim(0), ()))
+        here = Index(dim(0), ((self.block, -rows.size), (self.row, ONE)))
+        made: list[Stmt] = [Load("vrow", POSITIONS, here)]
+        terms: list[tuple[str, Dim]] = []
+        turn = "vrow"
+        if rows.ahead:
+            made.append(_let("vfirst", "minimum", "vrow", self.number(rows.ahead)))
+            terms.append(("vfirst", rows.cells))
+        if rows.ahead and rows.behind:
+            made.append(_let("vturn", "subtract", "vrow", "vfirst"))
+            turn = "vturn"
+        if rows.behind:
+            made.append(_let("vslot", "remainder", turn, self.number(rows.behind + 1)))
+            terms.append(("vslot", rows.cells))
+        return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
+
+    def written(self, before: int) -> tuple[Stmt, ...]:
+        """Write the row `before` rows earlier, which is not among the first of its block."""
+        rows = self.rows
+        made: tuple[Stmt, ...] = ()
+        slot = Index(rows.cells * rows.ahead, ())
+        if rows.behind:
+            turn = _sum(self.place(ONE), Index(dim(-before - rows.ahead), ()))
+            turns = self.number(rows.behind + 1)
+            made = Load("vback", POSITIONS, turn), _let("vheld", "remainder", "vback", turns)
+            slot = slot.replace(terms=(("vheld", rows.cells),), gathered=("vheld",))
+        return (*made, *self.steps(self.pair[1], self.slot(slot), self.late, before))
+
+    def steps(self, walk: PlainWalk, slot: Index, row: str, before: int = 0) -> tuple[Stmt, ...]:
+        """The statements of a row, or of the row `before` rows earlier, which is a whole one."""
+        rows, step = self.rows, self.outer.iterator
+        shift = dim(-before) * rows.height
+        whole = bool(before) or self.single
+        place: Terms = ((row, rows.height), (step, ONE)) if whole else ((step, ONE),)
+        inside: Terms = ((step, rows.width),)
+        if not before:
+            inside = (*inside, (row, -rows.height * rows.width))
+        if self.single:
+            place, inside = ((row, ONE),), ()
+        kept = _sum(slot, Index(dim(0), (*self.strides(), *inside)))
+        body = tuple(self.placed(stmt, Index(shift, place), kept) for stmt in walk.body)
+        body = nested(self.inner, body)
+        if not self.single:
+            block = None if before else Block(row, rows.height)
+            extent = rows.height if before else self.outer.extent
+            body = (For(step, extent, "map", body, block),)
+        return nested(self.around, body)
+
+    def strides(self) -> Terms:
+        """The position in a row of an iteration of the other loops."""
+        step = self.rows.height * self.rows.width
+        around = ((name, stride * step) for name, stride in counted_steps(self.around))
+        return *around, *counted_steps(self.inner)
+
+    def placed(self, stmt: Stmt, here: Index, kept: Index) -> Stmt:
+        """The statement with the step of the outer loop at `here`."""
+        if not isinstance(stmt, Load | Store):
+            return stmt
+        if stmt.buffer in self.buffers:
+            return stmt.replace(buffer=self.buffers[stmt.buffer], index=kept)
+        strides = dict(stmt.index.terms)
+        pace = strides.pop(self.outer.iterator, dim(0))
+        if pace.constant == 0:
+            return stmt
+        scaled = tuple((name, factor * pace) for name, factor in here.terms)
+        steps = Index(stmt.index.offset + here.offset * pace, scaled, here.gathered)
+        index = _sum(steps, Index(dim(0), tuple(strides.items()), stmt.index.gathered))
+        return stmt.replace(index=index)
+
+
+def _let(name: str, primitive: str, left: str, right: str) -> Let:
+    """An operation on whole numbers."""
+    return Let(name, INT, PRIMITIVES[primitive], (left, right))
+
+
+def _sum(left: Index, right: Index) -> Index:
+    """The sum of two indices, values first."""
+    total: dict[str, Dim] = {}
+    for name, factor in (*left.terms, *right.terms):
+        total[name] = total.get(name, dim(0)) + factor
+    terms = ((name, factor) for name, factor in total.items() if factor.constant != 0)
+    values = {*left.gathered, *right.gathered}
+    ordered = sorted(terms, key=lambda term: term[0] not in values)
+    gathered = tuple(name for name, _ in ordered if name in values)
+    return Index(left.offset + right.offset, tuple(ordered), gathered)
+
+
+class Distances(Record):
+    """Iteration j reads elements that j + low to j + high write; none if low > high."""
+
+    low: Dim
+    high: Dim
+
+    @property
+    def is_apart(self) -> bool:
+        """True if no element that is read is written."""
+        return self.low > self.high
+
+
+APART: Final = Distances(dim(1), dim(0))
+ZERO: Final = Distances(dim(0), dim(0))
+
+
+def _distances_of(
+    read: Index, written: Index, loops: Sequence[For], level: int = 0
+) -> Distances | None:
+    """The distances in steps of one of the loops; None where no bounds are known.
+
+    Lengths and strides at hand decide, which leaves guards in the ambient scope.
+
+    Args:
+        read: what a step reads.
+        written: what a step writes, in the same buffer.
+        loops: the loops around both, outermost first.
+        level: which loop; the distances in steps of those around it are 0.
+    """
+    if read.gathered or written.gathered:
+        return None
+    low, high = _apart_at_most(read, written, loops[level + 1 :])
+    name = loops[level].iterator
+    pace, other = dict(written.terms).get(name, dim(0)), dict(read.terms).get(name, dim(0))
+    if pace is not other:
+        first, last = _spans(loops[level : level + 1], read, written)
+        return APART if low + first > 0 or high + last < 0 else None
+    if pace == 0:
+        return None
+    if pace < 0:
+        low, high, pace = -high, -low, -pace
+    if low is high:
+        exact = exact_quotient(low, pace)
+        if exact is not None:
+            extent = loops[level].extent
+            return APART if exact >= extent or exact <= -extent else Distances(exact, exact)
+    value = current_scope().value
+    least, most = -(-value(low) // value(pace)), value(high) // value(pace)
+    if not (pace * (least - 1) < low and high < pace * (most + 1)):
+        return None  # never: the guards that hold in other calls
+    return Distances(dim(least), dim(most))
+
+
+def _apart_at_most(read: Index, written: Index, inner: Sequence[For]) -> tuple[Dim, Dim]:
+    """The least and the largest place read minus a place written, in one step of the outer loop."""
+    apart = read.offset - written.offset
+    low, high = _spans(inner, read, written)
+    return apart + low, apart + high
+
+
+def _spans(loops: Sequence[For], read: Index, written: Index) -> tuple[Dim, Dim]:
+    """The range of the distance between a read and a write over all iterations of some loops."""
+    low, high = dim(0), dim(0)
+    for index, sign in ((read, 1), (written, -1)):
+        strides = dict(index.terms)
+        for loop in loops:
+            span = strides.get(loop.iterator, dim(0)) * (loop.extent - 1) * sign
+            if span < 0:
+                low += span
+            else:
+                high += span
+    return low, high

@@ -1,0 +1,124 @@
+"""LoopProgram -> LoopProgram: moments of a block are found in two loops over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Final
+
+from axiomjit.base.dtypes import FLOAT, INT
+from axiomjit.graph.primitives import ACCUMULATORS, CAST, PRIMITIVES, UfuncFold
+from axiomjit.graph.reductions import WelfordFold
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Fold,
+    For,
+    If,
+    Index,
+    Let,
+    Load,
+    LoopProgram,
+    Nest,
+    ReadState,
+    State,
+    Stmt,
+    map_nests,
+    needed,
+    walk,
+)
+from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested
+from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.dims import Dim, dim
+
+SUM: Final = ACCUMULATORS["sum"]
+
+
+def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
+    """Sum a block of elements, then the squares of their distances from its mean.
+
+    Taking one element after the other into moments needs three divisions for each. The block lies
+    in the cache when it is walked a second time, both loops are vector code, and the moments of
+    whole blocks are merged.
+
+    Needs: blocked nests.
+    Gives: a legal loop program.
+    Keeps: each result up to the order in which its elements are combined.
+    """
+    numbers = count()
+
+    def centered(nest: Nest) -> Nest:
+        if not any(isinstance(s, Fold) and _is_moment(s) for s in walk(nest.body)):
+            return nest
+        return nest.replace(body=_centered(nest.body, numbers))
+
+    return map_nests(program, centered)
+
+
+def _is_moment(fold: Fold) -> bool:
+    return isinstance(fold.state.accumulator, WelfordFold)
+
+
+def _centered(body: tuple[Stmt, ...], numbers: Iterator[int]) -> tuple[Stmt, ...]:
+    """The statements with each loop over elements that go into one state as two loops."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            inner = chain_of(stmt)[1]
+            folds = [s for s in inner if isinstance(s, Fold) and _is_moment(s)]
+            plain = stmt.kind == "fold" and not any(isinstance(s, For | If) for s in inner)
+            if plain and len(folds) == 1:
+                result += _Block(stmt, folds[0], f"m{next(numbers)}").statements()
+                continue
+            stmt = stmt.replace(body=_centered(stmt.body, numbers))
+        result.append(stmt)
+    return tuple(result)
+
+
+class _Block:
+    """A loop over a block, a fold of moments in it, and a prefix of names."""
+
+    def __init__(self, loop: For, fold: Fold, name: str) -> None:
+        self.chain, self.inner = chain_of(loop)
+        self.fold, self.name = fold, name
+        assert isinstance(SUM, UfuncFold)
+        self.total, self.shifted, self.square = (
+            State(f"{name}{letter}", SUM, FLOAT) for letter in "sdq"
+        )
+
+    def statements(self) -> Iterator[Stmt]:
+        """Both loops, and the fold of the moments of the block."""
+        name, (_, value, apart, _) = self.name, self.fold.values
+        yield from (Alloc(self.total), Alloc(self.shifted))
+        sums = Fold(self.total, (value,)), Fold(self.shifted, (apart,))
+        plain = (sums if s is self.fold else (s,) for s in self.inner)
+        yield from nested(self.chain, tuple(s for part in plain for s in part))
+        yield from (ReadState(f"{name}t", self.total), ReadState(f"{name}r", self.shifted))
+        yield from self._count()
+        yield Let(f"{name}m", FLOAT, PRIMITIVES["divide"], (f"{name}r", f"{name}n"))
+        yield Alloc(self.square)
+        distance, squared = f"{name}a", f"{name}e"
+        again: tuple[Stmt, ...] = (
+            *needed(self.inner, apart),
+            Let(distance, FLOAT, PRIMITIVES["subtract"], (apart, f"{name}m")),
+            Let(squared, FLOAT, PRIMITIVES["multiply"], (distance, distance)),
+            Fold(self.square, (squared,)),
+        )
+        yield from nested(self.chain, again)
+        yield ReadState(f"{name}u", self.square)
+        values = tuple(f"{name}{letter}" for letter in "ntru")
+        yield self.fold.replace(values=values)
+
+    def _count(self) -> Iterator[Stmt]:
+        """The number of elements of the block, those of the last one included."""
+        name, cut = self.name, next((s for s in self.chain if s.block is not None), None)
+        runs = all_steps(s for s in self.chain if s is not cut)
+        if cut is None or cut.block is None:
+            yield Load(f"{name}i", POSITIONS, Index(runs, ()))
+        else:
+            size: Dim = dim(cut.block.size) * runs
+            left = Index(cut.extent * runs, ((cut.block.outer, size * -1),))
+            yield Load(f"{name}w", POSITIONS, Index(size, ()))
+            yield Load(f"{name}l", POSITIONS, left)
+            yield Let(f"{name}i", INT, PRIMITIVES["minimum"], (f"{name}w", f"{name}l"))
+        yield Let(f"{name}n", FLOAT, CAST, (f"{name}i",))

@@ -1,0 +1,81 @@
+"""LoopProgram -> LoopProgram: neighbouring loops that walk memory as one become one."""
+
+from __future__ import annotations
+
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Bound,
+    For,
+    Index,
+    Load,
+    LoopProgram,
+    Part,
+    Select,
+    Stmt,
+    Store,
+    bounds_of,
+    limited_iterators,
+    rewrite_body,
+    walk,
+)
+from axiomjit.passes.ir.rewriting import rewrite_nests
+from axiomjit.symbolic.dims import dim
+
+
+def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
+    """Merge an outer loop p and the loop q directly inside it where one step of p is len(q) of q.
+
+    For every access stride(p) == stride(q) * extent(q) must hold, as polynomials, so that a kernel
+    for contiguous arrays has one flat loop whatever their rank (ngraph tensors: flattened views).
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program.
+    Keeps: the order in which elements are visited.
+    """
+    return rewrite_nests(program, lambda stmt: (_merge(stmt),))
+
+
+def _merge(stmt: Stmt) -> Stmt:
+    """The loop merged with the loop inside it, as often as that works (inner loops first)."""
+    if not isinstance(stmt, For) or len(stmt.body) != 1:
+        return stmt
+    inner = stmt.body[0]
+    if not isinstance(inner, For) or inner.kind != stmt.kind:
+        return stmt
+    accesses = [s for s in walk(inner.body) if isinstance(s, Load | Store)]
+    if not all(_walks_as_one(a.index, stmt, inner) for a in accesses):
+        return stmt
+    if any(bound.iterator == inner.iterator for bound in bounds_of(inner.body)):
+        return stmt
+    if not limited_iterators(inner.body).isdisjoint((stmt.iterator, inner.iterator)):
+        return stmt
+    body = rewrite_body(inner.body, lambda s: (_without(s, stmt.iterator, inner),))
+    return inner.replace(extent=stmt.extent * inner.extent, body=body)
+
+
+def _walks_as_one(index: Index, outer: For, inner: For) -> bool:
+    strides = dict(index.terms)
+    zero = dim(0)
+    step = strides.get(inner.iterator, zero)
+    return strides.get(outer.iterator, zero) is step * inner.extent
+
+
+def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
+    """The statement with the outer iterator merged into the flat one, which takes its place."""
+    if isinstance(stmt, Select):
+        return stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
+    if not isinstance(stmt, Load | Store):
+        return stmt
+    terms = tuple((name, stride) for name, stride in stmt.index.terms if name != iterator)
+    return stmt.replace(index=stmt.index.replace(terms=terms))
+
+
+def _scaled(part: Part, iterator: str, flat: For) -> Part:
+    """The part with bounds of whole rows turned into bounds of the elements in them."""
+    bounds = tuple(
+        Bound(flat.iterator, b.low * flat.extent, b.high * flat.extent)
+        if b.iterator == iterator
+        else b
+        for b in part.bounds
+    )
+    return part.replace(bounds=bounds)

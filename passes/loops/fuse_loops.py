@@ -1,0 +1,389 @@
+"""LoopProgram -> LoopProgram: nests over the same iteration space become one."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from axiomjit.base.records import Record
+from axiomjit.passes.graph.choose_storage import STATEMENTS
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Fold,
+    For,
+    If,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Name,
+    Nest,
+    ReadState,
+    Select,
+    State,
+    Stmt,
+    Store,
+    accessed,
+    bounds_of,
+    outer_values,
+    rewrite_body,
+    statements,
+    walk,
+)
+from axiomjit.passes.ir.loop_orders import extents_of, in_one_order, stride_cost
+from axiomjit.passes.ir.rewriting import rename_iterators, share_scalars, share_states
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
+from axiomjit.symbolic.dims import Dim, Symbol, bound
+
+ROW: Final = 65_536
+"""Iterations of loops side by side in a loop over rows: these elements stay in the cache."""
+LONG: Final = 64
+"""Steps of a fold from which on each run of it may be a block of a fold around it."""
+LARGEST: Final = 200
+"""Statements in one nest; beyond it compile time grows faster than what fusion saves."""
+
+Stored = dict[Storage, tuple[Index, str]]
+"""The place of a storage that was written last, and the value there."""
+
+
+def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
+    """Join nests, and sibling loops inside a nest, whose loops have the same extents.
+
+    A value that one nest stores and the next loads at the same index is passed on as a scalar; a
+    temporary that nobody loads any more is dropped. Loops with different extents, and a nest that
+    reads elements that the other stores at another index, stay separate; so do nests that walk
+    memory in different directions. Loops that cannot be one follow each other in a loop over rows
+    where the rows are short, which leaves a guard in the scope: what they read again is in the
+    cache. Loops of a nest without folds take the order of those of a nest with folds that uses the
+    same memory.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    steps: list[Nest | LibraryCall] = []
+    known: list[_Facts] = []
+    counts = {count.choice.symbol: count.view.storage for count in program.counts}
+    with bound(HeuristicScope(context.scope)):
+        for step in program.steps:
+            facts = _facts(step, counts)
+            place = _host(steps, known, step, facts) if isinstance(step, Nest) else None
+            if place is None:
+                steps.append(_tidy(step))
+                known.append(facts)
+            else:
+                steps[place[0]] = place[1]
+                known[place[0]] = _facts(place[1], counts)
+    return _drop_temporaries(program.replace(steps=tuple(steps)), program)
+
+
+def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
+    if isinstance(step, LibraryCall):
+        return step
+    body = _merge(step.body)
+    return step if body == step.body else Nest(body)
+
+
+class _Facts(Record):
+    """Facts that rule out joining a step at once; `counts` hold the lengths that it names."""
+
+    reads: frozenset[Storage]
+    writes: frozenset[Storage]
+    size: int  # statements of the step
+    extents: tuple[Dim, ...]
+    """Those of the loops in each other; none where it has no or several outer loops."""
+    limited: bool = False
+    """True if some statements are for a part of the steps only."""
+    scattered: frozenset[Storage] = frozenset()
+    """Those that are written in an order; nothing else may use them meanwhile."""
+    fails: bool = False
+    """True if a step may raise an error, before which no argument may be written."""
+    counts: frozenset[Storage] = frozenset()
+
+    @property
+    def storages(self) -> frozenset[Storage]:
+        """Those that the step reads or writes."""
+        return self.reads | self.writes
+
+    def may_join(self, other: _Facts) -> bool:
+        """True if the outer loops may be one, as they are or in another order."""
+        if self.scattered & other.storages or other.scattered & self.storages:
+            return False
+        if not self.extents or not other.extents or self.extents[0] is other.extents[0]:
+            return True
+        return set(map(id, self.extents)) == set(map(id, other.extents))
+
+
+def _facts(step: Nest | LibraryCall, counts: Mapping[Symbol, Storage]) -> _Facts:
+    """The storages that a step uses; with a data-dependent length also the count of it."""
+    reads, writes = map(frozenset, accessed(step))
+    if isinstance(step, LibraryCall):
+        return _Facts(reads, writes, 0, (), fails=step.operation.fails)
+    every = list(statements(step))
+    loops = [s for s in step.body if isinstance(s, For)]
+    known = frozenset(counts[s] for s in _chosen(every)) if counts else frozenset()
+    return _Facts(
+        known | reads,
+        writes,
+        len(every),
+        tuple(extents_of(step.body)) if len(loops) == 1 else (),
+        any(isinstance(s, If) for s in every),
+        frozenset(s.buffer for s in every if isinstance(s, Store) and s.scatters),
+        counts=known,
+    )
+
+
+def _chosen(every: list[Stmt]) -> frozenset[Symbol]:
+    """The chosen lengths that statements name."""
+    extents = [s.extent for s in every if isinstance(s, For)]
+    indices = [s.index for s in every if isinstance(s, Load | Store)]
+    named = [d for i in indices for d in (i.offset, *(stride for _, stride in i.terms))]
+    return data_dependent_in(*extents, *named)
+
+
+def _host(
+    steps: list[Nest | LibraryCall], known: list[_Facts], nest: Nest, own: _Facts
+) -> tuple[int, Nest] | None:
+    """The latest earlier nest that can take `nest` in, and what it becomes."""
+    for k in reversed(range(len(steps))):
+        step, facts = steps[k], known[k]
+        if own.counts & facts.writes:
+            return None
+        small = facts.size + len(own.writes) <= LARGEST and not (facts.limited or own.limited)
+        if isinstance(step, Nest) and small and facts.may_join(own):
+            fused = _join(step, nest, bool(facts.storages & own.storages))
+            if fused is not None:
+                return k, fused
+        if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
+            return None
+        if facts.fails and any(storage.role is ArrayRole.ARGUMENT for storage in own.writes):
+            return None
+    return None
+
+
+def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
+    """Both nests as one, or None where their loops or their data do not allow it.
+
+    If they have `shared` storages, the loops of one may be put in the order of the other's.
+    """
+    taken = 1 + max((name.number for name in _names(first.body)), default=0)
+    moved = rename_iterators(second.body, {n: n.moved(taken) for n in _names(second.body)})
+    fused = _joined(first.body, moved)
+    if fused is None and shared:
+        for host, guest in in_one_order(first.body, moved):
+            fused = fused or _joined(host, guest)
+    return fused
+
+
+def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
+    body = _forward(_merge(first + second), {})
+    loops = [stmt for stmt in body if isinstance(stmt, For)]
+    mapped = any(loop.kind == "map" for loop in loops)
+    if len(loops) > 1 or (mapped and len(body) > 1):
+        return None
+    if _inner_loops(body) > 1 and not all(map(_is_row_walk, loops)):
+        return None
+    if sum(1 for _ in walk(body)) > LARGEST or _split_count(body) > STATEMENTS:
+        return None
+    if _reads_other_place(body):
+        return None
+    if _jumps(body) > _jumps(first) + _jumps(second):
+        return None
+    return Nest(body)
+
+
+def _split_count(body: tuple[Stmt, ...]) -> int:
+    """The most statements of a body once loops are split at the parts of a `Select`."""
+    every = list(walk(body))
+    picks = [s for s in every if isinstance(s, Select)]
+    if not picks:
+        return len(every)
+    extents = {s.iterator: s.extent for s in every if isinstance(s, For)}
+    cuts = {
+        (bound.iterator, place)
+        for bound in bounds_of(body)
+        for place in (bound.low, bound.high)
+        if bound.iterator is not None
+        and place.constant != 0
+        and place is not extents.get(bound.iterator)
+    }
+    pieces = math.prod(1 + n for n in Counter(iterator for iterator, _ in cuts).values())
+    parts = [part for stmt in _outside(body) if isinstance(stmt, Select) for part in stmt.parts]
+    once = sum(1 for part in parts for _ in walk(part.body))
+    return (len(every) - once) * pieces + once
+
+
+def _outside(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement that is not in a part of a pick."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For):
+            yield from _outside(stmt.body)
+
+
+def _is_row_walk(loop: For) -> bool:
+    """True if loops side by side in a loop walk the same short rows, which stay in the cache."""
+    inner = [stmt for stmt in loop.body if isinstance(stmt, For)]
+    if len(inner) == 1:
+        return _is_row_walk(inner[0])
+    if loop.kind != "map" or any(s.extent is not inner[0].extent for s in inner):
+        return False
+    for each in inner:
+        accesses = [s for s in walk(each.body) if isinstance(s, Load | Store)]
+        if any(isinstance(s, For) for s in each.body) or stride_cost(each, accesses)[0]:
+            return False
+    return inner[0].extent <= ROW
+
+
+def _jumps(body: tuple[Stmt, ...]) -> float:
+    """The number of accesses that leave a cache line when the best loop is innermost."""
+    accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
+    return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
+
+
+def _names(body: tuple[Stmt, ...]) -> Iterator[Name]:
+    """The names that `lower_to_loops` has made in a body: iterators, values and states."""
+    for stmt in walk(body):
+        match stmt:
+            case For(iterator=Name() as name):
+                yield name
+            case Let(name=Name() as name) | Load(name=Name() as name):
+                yield name
+            case ReadState(name=Name() as name) | Select(name=Name() as name):
+                yield name
+            case Alloc(state=State(name=Name() as name)):
+                yield name
+            case For() | Let() | Load() | ReadState() | Select() | Alloc():
+                raise TypeError(f"{type(stmt).__name__} has a name without a number")
+
+
+def _inner_loops(body: tuple[Stmt, ...]) -> int:
+    """The largest number of loops side by side below the outermost level."""
+    counts = [
+        max(len([s for s in stmt.body if isinstance(s, For)]), _inner_loops(stmt.body))
+        for stmt in body
+        if isinstance(stmt, For)
+    ]
+    return max(counts, default=0)
+
+
+def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
+    """True if a buffer that is stored here is still loaded here.
+
+    It may be loaded before, where every access is to the same element: one that is written over.
+    """
+    accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
+    stored: set[Storage] = set()
+    for access in accesses:
+        if isinstance(access, Store):
+            stored.add(access.buffer)
+        elif access.buffer in stored:
+            return True
+    places: dict[Storage, set[Index]] = {}
+    for access in accesses:
+        places.setdefault(access.buffer, set()).add(access.index)
+    return any(len(places[buffer]) > 1 for buffer in stored)
+
+
+def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
+    """Join sibling loops of equal extents, level by level, and share equal scalars.
+
+    The body is that of the nest, or (`within`) of a loop.
+    """
+    result: list[Stmt] = []
+    last = -1  # where the last loop stands
+    for stmt in body:
+        if not isinstance(stmt, For):
+            result.append(stmt)
+            continue
+        host = result[last] if last >= 0 else None
+        between = result[last + 1 :]
+        if not isinstance(host, For) or not _alike(host, stmt, within) or _depends(stmt, between):
+            last = len(result)
+            result.append(stmt)
+            continue
+        guest = rename_iterators(stmt.body, {stmt.iterator: host.iterator})
+        kind = host.kind if host.kind == stmt.kind else "fold"
+        joined = host.replace(kind=kind, body=host.body + guest)
+        opened: list[Stmt] = [s for s in between if isinstance(s, Alloc)]
+        rest = [s for s in between if not isinstance(s, Alloc)]
+        result[last:] = [*opened, joined, *rest]
+        last += len(opened)
+    inner = tuple(s.replace(body=_merge(s.body, True)) if isinstance(s, For) else s for s in result)
+    return share_scalars(share_states(inner))
+
+
+def _alike(host: For, guest: For, within: bool) -> bool:
+    """True if two loops can be one; a reduction loop can take in a map loop without reductions.
+
+    Within another loop also one with folds of its own, which are long: accumulators per rank.
+    """
+    if host.extent is not guest.extent or host.block is not None or guest.block is not None:
+        return False
+    if host.kind != guest.kind and "scatter" in (host.kind, guest.kind):
+        return False
+    mapped = [loop for loop in (host, guest) if loop.kind == "map"]
+    if len(mapped) != 1 or not any(isinstance(s, Fold) for s in walk(mapped[0].body)):
+        return True
+    folds = [s for s in mapped[0].body if isinstance(s, For)]
+    other = guest if mapped[0] is host else host
+    inner = [s for s in other.body if isinstance(s, For)]
+    alone = len(folds) == len(inner) == 1
+    return within and alone and folds[0].extent is inner[0].extent and folds[0].extent >= LONG
+
+
+def _depends(loop: For, between: list[Stmt]) -> bool:
+    """True if a loop uses results of the statements between the host loop and it."""
+    made = {s.name for s in between if isinstance(s, Let | Load | ReadState | Select)}
+    written = {s.buffer for s in between if isinstance(s, Store)}
+    loads = (s for s in walk((loop,)) if isinstance(s, Load))
+    return any(s.buffer in written for s in loads) or not made.isdisjoint(outer_values(loop))
+
+
+def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
+    """Loads in inner loops of what was stored before them are replaced by the value stored."""
+    stored = dict(known)
+    names: dict[str, str] = {}
+    result: list[Stmt] = []
+    for original in body:
+        stmt = rename_iterators((original,), names)[0] if names else original
+        if isinstance(stmt, Load) and stmt.buffer in known:
+            place, value = known[stmt.buffer]
+            if place == stmt.index:
+                names[stmt.name] = value
+                continue
+        if isinstance(stmt, For):
+            written = {s.buffer for s in walk(stmt.body) if isinstance(s, Store)}
+            stored = {buffer: at for buffer, at in stored.items() if buffer not in written}
+            inner = _forward(stmt.body, stored)
+            stmt = stmt if inner == stmt.body else stmt.replace(body=inner)
+        elif isinstance(stmt, Store):
+            stored[stmt.buffer] = stmt.index, stmt.value
+        result.append(stmt)
+    return body if tuple(result) == body else tuple(result)
+
+
+def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
+    """Remove stores into temporaries that nobody loads, and the temporaries."""
+    needed = {view.storage for view in program.results}
+    needed |= {count.view.storage for count in program.counts}
+    for step in program.steps:
+        needed |= _facts(step, {}).reads
+    dead = {s for s in program.storages if s.role is ArrayRole.TEMPORARY and s not in needed}
+    if not dead:
+        return before if program.steps == before.steps else program
+
+    def drop(stmt: Stmt) -> tuple[Stmt, ...]:
+        return () if isinstance(stmt, Store) and stmt.buffer in dead else (stmt,)
+
+    steps = tuple(
+        Nest(rewrite_body(step.body, drop)) if isinstance(step, Nest) else step
+        for step in program.steps
+    )
+    storages = tuple(s for s in program.storages if s not in dead)
+    return program.replace(storages=storages, steps=steps)

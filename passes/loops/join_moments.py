@@ -1,0 +1,353 @@
+"""LoopProgram -> LoopProgram: a mean and squared distances from it are one fold of a long row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import count
+from typing import Final
+
+import numpy as np
+
+from axiomjit.base.dtypes import FLOAT, DType, is_float, state_dtype
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import LengthNode, Scalar
+from axiomjit.graph.primitives import CAST, PRIMITIVES
+from axiomjit.graph.reductions import WelfordFold
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Fold,
+    For,
+    Index,
+    Let,
+    LibraryCall,
+    Load,
+    LoopProgram,
+    Nest,
+    ReadState,
+    Select,
+    State,
+    Stmt,
+    Store,
+    accessed,
+    dtypes_of,
+    needed,
+    rewrite_body,
+    walk,
+)
+from axiomjit.passes.ir.loop_orders import all_steps, chain_of, nested, stride_cost
+from axiomjit.passes.ir.rewriting import AddedNumbers, rename_iterators, share_scalars
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
+from axiomjit.symbolic.dims import bound
+
+ROW: Final = 65_536
+"""Elements of a row that stays in the cache: two loops over it are as fast (see `fuse_loops`)."""
+
+
+def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
+    """Fold moments, where one nest computes means and another squares of distances from them.
+
+    The second nest has to wait for the mean of the whole row, and reads the row from memory again.
+    Moments of parts of the row can be merged, so that the row is read once. That is done where rows
+    are long, and where all elements are one row; loops that jump in memory stay as they are.
+    Whether rows are long leaves a guard in the scope.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program.
+    Keeps: each result up to the order in which its elements are combined.
+    """
+    joining = _Joining(program)
+    with bound(HeuristicScope(context.scope)):
+        for step in program.steps:
+            joining.add(step)
+    return joining.program()
+
+
+class _Joining:
+    """The steps so far."""
+
+    def __init__(self, program: LoopProgram) -> None:
+        self.before = program
+        self.steps: list[Nest | LibraryCall] = []
+        self.uses: list[tuple[set[Storage], set[Storage]]] = []
+        self.writers: dict[Storage, int] = {}
+        self.joined = count()
+        self.numbers = AddedNumbers(program.numbers)
+        self.lengths = {
+            number.name: number.origin.length
+            for number in program.numbers
+            if isinstance(number.origin, LengthNode)
+        }
+
+    def program(self) -> LoopProgram:
+        """The resulting program, without means that no step reads."""
+        if len(self.steps) == len(self.before.steps):
+            return self.before
+        views = [*self.before.results, *(count.view for count in self.before.counts)]
+        seen = {view.storage for view in views}.union(*(accessed(s)[0] for s in self.steps))
+        dead = {s for s in self.before.storages if s.role is ArrayRole.TEMPORARY and s not in seen}
+        return self.before.replace(
+            steps=tuple(_without(step, dead) for step in self.steps),
+            storages=tuple(s for s in self.before.storages if s not in dead),
+            numbers=tuple(self.numbers.every),
+        )
+
+    def add(self, step: Nest | LibraryCall) -> None:
+        """Put a step behind the others, or join it with one of them."""
+        uses = accessed(step)
+        rows = _rows_of(step.body) if isinstance(step, Nest) else None
+        squares = None if rows is None else _squares(rows)
+        earlier = None if squares is None else self.writers.get(squares.mean)
+        if rows is not None and earlier is not None and self._may_move(uses, earlier):
+            found = self._joined(self.steps[earlier], rows)
+            if found is not None:
+                self.steps[earlier] = found
+                self.uses[earlier] = accessed(found)
+                self.writers |= dict.fromkeys(uses[1], earlier)
+                return
+        self.writers |= dict.fromkeys(uses[1], len(self.steps))
+        self.steps.append(step)
+        self.uses.append(uses)
+
+    def _may_move(self, uses: tuple[set[Storage], set[Storage]], earlier: int) -> bool:
+        """True if a nest with these uses may run where an earlier one does."""
+        reads, writes = uses
+        if any(storage.name in self.before.updated for storage in writes):
+            return False
+        if not writes.isdisjoint(self.uses[earlier][0]):
+            return False
+        between = self.uses[earlier + 1 :]
+        return all(reads.isdisjoint(w) and writes.isdisjoint(r | w) for r, w in between)
+
+    def _joined(self, first: Nest | LibraryCall, other: _Rows) -> Nest | None:
+        """A nest that folds moments in place of one and of what another one folds."""
+        one = _rows_of(first.body) if isinstance(first, Nest) else None
+        if one is None or not one.is_like(other) or not one.is_long:
+            return None
+        number = next(self.joined)
+        other = other.renamed(one, f"j{number}")
+        squares = _squares(other)
+        if squares is None:
+            return None
+        if any((s.buffer, s.index) != (squares.mean, squares.place) for s in _shared(one, other)):
+            return None
+        for fold in (s for s in one.inner if isinstance(s, Fold)):
+            if self._is_mean(one, fold, squares) and _is_same(one, fold, other, squares):
+                return self._with_moments(one, other, fold, squares, number)
+        return None
+
+    def _is_mean(self, rows: _Rows, fold: Fold, squares: _Squares) -> bool:
+        """True if a nest stores the mean of the values it folds, and another one subtracts it."""
+        lets = {s.name: s for s in rows.after if isinstance(s, Let)}
+        takes = {s.name: s for s in rows.after if isinstance(s, ReadState)}
+        stores = [s for s in rows.after if isinstance(s, Store) and s.buffer is squares.mean]
+        if not _is_sum(fold) or len(stores) != 1 or stores[0].index != squares.place:
+            return False
+        name = _uncast(stores[0].value, lets, squares.mean.dtype)
+        quotient = lets.get(name)
+        if quotient is None or quotient.primitive.name != "divide":
+            return False
+        top, bottom = quotient.operands
+        taken = takes.get(_uncast(top, lets, squares.mean.dtype))
+        length = self.lengths.get(bottom)
+        whole = all_steps(rows.chain)
+        return taken is not None and taken.state == fold.state and length is whole
+
+    def _with_moments(
+        self, one: _Rows, other: _Rows, fold: Fold, squares: _Squares, number: int
+    ) -> Nest | None:
+        """The first nest with moments in place of a sum, and what the second one does after it."""
+        value, name = fold.values[0], f"j{number}"
+        begin = needed(one.inner, value)
+        dtypes = dtypes_of(begin)
+        loops = {loop.iterator for loop in one.chain}
+        firsts = {key: f"{key}{name}f" for key in dtypes}
+        opening = [_at_first(s, loops) for s in rename_iterators(begin, firsts)]
+        start, element, apart = firsts[value], value, f"{name}d"
+        steps: list[Stmt] = []
+        if dtypes[value] != FLOAT:
+            opening.append(Let(f"{name}k", FLOAT, CAST, (start,)))
+            steps.append(Let(f"{name}e", FLOAT, CAST, (value,)))
+            start, element = f"{name}k", f"{name}e"
+        steps.append(Let(apart, FLOAT, PRIMITIVES["subtract"], (element, start)))
+        rule = WelfordFold()
+        state = State(fold.state.name, rule, state_dtype(rule.parts))
+        numbers = (Scalar(FLOAT, np.float64(value), False) for value in (1.0, 0.0))
+        ones, zeros = map(self.numbers.named, numbers)
+        steps.append(Fold(state, (ones, element, apart, zeros)))
+        inner = [s for stmt in one.inner for s in (steps if stmt is fold else (stmt,))]
+        before = [Alloc(state) if s == Alloc(fold.state) else s for s in one.before]
+        after = [_taken(s, fold.state, state, 1) for s in one.after]
+        begun = [s for s in other.before if s != Alloc(squares.fold.state)]  # the mean, perhaps
+        after += [*begun, *(_taken(s, squares.fold.state, state, 3) for s in other.after)]
+        walked = nested(one.chain, tuple(inner))
+        ended = share_scalars(tuple(after))  # the mean may be used again
+        return Nest(nested(one.loops, (*before, *opening, *walked, *ended)))
+
+
+def _taken(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
+    """A statement that takes a state, with one part of another in its place."""
+    if isinstance(stmt, ReadState) and stmt.state == old:
+        return ReadState(stmt.name, new, part)
+    return stmt
+
+
+def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
+    """A statement at the first step of loops."""
+    if not isinstance(stmt, Load):
+        return stmt
+    terms = tuple(term for term in stmt.index.terms if term[0] not in loops)
+    return stmt.replace(index=stmt.index.replace(terms=terms))
+
+
+class _Rows(Record):
+    """Loops over rows, the fold loops over a row and what they enclose, and what stands beside."""
+
+    loops: tuple[For, ...]
+    before: tuple[Stmt, ...]
+    chain: tuple[For, ...]
+    inner: tuple[Stmt, ...]
+    after: tuple[Stmt, ...]
+
+    def is_like(self, other: _Rows) -> bool:
+        """True if the loops are the same."""
+        pairs = ((self.loops, other.loops), (self.chain, other.chain))
+        return all(
+            len(own) == len(others)
+            and all(a.extent is b.extent for a, b in zip(own, others, strict=True))
+            for own, others in pairs
+        )
+
+    @property
+    def is_long(self) -> bool:
+        """True if rows are long and walked by one, or all is one row."""
+        whole = all_steps(self.chain)
+        loads = [s for s in self.inner if isinstance(s, Load)]
+        if data_dependent_in(whole):  # there may be none, and a first element is read
+            return False
+        if not self.loops:
+            return whole >= 1
+        return whole > ROW and not stride_cost(self.chain[-1], loads)[0]
+
+    def renamed(self, other: _Rows, suffix: str) -> _Rows:
+        """The same with iterators of another one, and names that it does not have."""
+        names: dict[str, str] = {}
+        body = (*self.before, *self.inner, *self.after)
+        for stmt in body:
+            if isinstance(stmt, Let | Load | ReadState | Select):
+                names[stmt.name] = f"{stmt.name}{suffix}"
+            elif isinstance(stmt, Alloc):
+                names[stmt.state.name] = f"{stmt.state.name}{suffix}"
+        for own, others in ((self.loops, other.loops), (self.chain, other.chain)):
+            names |= {a.iterator: b.iterator for a, b in zip(own, others, strict=True)}
+        parts = (self.before, self.inner, self.after)
+        before, inner, after = (rename_iterators(part, names) for part in parts)
+        return _Rows(other.loops, before, other.chain, inner, after)
+
+
+def _rows_of(body: tuple[Stmt, ...]) -> _Rows | None:
+    """The rows that a nest folds; None where it is anything else."""
+    loops: list[For] = []
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind == "map":
+        loops.append(body[0])
+        body = body[0].body
+    folds = [s for s in body if isinstance(s, For)]
+    if len(folds) != 1 or folds[0].kind != "fold":
+        return None
+    chain, inner = chain_of(folds[0])
+    plain = all(loop == For(loop.iterator, loop.extent, loop.kind, loop.body) for loop in chain)
+    if not plain or not all(isinstance(s, Let | Load | Fold | Store) for s in inner):
+        return None
+    at = body.index(folds[0])
+    return _Rows(tuple(loops), body[:at], tuple(chain), inner, body[at + 1 :])
+
+
+class _Squares(Record):
+    """A sum of squares of distances between a value and what lies in a storage at a place."""
+
+    fold: Fold
+    value: str
+    mean: Storage
+    place: Index
+
+
+def _squares(rows: _Rows) -> _Squares | None:
+    """The sum that a nest computes, if its reduction loops do nothing else."""
+    folds = [s for s in rows.inner if isinstance(s, Fold)]
+    lets = {s.name: s for s in rows.inner if isinstance(s, Let)}
+    loads = {s.name: s for s in rows.inner if isinstance(s, Load)}
+    if len(folds) != 1 or not _is_sum(folds[0]):
+        return None
+    others = [s for s in rows.before if s != Alloc(folds[0].state)]
+    if not all(isinstance(s, Let | Load) for s in others):
+        return None
+    if any(isinstance(s, Store) for s in rows.inner):
+        return None
+    squared = lets.get(folds[0].values[0])
+    if squared is None or squared.primitive.name != "multiply":
+        return None
+    left, right = squared.operands
+    apart = lets.get(left)
+    if left != right or apart is None or apart.primitive.name != "subtract":
+        return None
+    within = {loop.iterator for loop in rows.chain}
+    for value, other in (apart.operands, apart.operands[::-1]):
+        mean = loads.get(other)
+        if mean is not None and within.isdisjoint(name for name, _ in mean.index.terms):
+            return _Squares(folds[0], value, mean.buffer, mean.index)
+    return None
+
+
+def _is_sum(fold: Fold) -> bool:
+    """True if numbers are added up in any order, in float64."""
+    state = fold.state
+    return state.accumulator.name == "sum" and state.dtype == FLOAT and state.lanes is None
+
+
+def _is_same(one: _Rows, fold: Fold, other: _Rows, squares: _Squares) -> bool:
+    """True if one nest folds the value whose distances from the mean another one squares."""
+    return _key(one.inner, fold.values[0]) == _key(other.inner, squares.value) is not None
+
+
+def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
+    """A key of a value, independent of the names of its operands."""
+    keys: dict[str, Hashable] = {}
+    for stmt in body:
+        match stmt:
+            case Load(name=name, buffer=buffer, index=index):
+                terms = tuple((keys.get(i, i), stride) for i, stride in index.terms)
+                keys[name] = (buffer, index.offset, terms)
+            case Let(name=name, operands=operands):
+                given = tuple(keys.get(operand, operand) for operand in operands)
+                keys[name] = (stmt.primitive, stmt.dtype, given)
+    return keys.get(value)
+
+
+def _uncast(name: str, lets: dict[str, Let], least: DType) -> str:
+    """The value of which casts make another one; those to whole numbers or shorter floats stay."""
+    while name in lets and lets[name].primitive is CAST and _holds(lets[name].dtype, least):
+        (name,) = lets[name].operands
+    return name
+
+
+def _holds(dtype: DType, least: DType) -> bool:
+    return is_float(dtype) and dtype.itemsize >= least.itemsize
+
+
+def _shared(one: _Rows, other: _Rows) -> list[Load]:
+    """The loads of a nest of what an earlier one stores."""
+    stored = {s.buffer for s in walk((*one.inner, *one.after)) if isinstance(s, Store)}
+    every = walk((*other.before, *other.inner, *other.after))
+    return [s for s in every if isinstance(s, Load) and s.buffer in stored]
+
+
+def _without(step: Nest | LibraryCall, dead: set[Storage]) -> Nest | LibraryCall:
+    """A step without stores into storages that nobody reads."""
+    if isinstance(step, LibraryCall) or not dead:
+        return step
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        return () if isinstance(stmt, Store) and stmt.buffer in dead else (stmt,)
+
+    return step.replace(body=rewrite_body(step.body, rule))

@@ -1,0 +1,144 @@
+"""LoopProgram -> LoopProgram: a loop over a row loads what an earlier one computed there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Fold,
+    For,
+    Let,
+    Load,
+    LoopProgram,
+    Nest,
+    Stmt,
+    Store,
+    map_nests,
+    rewrite_body,
+    statements,
+    used,
+)
+from axiomjit.passes.ir.loop_orders import stride_cost
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+
+EXPENSIVE: Final = 16
+"""Additions from which on a value is kept: storing and loading it costs about two."""
+
+
+def keep_rows(program: LoopProgram, context: Context) -> LoopProgram:
+    """Store expensive values of a fold in the row of a result, from which a later loop loads them.
+
+    A softmax computes exponentials to add them up, and again to divide them by the sum. The first
+    loop stores them into the row of the result, which stays in the cache; the last one loads them
+    from there and writes over them. So no memory is needed. The result is one that is written once
+    and has the dtype of the value, and both loops walk the same row.
+
+    Needs: a legal loop program whose loops have no blocks.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    fresh = {
+        s
+        for s in program.storages
+        if (s.role.is_temporary or s.role is ArrayRole.RESULT) and s.name not in program.updated
+    }
+
+    def kept(nest: Nest) -> Nest:
+        accesses = [s for s in statements(nest) if isinstance(s, Load | Store)]
+        stores = [s.buffer for s in accesses if isinstance(s, Store)]
+        loaded = {s.buffer for s in accesses if isinstance(s, Load)}
+        once = {s for s in fresh if stores.count(s) == 1} - loaded
+        return _in_rows(nest, once) if once else nest
+
+    return map_nests(program, kept)
+
+
+def _in_rows(nest: Nest, once: set[Storage]) -> Nest:
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        if not isinstance(stmt, For) or stmt.kind != "map":
+            return (stmt,)
+        body = _kept(stmt.body, once)
+        return (stmt if body is stmt.body else stmt.replace(body=body),)
+
+    body = rewrite_body(nest.body, rule)
+    return nest if body == nest.body else nest.replace(body=body)
+
+
+def _kept(body: tuple[Stmt, ...], once: set[Storage]) -> tuple[Stmt, ...]:
+    """Loops side by side, the last that stores into a result with what an earlier fold has kept."""
+    for k, last in enumerate(body):
+        if not isinstance(last, For) or last.kind != "map" or not _is_plain(last):
+            continue
+        stores = [s for s in last.body if isinstance(s, Store) and s.buffer in once]
+        for store in stores:
+            if stride_cost(last, [store]) != (0.0, -1.5):
+                continue
+            for j in reversed(range(k)):
+                first = body[j]
+                if not isinstance(first, For) or first.kind != "fold" or not _is_plain(first):
+                    continue
+                found = _shared(first, last, store)
+                if found is not None:
+                    return (*body[:j], found[0], *body[j + 1 : k], found[1], *body[k + 1 :])
+    return body
+
+
+def _is_plain(loop: For) -> bool:
+    """True if a loop takes all steps, each of the same plain statements."""
+    whole = loop.block is None and loop.span is None and loop.at is None and not loop.limits
+    return whole and all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
+
+
+def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
+    """Both loops; the first one stores the last expensive value of both, the other loads it."""
+    if first.extent is not last.extent:
+        return None
+    known = {key: name for name, key in _keys(first).items()}
+    own = _keys(last)
+    lets = {s.name: s for s in last.body if isinstance(s, Let)}
+    for name, let in reversed(lets.items()):
+        expensive = let.primitive.weight >= EXPENSIVE and let.dtype == store.buffer.dtype
+        if not expensive or own[name] not in known or name == store.value:
+            continue
+        names = {last.iterator: first.iterator}
+        terms = tuple((names.get(i, i), stride) for i, stride in store.index.terms)
+        into = store.index.replace(terms=terms)
+        keeping = _after(first.body, known[own[name]], Store(store.buffer, into, known[own[name]]))
+        loading = [Load(name, store.buffer, store.index) if s is let else s for s in last.body]
+        return first.replace(body=keeping), last.replace(body=_used(loading))
+    return None
+
+
+def _keys(loop: For) -> dict[str, Hashable]:
+    """A key of each value of a loop, independent of the names of values and iterator."""
+    keys: dict[str, Hashable] = {}
+    for stmt in loop.body:
+        match stmt:
+            case Load(buffer=buffer, index=index):
+                named = {loop.iterator: "", **keys}
+                terms = tuple((named.get(i, i), stride) for i, stride in index.terms)
+                keys[stmt.name] = (buffer, index.offset, terms)
+            case Let(operands=operands):
+                given = tuple(keys.get(name, name) for name in operands)
+                keys[stmt.name] = (stmt.primitive, stmt.dtype, given)
+    return keys
+
+
+def _after(body: tuple[Stmt, ...], name: str, added: Stmt) -> tuple[Stmt, ...]:
+    """The statements with one more behind the one that defines a name."""
+    at = next(k for k, s in enumerate(body) if isinstance(s, Let) and s.name == name)
+    return (*body[: at + 1], added, *body[at + 1 :])
+
+
+def _used(body: list[Stmt]) -> tuple[Stmt, ...]:
+    """The statements without those that define what nobody uses."""
+    wanted: set[str] = set()
+    result: list[Stmt] = []
+    for stmt in reversed(body):
+        if isinstance(stmt, Let | Load) and stmt.name not in wanted:
+            continue
+        wanted |= set(used(stmt))
+        result.append(stmt)
+    return tuple(reversed(result))

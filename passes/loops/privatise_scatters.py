@@ -1,0 +1,220 @@
+"""LoopProgram -> LoopProgram: long scatters into small memory may be shared by threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Final
+
+from axiomjit.base.dtypes import DType, is_signed, value_range
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import Scalar
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.cost import Cost
+from axiomjit.passes.ir.loop_ir import (
+    Block,
+    For,
+    Index,
+    Load,
+    LoopProgram,
+    Nest,
+    Stmt,
+    Store,
+    dtypes_of,
+    rewrite_body,
+    walk,
+)
+from axiomjit.passes.ir.loop_orders import all_steps
+from axiomjit.passes.ir.rewriting import AddedNumbers, replace_nests
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
+from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
+from axiomjit.views.dense_layout import row_major_strides
+
+LONG: Final = 1 << 19
+"""Positions from which on a scatter has another form: below, one thread is about as fast."""
+BLOCKS: Final = 16
+"""Blocks of positions, each with a copy of the target; further threads have no work."""
+SHARE: Final = 8
+"""So many positions there are for each element of all copies."""
+COPY: Final = 1 << 20
+"""Bytes of the copies of one block at most: they stay in a core's own cache."""
+APART: Final = 128
+"""Bytes between copies, so that no two threads write into one line of the cache."""
+
+
+class Rule(Record):
+    """The rule that combines values in a copy and copies with the target, for dtypes of some kinds.
+
+    A copy begins as `neutral` elements of its dtype. The result is the same for every order, so
+    sums and products of floats have no rule.
+    """
+
+    kinds: str
+    neutral: Callable[[DType], object]
+    joined: str
+
+    def begin(self, dtype: DType) -> Scalar:
+        """The neutral element."""
+        return Scalar(dtype, dtype.type(self.neutral(dtype)), False)
+
+
+def _all_bits(dtype: DType) -> object:
+    return -1 if is_signed(dtype) else value_range(dtype)[1]
+
+
+RULES: Final = {
+    "add": Rule("biu", lambda _: 0, "add"),
+    "subtract": Rule("iu", lambda _: 0, "add"),
+    "multiply": Rule("biu", lambda _: 1, "multiply"),
+    "minimum": Rule("biuf", lambda dtype: value_range(dtype)[1], "minimum"),
+    "maximum": Rule("biuf", lambda dtype: value_range(dtype)[0], "maximum"),
+    "bitwise_and": Rule("biu", _all_bits, "bitwise_and"),
+    "bitwise_or": Rule("biu", lambda _: 0, "bitwise_or"),
+    "bitwise_xor": Rule("biu", lambda _: 0, "bitwise_xor"),
+}
+"""By the name of what a scatter combines with."""
+
+
+def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
+    """Give long scatters into small memory a form that threads share, as a nest before.
+
+    Its units are blocks of the positions: each fills a copy of the target with the neutral
+    element and scatters into that; its combine part combines the copies with the target. One
+    thread runs the scatter itself, which has no copies to fill, so the nest before is run instead
+    of it only where threads share it. Both give the same bits: only operations whose result is the
+    same for every order have this form, which those on floats but extremes have not.
+
+    How many positions there are, and how large the target is, leaves guards in the scope. A target
+    whose length only the running program knows, as counts have, is looked at when it is there.
+
+    Needs: nests with their costs.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    numbers, copied = AddedNumbers(program.numbers), count()
+    dtypes = {number.name: number.dtype for number in program.numbers}
+
+    def both(nest: Nest, cost: Cost) -> list[tuple[Nest, Cost]] | None:
+        scatter = _scatter_in(nest, dtypes)
+        if scatter is None:
+            return None
+        copies = scatter.copies(copied)
+        filled = sum((copy.size_bytes for copy in copies), dim(0))
+        read, written = cost.bytes_read + filled, cost.bytes_written + filled
+        own = cost.replace(bytes_read=read, bytes_written=written)
+        return [(scatter.shared(copies, numbers), own), (nest, cost)]
+
+    with bound(HeuristicScope(context.scope)):
+        made = replace_nests(program, both)
+    return made if made is program else made.replace(numbers=tuple(numbers.every))
+
+
+def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
+    """The scatter that a nest is, where another form pays; `numbers` have dtypes by name."""
+    loop = nest.body[0]
+    if nest.partials or len(nest.body) > 1 or not isinstance(loop, For) or loop.kind != "scatter":
+        return None
+    if loop != For(loop.iterator, loop.extent, loop.kind, loop.body):
+        return None
+    within = list(walk((loop,)))
+    dtypes = numbers | dtypes_of(within)
+    stores = tuple(s for s in within if isinstance(s, Store))
+    scatter = _Scatter(loop, stores)
+    fits = all(_has_rule(store, dtypes[store.value]) for store in stores)
+    return scatter if fits and scatter.may_pay else None
+
+
+def _has_rule(store: Store, dtype: DType) -> bool:
+    """True if values of a dtype are combined with dense memory of the same one by a rule."""
+    rule = None if store.combine is None else RULES.get(store.combine.name)
+    buffer = store.buffer
+    if rule is None or dtype != buffer.dtype or dtype.kind not in rule.kinds:
+        return False
+    dense = row_major_strides(buffer.shape)
+    return all(own is other for own, other in zip(buffer.strides, dense, strict=True))
+
+
+class _Scatter(Record):
+    """The loop of a scatter, and what it stores."""
+
+    loop: For
+    stores: tuple[Store, ...]
+
+    @property
+    def positions(self) -> Dim:
+        """The number of values that are stored."""
+        loops = (s for s in walk((self.loop,)) if isinstance(s, For))
+        return all_steps(loop for loop in loops if loop.kind == "scatter")
+
+    @property
+    def rooms(self) -> tuple[Dim, ...]:
+        """Numbers that must not be negative: many positions, in many iterations, and small copies.
+
+        With that many steps no block is empty.
+        """
+        sizes = [product(store.buffer.shape) for store in self.stores]
+        return (
+            self.positions - LONG,
+            self.loop.extent - BLOCKS * BLOCKS,
+            self.positions - sum(sizes, dim(0)) * (BLOCKS * SHARE),
+            dim(COPY) - sum((store.buffer.size_bytes for store in self.stores), dim(0)),
+        )
+
+    @property
+    def may_pay(self) -> bool:
+        """True if all these numbers are known not to be negative before the program runs."""
+        known = [room for room in self.rooms if not data_dependent_in(room)]
+        return not data_dependent_in(self.positions) and all(room >= 0 for room in known)
+
+    def copies(self, numbers: Iterator[int]) -> tuple[Storage, ...]:
+        """Memory for a copy of each target in each block; no more than what would pay."""
+        made: list[Storage] = []
+        for store in self.stores:
+            cells, dtype = _pitch(store) * BLOCKS, store.buffer.dtype
+            if data_dependent_in(cells):
+                cells = smaller(cells, self.positions // SHARE + BLOCKS * APART)
+            made.append(Storage(f"z{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),)))
+        return tuple(made)
+
+    def shared(self, copies: Sequence[Storage], numbers: AddedNumbers) -> Nest:
+        """The nest of blocks, which scatters into copies and combines them with the targets."""
+        of_block = dict(zip(self.stores, copies, strict=True))
+        blocks = For(f"{self.loop.iterator}g", dim(BLOCKS), "map", ())
+
+        def into_copies(stmt: Stmt) -> tuple[Stmt, ...]:
+            if not isinstance(stmt, Store):
+                return (stmt,)
+            copy, index = of_block[stmt], stmt.index
+            # First, so that LLVM adds it to the address of the memory once, before the loop.
+            terms = ((blocks.iterator, _pitch(stmt)), *index.terms)
+            return (stmt.replace(buffer=copy, index=index.replace(terms=terms)),)
+
+        filled: list[Stmt] = []
+        joined: list[Stmt] = []
+        for number, (store, copy) in enumerate(of_block.items()):
+            assert store.combine is not None
+            rule, size = RULES[store.combine.name], product(store.buffer.shape)
+            cells = For(f"{self.loop.iterator}c{number}", size, "map", ())
+            cell = Index(dim(0), ((blocks.iterator, _pitch(store)), (cells.iterator, dim(1))))
+            own = Index(dim(0), ((cells.iterator, dim(1)),))
+            neutral = Store(copy, cell, numbers.named(rule.begin(copy.dtype)))
+            filled.append(cells.replace(body=(neutral,)))
+            name = f"{copy.name}v"
+            whole = Store(store.buffer, own, name, PRIMITIVES[rule.joined])
+            loop = cells.replace(body=(Load(name, copy, cell), whole))
+            joined.append(blocks.replace(kind="scatter", body=(loop,)))
+        size = (self.loop.extent + (BLOCKS - 1)) // BLOCKS
+        block = Block(blocks.iterator, size)
+        own_block = self.loop.replace(body=rewrite_body(self.loop.body, into_copies), block=block)
+        body = blocks.replace(body=(*filled, own_block))
+        room, *rooms = self.rooms
+        for other in rooms:
+            room = smaller(room, other)
+        return Nest((body,), tuple(joined), tuple(copies), parallel_variant=room)
+
+
+def _pitch(store: Store) -> Dim:
+    """From the first element of a copy to that of the next one, in elements."""
+    return product(store.buffer.shape) + APART // store.buffer.dtype.itemsize

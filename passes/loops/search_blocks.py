@@ -1,0 +1,225 @@
+"""LoopProgram -> LoopProgram: the place of an extreme is searched in the one block that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Final
+
+import numpy as np
+
+from axiomjit.base.dtypes import BOOL, INT, is_inexact
+from axiomjit.base.records import Record
+from axiomjit.graph.primitives import CAST, MIN, PRIMITIVES, WHERE
+from axiomjit.graph.reductions import ArgReduceFold
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Block,
+    Fold,
+    For,
+    If,
+    Index,
+    Let,
+    Load,
+    LoopProgram,
+    ReadState,
+    Select,
+    State,
+    Stmt,
+    Store,
+    cell,
+    needed,
+    outer_values,
+    rewrite_body,
+    walk,
+)
+from axiomjit.passes.ir.rewriting import rewrite_nests
+from axiomjit.passes.ir.view_ir import POSITIONS
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import Dim, bound, dim
+
+BLOCK: Final = 256
+"""Elements of a block: so many that the step from block to block costs little, so few that the
+search is short beside a row."""
+AHEAD: Final = 2048
+"""Bytes between what is loaded and the memory that is asked for: while a block is searched, no
+loads that come later go on by themselves."""
+NARROW: Final = np.dtype(np.int32)
+"""The dtype of places in a block."""
+SHORT: Final = 64
+"""A loop of fewer steps folds elements with their places, one by one."""
+
+
+def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
+    """Fold extremes alone, block by block, and search the block of the extreme for its place.
+
+    A state of an element and its place needs the last step's result for a comparison and two
+    choices, which is scalar code. So the innermost loop folds the elements of a block, as vector
+    code; the block is then one element of the fold, the number of the block its place. In the end
+    the elements of the block that has won are computed a second time, and the first one that is
+    the extreme is the place. Loops in which elements depend on the steps before or are written
+    over, lanes of tiles, and short loops stay as they are. Whether a loop is short leaves a guard
+    in the scope.
+
+    Needs: blocked nests.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    numbers = count()
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        return _searched(stmt, numbers) if isinstance(stmt, For) else (stmt,)
+
+    with bound(HeuristicScope(context.scope)):
+        return rewrite_nests(program, rule)
+
+
+def _searched(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
+    """The loop, or what finds the places that it folds."""
+    if loop.kind != "fold" or loop.limits or any(isinstance(s, For | If) for s in loop.body):
+        return (loop,)
+    searches = _searches(loop, numbers)
+    if not searches or not _is_cut(loop) or loop.extent < SHORT:
+        return (loop,)
+    body = rewrite_body(_without_places(loop.body, searches), lambda s: (_asking(s, loop),))
+    plain = loop.replace(body=body)
+    blocks, inside = f"{loop.iterator}r", loop.block
+    within = None if inside is None else Block(inside.outer, dim(inside.size) // BLOCK)
+    outer = For(blocks, (loop.extent + (BLOCK - 1)) // BLOCK, "fold", (), within)
+    inner = plain.replace(block=Block(blocks, BLOCK))
+    number = Index(dim(0), ((blocks, dim(1)),))
+    steps: list[Stmt] = [*(Alloc(s.block) for s in searches), inner]
+    for each in searches:
+        steps += [ReadState(f"{each.name}v", each.block), Load(f"{each.name}n", POSITIONS, number)]
+        steps.append(Fold(each.blocks, (f"{each.name}v", f"{each.name}n")))
+    result: list[Stmt] = [*(Alloc(s.blocks) for s in searches), outer.replace(body=tuple(steps))]
+    for each in searches:
+        best, won = f"{each.name}v", f"{each.name}n"
+        found = each.search(inner, best)
+        result += [ReadState(best, each.blocks), ReadState(won, each.blocks, 1)]
+        result.append(For(blocks, outer.extent, "fold", found, at=won))
+    return tuple(result)
+
+
+def _asking(stmt: Stmt, loop: For) -> Stmt:
+    """A load of one element after the other asks for what is loaded after the block is searched."""
+    if not isinstance(stmt, Load) or stmt.buffer is POSITIONS:
+        return stmt
+    if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
+        return stmt
+    return stmt.replace(prefetch=dim(AHEAD // stmt.buffer.dtype.itemsize))
+
+
+def _is_cut(loop: For) -> bool:
+    """True if a loop over a block is one over several of ours, and may be cut."""
+    if loop.block is None:
+        return True
+    size = dim(loop.block.size).constant
+    return size is not None and size > BLOCK and size % BLOCK == 0
+
+
+def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
+    """The searches for the positions that a loop folds; none where one cannot be searched."""
+    made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState | Select)}
+    written = {s.buffer for s in loop.body if isinstance(s, Store)}
+    searches = []
+    for stmt in loop.body:
+        if not isinstance(stmt, Fold) or not isinstance(stmt.state.accumulator, ArgReduceFold):
+            continue
+        place = made.get(stmt.values[1])
+        index = place.index if isinstance(place, Load) and place.buffer is POSITIONS else None
+        step = None if index is None else dict(index.terms).get(loop.iterator)
+        body = needed(loop.body, stmt.values[0])
+        repeats = not any(
+            isinstance(s, ReadState) or (isinstance(s, Load) and s.buffer in written)
+            for s in walk(body)
+        )
+        if stmt.state.lanes is not None or not repeats:
+            return []
+        if index is None or step is None or not step > 0:
+            return []
+        searches.append(_Search(f"f{next(numbers)}", stmt, body, index, step))
+    return searches
+
+
+def _without_places(body: tuple[Stmt, ...], searches: list[_Search]) -> tuple[Stmt, ...]:
+    """The statements with folds of the extremes alone."""
+    folds = {search.fold: search for search in searches}
+    result: list[Stmt] = []
+    for stmt in body:
+        search = folds.get(stmt) if isinstance(stmt, Fold) else None
+        result.append(stmt if search is None else Fold(search.block, search.fold.values[:1]))
+    places = {search.fold.values[1] for search in searches}
+    places = places.difference(*map(outer_values, result))
+    return tuple(s for s in result if not isinstance(s, Load) or s.name not in places)
+
+
+class _Search(Record):
+    """A search for the position of a minimum or maximum.
+
+    `body` computes the element at `place`; an iteration of the loop moves it by `step`.
+    """
+
+    name: str
+    fold: Fold
+    body: tuple[Stmt, ...]
+    place: Index
+    step: Dim
+
+    @property
+    def block(self) -> State:
+        """The extreme of a block, which is compared and not given back: zeros are all equal."""
+        rule = self.fold.state.accumulator
+        assert isinstance(rule, ArgReduceFold)
+        return State(f"{self.name}b", rule.extreme, rule.dtype, signs=False)
+
+    @property
+    def blocks(self) -> State:
+        """The extreme of the blocks, with the number of the block."""
+        return self.fold.state.replace(name=f"{self.name}s")
+
+    def search(self, loop: For, best: str) -> tuple[Stmt, ...]:
+        """Statements that search a loop over a block for an element, and fold it with its place."""
+        assert loop.block is not None
+        size, dtype = dim(loop.block.size), self.block.dtype
+        here, found = cell(loop.iterator, loop.block), State(f"{self.name}p", MIN, NARROW)
+        element = self.fold.values[0]
+        equal, missing, hit, long, short, nowhere, candidate, nearest, steps, start, place = (
+            f"{self.name}{letter}" for letter in "eihcdowgmjq"
+        )
+        test = [Let(equal, BOOL, PRIMITIVES["equal"], (element, best))]
+        if is_inexact(dtype):
+            test.append(Let(missing, BOOL, PRIMITIVES["isnan"], (element,)))
+            test.append(Let(hit, BOOL, PRIMITIVES["logical_or"], (equal, missing)))
+        else:
+            hit = equal
+        body = (
+            *self.body,
+            *test,
+            Load(long, POSITIONS, here),
+            Let(short, NARROW, CAST, (long,)),
+            Let(candidate, NARROW, WHERE, (hit, short, nowhere)),
+            Fold(found, (candidate,)),
+        )
+        scaled = list[Stmt]()
+        if self.step.constant == 1:
+            steps = nearest
+        else:
+            scaled.append(Load(f"{self.name}k", POSITIONS, Index(self.step, ())))
+            factors = (nearest, f"{self.name}k")
+            scaled.append(Let(steps, INT, PRIMITIVES["multiply"], factors))
+        terms = dict(self.place.terms) | {loop.block.outer: self.step * size}
+        del terms[loop.iterator]
+        return (
+            Load(f"{self.name}l", POSITIONS, Index(size, ())),
+            Let(nowhere, NARROW, CAST, (f"{self.name}l",)),
+            Alloc(found),
+            loop.replace(body=body),
+            ReadState(f"{self.name}f", found),
+            Let(nearest, INT, CAST, (f"{self.name}f",)),
+            *scaled,
+            Load(start, POSITIONS, self.place.replace(terms=tuple(terms.items()))),
+            Let(place, INT, PRIMITIVES["add"], (start, steps)),
+            Fold(self.fold.state, (best, place)),
+        )

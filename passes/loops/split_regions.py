@@ -1,0 +1,140 @@
+"""LoopProgram -> LoopProgram: loops are split where a pick goes from one part to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Bound,
+    For,
+    If,
+    LoopProgram,
+    Nest,
+    Select,
+    Stmt,
+    bounds_of,
+    map_nests,
+    rewrite_body,
+    statements,
+    walk,
+)
+from axiomjit.passes.ir.rewriting import map_bodies, rename_iterators
+from axiomjit.symbolic.dims import Dim, bound, current_scope, dim
+
+
+def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
+    """Give each range of steps in which no pick changes its part a loop of its own.
+
+    So a padded or concatenated operand is read through its selection (ngraph tensors: complex
+    views) by inner loops without conditions. The order of the ranges at hand leaves guards in
+    the scope.
+
+    Needs: a legal loop program whose loops have no spans.
+    Gives: a legal loop program without picks.
+    Keeps: the order in which steps are taken.
+    """
+    with bound(context.scope):
+        return map_nests(program, _split)
+
+
+def _split(nest: Nest) -> Nest:
+    if not any(isinstance(stmt, Select) for stmt in statements(nest)):
+        return nest
+    return map_bodies(nest, _parted)
+
+
+def _parted(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements without picks."""
+    known = _decided(body, lambda b: b.low <= 0 < b.high if b.iterator is None else None)
+    return _settled(_ranges(known))
+
+
+def _decided(body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]) -> tuple[Stmt, ...]:
+    """The statements without the bounds that hold and the parts whose bounds do not."""
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        if not isinstance(stmt, Select):
+            return (stmt,)
+        parts = []
+        for part in stmt.parts:
+            verdicts = {b: verdict(b) for b in part.bounds}
+            if False not in verdicts.values() and not _is_nowhere(part.body):
+                parts.append(part.replace(bounds=tuple(b for b in verdicts if not verdicts[b])))
+        return (stmt.replace(parts=tuple(parts)),)
+
+    return rewrite_body(body, rule)
+
+
+def _ranges(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements with every loop cut where bounds of its iterator begin and end."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, If):
+            stmt = stmt.replace(body=_ranges(stmt.body))
+        result += _cut(stmt) if isinstance(stmt, For) else [stmt]
+    return tuple(result)
+
+
+def _cut(loop: For) -> list[For]:
+    own = [b for b in bounds_of(loop.body) if b.iterator == loop.iterator]
+    if not own:
+        return [loop.replace(body=_ranges(loop.body))]
+    if loop.extent.constant == 0:  # it takes no step, so any part will do
+        body = _decided(loop.body, lambda b: True if b.iterator == loop.iterator else None)
+        return [loop.replace(body=_ranges(body))]
+    cuts, ranks = _in_order([place for b in own for place in (b.low, b.high)], loop.extent)
+    starts = {**ranks, cuts[0]: 0}  # where there are no steps, the first place is also the last
+    loops = []
+    for k, span in enumerate(pairwise(cuts)):
+
+        def verdict(b: Bound, k: int = k) -> bool | None:
+            return starts[b.low] <= k < ranks[b.high] if b.iterator == loop.iterator else None
+
+        inner = _decided(loop.body, verdict)
+        if not _is_nowhere(inner):
+            loops.append(loop.replace(body=_ranges(inner), span=span))
+    return loops
+
+
+def _is_nowhere(body: tuple[Stmt, ...]) -> bool:
+    """True if statements are in no region of a join: regions fill it, so they are never reached."""
+    return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
+
+
+def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]]:
+    """The places within [0, extent] in their order at hand, both ends added; the rank of each."""
+    first = dim(0)
+    ranks: dict[Dim, int] = {}
+    inner: dict[Dim, None] = {}
+    for place in places:
+        if place is first or place < 0:
+            ranks[place] = 0
+        elif place is not extent and place <= extent:
+            inner[place] = None
+    cuts = [first, *sorted(inner, key=current_scope().value), extent]
+    for one, next_one in pairwise(cuts):
+        assert one <= next_one  # a look that leaves a guard
+    ranks.update({place: k for k, place in enumerate(cuts)})
+    return cuts, {place: ranks.get(place, len(cuts) - 1) for place in places}
+
+
+def _settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements with each pick replaced by the statements of its one part."""
+    result: list[Stmt] = []
+    names: dict[str, str] = {}
+    rest = list(reversed(body))
+    while rest:
+        (stmt,) = rename_iterators((rest.pop(),), names)
+        if isinstance(stmt, Select):
+            part = stmt.parts[0]
+            assert not part.bounds, f"{stmt.name} is picked outside the loops of its bounds"
+            rest += reversed(_ranges(part.body))
+            names = {old: part.value if new == stmt.name else new for old, new in names.items()}
+            names[stmt.name] = part.value
+        else:
+            if isinstance(stmt, For | If):
+                stmt = stmt.replace(body=_settled(stmt.body))
+            result.append(stmt)
+    return tuple(result)

@@ -1,0 +1,281 @@
+"""LoopProgram -> LoopProgram: blocks of long scans may be taken in any order, and by threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Final
+
+from axiomjit.base.dtypes import is_inexact
+from axiomjit.base.records import Record
+from axiomjit.graph.reductions import StateFold
+from axiomjit.passes.costs.estimate_cost import cost_of
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.cost import Cost
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Fold,
+    For,
+    If,
+    Index,
+    Let,
+    Limit,
+    Load,
+    LoopProgram,
+    Nest,
+    ReadState,
+    Select,
+    State,
+    Stmt,
+    Store,
+    outer_values,
+    rewrite_body,
+    walk,
+)
+from axiomjit.passes.ir.loop_orders import all_steps, counted_steps, nested
+from axiomjit.passes.ir.rewriting import replace_nests
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import bound, dim
+
+LONG: Final = 1 << 18
+"""Elements from which on a scan is split: below, one thread is about as fast."""
+ROWS: Final = 64
+"""Rows from which on a scan of each is not split: threads take whole rows."""
+
+
+def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
+    """Give long scans of few rows a nest before, which finds the state at the end of each block.
+
+    A block of a scan needs the state before it. The nest before folds each block by itself, as the
+    scan does, and its combine part goes from block to block: three phases, of which the first and
+    the last are shared by threads. The scan then is a loop over blocks that loads the state before
+    a block and stores the one behind it. So one thread may take the blocks in order without the
+    nest before, which is run only where threads share the blocks of a row. Both ways combine the
+    same states in the same order: results have the same bits.
+
+    Scans that need the states of others, and those beside other folds, stay as they are. Lengths
+    leave guards in the scope.
+
+    Needs: blocked nests with their costs; folds that commute are in lanes already.
+    Gives: a legal loop program.
+    Keeps: every result, bit for bit.
+    """
+    numbers, known = count(), frozenset(number.name for number in program.numbers)
+
+    def split(nest: Nest, cost: Cost) -> list[tuple[Nest, Cost]] | None:
+        scan = _scan_in(nest, known)
+        if scan is None:
+            return None
+        partials = scan.partials(numbers)
+        own = cost_of(Nest(scan.unblocked()), set())
+        waits = cost.bytes_written if scan.waits else 0
+        first = scan.prepass(partials), own.replace(flops=own.flops + waits)
+        return [first, (scan.chained(partials), cost)]
+
+    with bound(HeuristicScope(context.scope)):
+        return replace_nests(program, split)
+
+
+def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
+    """The scan of a nest that is nothing else, long, and of few rows.
+
+    `known` are the names of numbers.
+    """
+    if nest.partials or nest.combine:
+        return None
+    loops: list[For] = []
+    body = nest.body
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind == "map":
+        loops.append(body[0].replace(body=()))
+        body = body[0].body
+    *opened, blocks = body if body else (None,)
+    if not isinstance(blocks, For) or not all(isinstance(s, Alloc) for s in opened):
+        return None
+    inside = [s for s in blocks.body if isinstance(s, For) and s.block is not None]
+    own = [s for s in inside if s.block is not None and s.block.outer == blocks.iterator]
+    states = tuple(s.state for s in opened if isinstance(s, Alloc))
+    named = {s.state.name: s.state for s in blocks.body if isinstance(s, Alloc)}
+    if len(own) != 1 or {f"{s.name}b" for s in states} != {*named} or not states:
+        return None
+    pairs = tuple((state, named[f"{state.name}b"]) for state in states)
+    scan = _Scan(tuple(loops), blocks, own[0], pairs, known)
+    return scan if scan.is_plain and scan.is_long else None
+
+
+class _Scan(Record):
+    """Loops over rows, that over blocks, the one within a block, states with those of a block.
+
+    `known` are names of scalars that are no values of the nest.
+    """
+
+    loops: tuple[For, ...]
+    blocks: For
+    within: For
+    states: tuple[tuple[State, State], ...]
+    known: frozenset[str]
+
+    @property
+    def lanes(self) -> For | None:
+        """The loop over lanes of tiles."""
+        name = self.states[0][0].lanes
+        loops = (s for s in walk(self.blocks.body) if isinstance(s, For))
+        return next((s for s in loops if s.iterator == name), None)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if all states run, and none of them needs another one."""
+        folded = {s.state for s in walk((self.blocks,)) if isinstance(s, Fold)}
+        taken = {s.state for s in walk((self.within,)) if isinstance(s, ReadState) and s.including}
+        return (
+            folded == {state for pair in self.states for state in pair}
+            and taken == {state for state, _ in self.states}
+            and self.folded() is not None
+        )
+
+    @property
+    def is_long(self) -> bool:
+        """True if splitting pays for the current lengths; a loop over tiles takes one step."""
+        if self.within.extent < LONG:
+            return False
+        if not self.loops:
+            return True
+        first = self.loops[0]
+        return first.extent <= 1 if self._is_over_tiles(first) else first.extent < ROWS
+
+    @property
+    def waits(self) -> bool:
+        """True if each step of a fold waits for the one before: folding takes as long as scanning.
+
+        Whole numbers and extremes are folded in vectors.
+        """
+        sums = (s for s, _ in self.states if s.accumulator.blocked and s.lanes is None)
+        return any(isinstance(s.accumulator, StateFold) or is_inexact(s.dtype) for s in sums)
+
+    def _is_over_tiles(self, loop: For) -> bool:
+        lanes = self.lanes
+        return lanes is not None and lanes.block is not None and lanes.block.outer == loop.iterator
+
+    def rows(self) -> tuple[For, ...]:
+        """The loops over what has a state of its own, lanes included."""
+        lanes = self.lanes
+        rows = [loop for loop in self.loops if not self._is_over_tiles(loop)]
+        return (*rows, *([] if lanes is None else [lanes]))
+
+    def partials(self, numbers: Iterator[int]) -> tuple[Storage, ...]:
+        """Buffers for the values of the states at the end of each block."""
+        cells = all_steps((self.blocks, *self.rows()))
+        parts = [dtype for state, _ in self.states for dtype in state.parts]
+        return tuple(
+            Storage(f"q{next(numbers)}", ArrayRole.PARTIAL, dtype, (cells,), (dim(1),))
+            for dtype in parts
+        )
+
+    def _place(self, before: int = 0) -> Index:
+        """The cell of a block, or that of the block before."""
+        rows = self.rows()
+        terms = ((self.blocks.iterator, all_steps(rows)), *counted_steps(rows))
+        return Index(all_steps(rows) * -before, terms)
+
+    def _in_lanes(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        """Statements in each lane where there are lanes."""
+        lanes = self.lanes
+        return tuple(body) if lanes is None else (lanes.replace(body=tuple(body)),)
+
+    def _stored(self, states: Sequence[State], partials: Sequence[Storage]) -> Iterator[Stmt]:
+        """The values of states put into the cell of the block."""
+        each = iter(partials)
+        for state in states:
+            for part in range(len(state.parts)):
+                name = f"{state.name}d{part}"
+                yield ReadState(name, state, part)
+                yield Store(next(each), self._place(), name)
+
+    def _loaded(
+        self, states: Sequence[State], partials: Sequence[Storage], before: int
+    ) -> Iterator[Stmt]:
+        """The values of a block's cell combined into states, or those of the block before kept."""
+        each = iter(partials)
+        for state in states:
+            names = tuple(f"{state.name}r{part}" for part in range(len(state.parts)))
+            yield from (Load(name, next(each), self._place(before)) for name in names)
+            yield Fold(state, names, kept=bool(before))
+
+    def folded(self) -> tuple[Stmt, ...] | None:
+        """The statements and folds of the loop within a block; None where it needs other states."""
+        wanted: set[str] = set()
+        found = _needed((self.within,), {state for _, state in self.states}, wanted)
+        found = rewrite_body(found, _taken)
+        return found if found and wanted <= self.known else None
+
+    def _over_blocks(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        """Statements of each block of each row, in units: blocks, those of a row as a chain."""
+        rows = bool(self.loops) and not self._is_over_tiles(self.loops[0])
+        inner = nested(self.loops[int(rows) :], tuple(body))
+        under = self.loops[0].iterator if rows else None
+        inner = (self.blocks.replace(kind="map", body=inner, under=under),)
+        return (self.loops[0].replace(body=inner),) if rows else inner
+
+    def prepass(self, partials: Sequence[Storage]) -> Nest:
+        """The nest that folds each block, and goes from block to block in its combine part."""
+        within = self.folded()
+        assert within is not None
+        own = [state for _, state in self.states]
+        stored = self._in_lanes([*self._stored(own, partials)])
+        body = self._over_blocks([*(Alloc(state) for state in own), *within, *stored])
+        single = [s.replace(name=f"{s.name}c", lanes=None, cells=1) for s, _ in self.states]
+        step = [*self._loaded(single, partials, 0), *self._stored(single, partials)]
+        combine: tuple[Stmt, ...] = (
+            *(Alloc(state) for state in single),
+            self.blocks.replace(body=tuple(step)),
+        )
+        rows = [loop.replace(block=None, kind="map") for loop in self.rows()]
+        return Nest(body, nested(rows, combine), tuple(partials), prepass=True)
+
+    def chained(self, partials: Sequence[Storage]) -> Nest:
+        """The scan, block after block from the state that the block before has left."""
+        states = [state for state, _ in self.states]
+        later = Limit(((self.blocks.iterator, dim(1)),), dim(1), self.blocks.extent)
+        loaded = self._in_lanes([*self._loaded(states, partials, 1)])
+        stored = self._in_lanes([*self._stored(states, partials)])
+        opened = [Alloc(state) for state in states]
+        body = [*opened, If((later,), loaded), *self.blocks.body, *stored]
+        chain = self.blocks.extent
+        return Nest(self._over_blocks(body), (), tuple(partials), chunk_chain=chain)
+
+    def unblocked(self) -> tuple[Stmt, ...]:
+        """The statements of the prepass, in loops without blocks."""
+
+        def whole(stmt: Stmt) -> tuple[Stmt, ...]:
+            return (stmt.replace(block=None),) if isinstance(stmt, For) else (stmt,)
+
+        loops = [loop for loop in self.loops if not self._is_over_tiles(loop)]
+        return nested(loops, rewrite_body(self.folded() or (), whole))
+
+
+def _taken(stmt: Stmt) -> tuple[Stmt, ...]:
+    """A fold whose state is taken after each element, so that it keeps the order of the scan."""
+    if not isinstance(stmt, Fold):
+        return (stmt,)
+    return stmt, ReadState(f"{stmt.state.name}t", stmt.state)
+
+
+def _needed(body: tuple[Stmt, ...], states: set[State], wanted: set[str]) -> tuple[Stmt, ...]:
+    """The statements that fold into states, and those that compute what is folded.
+
+    `wanted` are the values that are used further on, or here and were not computed.
+    """
+    found: list[Stmt] = []
+    for stmt in reversed(body):
+        if isinstance(stmt, For | If):
+            inner = _needed(stmt.body, states, wanted)
+            if inner:
+                found.append(stmt.replace(body=inner))
+        elif isinstance(stmt, Fold) and stmt.state in states:
+            wanted.update(stmt.values)
+            found.append(stmt)
+        elif isinstance(stmt, Let | Load | Select) and stmt.name in wanted:
+            wanted.discard(stmt.name)
+            wanted |= outer_values(stmt)
+            found.append(stmt)
+    return tuple(reversed(found))

@@ -1,0 +1,387 @@
+"""LoopProgram -> LoopProgram: split loops, strip by strip, into several that run faster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Set
+from itertools import count
+from typing import Final
+
+from axiomjit.base.dtypes import DType, code
+from axiomjit.base.records import cached_property
+from axiomjit.base.target import ChosenTarget
+from axiomjit.passes.costs.estimate_time import estimate_time, operation_time
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Block,
+    Fold,
+    For,
+    Index,
+    Let,
+    Load,
+    LoopProgram,
+    Nest,
+    ReadState,
+    State,
+    Stmt,
+    Store,
+    cell,
+    map_nests,
+    rewrite_body,
+    used,
+)
+from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.dims import bound, dim
+
+STRIP: Final = 512
+"""Steps of a strip: so many that entering a vector loop costs little, so few that what a strip
+reads twice is still in the first-level cache."""
+LEAST: Final = 64
+"""Steps of a strip below which entering loops costs too much."""
+WHOLE: Final = 1024
+"""Steps of a block up to which it is its own strip."""
+SCRATCH: Final = 16_384
+"""Bytes of all tiles of a loop: they share the first-level cache with what the loop reads."""
+SHORT: Final = 32
+"""A loop of fewer steps is not cut."""
+HIDDEN: Final = 10
+"""Additions per step that a processor can do while it waits for a scalar division."""
+LOOPS: Final = 3
+"""The most loops into which a chain of elementary functions is cut: each takes time to compile."""
+SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
+"""Shares of the longest chain of operations that a loop may have: the cuts to choose from."""
+WORTH: Final = 0.97
+"""A cut is made if it takes this share of the time, or less, of the loop as it is."""
+ENTRY: Final = 1.0
+"""Cycles per vector that entering and leaving one more loop takes."""
+CROSSING: Final = 2
+"""The cost of storing a value in a tile and loading it from there, in additions."""
+
+
+def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
+    """Split innermost loops that run faster as several loops.
+
+    One scalar operation makes scalar code of the whole loop, and so does a running fold. Elementary
+    functions one after the other are so many dependent instructions that a processor, which looks
+    some hundred of them ahead, does not see the next step. Such a loop is cut into strips, and a
+    strip runs as several loops in turn: vector code, scalar operations, vector code; or parts of
+    each chain after the other, where `estimate_time` says that this is faster. What crosses from
+    one to the next is kept in tiles, a cell per step of the strip, unless it is cheaper to load or
+    to compute it again. A loop over a short block is a strip as it is. Loops over part of their
+    extent, and loops that store into a buffer they load, or store or fold twice into one place, are
+    left as they are.
+    Whether a loop is long enough leaves a guard in the scope.
+
+    Needs: blocked nests.
+    Gives: a legal loop program.
+    Keeps: every scalar, bit for bit, and the blocks of folds.
+    """
+    numbers = count()
+
+    def mined(nest: Nest) -> Nest:
+        tiles: list[Storage] = []
+
+        def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+            return (
+                _strips(stmt, tiles, numbers, context.target) if isinstance(stmt, For) else (stmt,)
+            )
+
+        body = rewrite_body(nest.body, rule)
+        return nest if body == nest.body else nest.replace(body=body, tiles=tuple(tiles))
+
+    with bound(HeuristicScope(context.scope)):
+        return map_nests(program, mined)
+
+
+def _strips(
+    loop: For, tiles: list[Storage], numbers: Iterator[int], target: ChosenTarget
+) -> tuple[Stmt, ...]:
+    """The loop as several loops over strips where that is allowed and faster, else the loop."""
+    scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
+    scalar |= {s.name for s in loop.body if isinstance(s, ReadState) and s.state in _running(loop)}
+    if not _may_split(loop, scalar):
+        return (loop,)
+    split = _best_split(loop, scalar)
+    if split is None:
+        return (loop,)
+    size = _strip(loop, sum(dtype.itemsize for dtype in split.tiles.values()))
+    if size is None or loop.extent < SHORT:
+        return (loop,)
+    strip, inside = Block(f"{loop.iterator}s", size), loop.block
+    if inside is not None and inside.size == size:
+        strip = inside
+    here = cell(loop.iterator, strip)
+    kept = {
+        name: Storage(f"x{next(numbers)}", ArrayRole.TILE, dtype, (dim(size),), (dim(1),))
+        for name, dtype in split.tiles.items()
+    }
+    tiles += kept.values()
+    parts = tuple(
+        For(loop.iterator, loop.extent, _kind(loop, body), body, strip)
+        for body in split.bodies({name: (tile, here) for name, tile in kept.items()})
+    )
+    if strip is inside:
+        return parts
+    within = None if inside is None else Block(inside.outer, inside.size // size)
+    strips = (loop.extent + (size - 1)) // size
+    return (For(strip.outer, strips, loop.kind, parts, within),)
+
+
+def _best_split(loop: For, scalar: Set[str]) -> _Split | None:
+    """The cheapest split of a loop: scalar operations in loops of their own, long chains cut."""
+    plain = _Split(loop, scalar, math.inf)
+    if plain.has_scalars and not plain.hides_scalars:
+        return None
+    shares = SHARES if sum(map(_is_function, _lets(loop))) > 1 else ()
+    splits = [_Split(loop, scalar, share * plain.longest) for share in shares]
+    cuts = [s for s in splits if 0 < s.vector_loops - plain.vector_loops < LOOPS]
+    best = min(cuts, key=lambda cut: cut.time, default=None)
+    if best is not None and best.time < WORTH * plain.time:
+        return best
+    return plain if plain.has_scalars else None
+
+
+def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
+    kept = any(isinstance(s, Fold) or (isinstance(s, Store) and s.scatters) for s in body)
+    return loop.kind if kept else "map"
+
+
+def _may_split(loop: For, scalar: Set[str]) -> bool:
+    """True if there may be reason to split, and the statements may run one after the other."""
+    hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
+    if loop.span is not None or loop.limits or not hinder:
+        return False
+    if not all(isinstance(s, Let | Load | Store | Fold | ReadState) for s in loop.body):
+        return False
+    written = [s.buffer for s in loop.body if isinstance(s, Store)]
+    read = {s.buffer for s in loop.body if isinstance(s, Load)}
+    folded = [s.state for s in loop.body if isinstance(s, Fold)]
+    once = len(set(written)) == len(written) and len(set(folded)) == len(folded)
+    lanes = any(state.lanes is not None for state in _running(loop))
+    return once and read.isdisjoint(written) and not lanes
+
+
+def _running(loop: For) -> dict[State, Fold]:
+    """The states that a loop folds and reads in each iteration, with the folds."""
+    taken = {s.state for s in loop.body if isinstance(s, ReadState)}
+    return {s.state: s for s in loop.body if isinstance(s, Fold) and s.state in taken}
+
+
+def _lets(loop: For) -> list[Let]:
+    return [s for s in loop.body if isinstance(s, Let)]
+
+
+def _is_scalar(let: Let, target: ChosenTarget) -> bool:
+    """True if this makes scalar code of the loop around it; few rows do so on any target."""
+    return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
+
+
+def _is_function(let: Let) -> bool:
+    """True if this is an elementary function: the only results that may differ from NumPy's."""
+    return let.primitive.elementary
+
+
+def _strip(loop: For, bytes_per_step: int) -> int | None:
+    """The iterations of a strip, or None where none fits; lanes need all of their block."""
+    block = None if loop.block is None else dim(loop.block.size).constant
+    if loop.block is not None and loop.block.unroll > 1:
+        return None
+    if block is not None and block <= WHOLE and block * bytes_per_step <= SCRATCH:
+        return block
+    if any(isinstance(s, Fold | ReadState) and s.state.lanes is not None for s in loop.body):
+        return None
+    size = STRIP
+    while size * bytes_per_step > SCRATCH:
+        size //= 2
+    aligned = loop.block is None or (block is not None and block % size == 0)
+    return size if aligned and size >= LEAST else None
+
+
+class _Split:
+    """The statements of a loop in groups that run one after the other.
+
+    Odd groups are scalar operations, each in the first group that has its operands; even groups
+    are vector code, what no scalar operation needs in the last one. Within a budget of cycles, the
+    operations of a group form no longer chains; then what elementary functions need is also in the
+    first group that may have it. `tiles` are the values that cross, with their dtypes.
+    """
+
+    def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
+        self.loop, self.scalar, self.budget = loop, scalar, budget
+        self.made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState)}
+        self.running = _running(loop)
+        self.varying = self._varying()
+        self.has_scalars = any(map(self._is_scalar, self.made))
+        self.longest = 0
+        """Cycles of the longest chain of operations in a group."""
+        self.level, groups = self._levels()
+        self.tiles: dict[str, DType] = {}
+        self.groups: list[set[Stmt]] = [set() for _ in range(groups)]
+        self.crossing: list[set[str]] = [set() for _ in range(groups)]
+        for group in reversed(range(groups)):
+            self._fill(group)
+
+    @property
+    def hides_scalars(self) -> bool:
+        """True if there is more vector code than scalar operations hide."""
+        work = 0
+        for stmt in (s for group in self.groups[::2] for s in group):
+            if isinstance(stmt, Let) and stmt.name in self.varying:
+                work += stmt.primitive.weight
+            work += isinstance(stmt, Fold)
+        return work > HIDDEN
+
+    @property
+    def vector_loops(self) -> int:
+        """The number of groups of vector code."""
+        return sum(map(bool, self.groups[::2]))
+
+    @cached_property
+    def time(self) -> float:
+        """Cycles that a vector of results takes, without scalar operations."""
+        total = 0.0
+        for level in range(0, len(self.groups), 2):
+            group = self.groups[level]
+            body = [s for s in self.loop.body if s in group and self._varies(s)]
+            kept = sum(self.level.get(name) == level for name in self.tiles)
+            total += (estimate_time(body, self.crossing[level], kept) + ENTRY) if group else 0.0
+        return total
+
+    def bodies(self, kept: dict[str, tuple[Storage, Index]]) -> Iterator[tuple[Stmt, ...]]:
+        """The statements of each non-empty group, with loads from tiles and stores into them."""
+        for level, (group, crossing) in enumerate(zip(self.groups, self.crossing, strict=True)):
+            body: list[Stmt] = [Load(n, *kept[n]) for n in kept if n in crossing]
+            for stmt in self.loop.body:
+                if stmt not in group:
+                    continue
+                body.append(stmt)
+                made = stmt.name if isinstance(stmt, Let | ReadState) else ""
+                if made in kept and self.level[made] == level:
+                    body.append(Store(*kept[made], made))
+            if body:
+                yield tuple(body)
+
+    def _varying(self) -> set[str]:
+        """The values that differ from step to step; LLVM takes the others out of the loop."""
+        names: set[str] = set()
+        for name, stmt in self.made.items():
+            match stmt:
+                case Load(index=index):
+                    varies = any(n == self.loop.iterator for n, _ in index.terms)
+                    varies = varies or not names.isdisjoint(index.gathered)
+                case ReadState(state=state, including=including):
+                    varies = state.lanes is not None or state in self.running
+                    varies = varies or not names.isdisjoint(including)
+                case Let(operands=operands):
+                    varies = not names.isdisjoint(operands)
+            if varies:
+                names.add(name)
+        return names
+
+    def _needed(self, stmt: Stmt) -> tuple[str, ...]:
+        """The scalars that a statement needs, one that takes a running state those folded."""
+        if isinstance(stmt, ReadState) and stmt.state in self.running:
+            return self.running[stmt.state].values
+        return used(stmt)
+
+    def _varies(self, stmt: Stmt) -> bool:
+        return not isinstance(stmt, Let | Load | ReadState) or stmt.name in self.varying
+
+    def _levels(self) -> tuple[dict[str, int], int]:
+        """The group of each varying value that is a separated operation, or needed by one.
+
+        And the number of groups.
+        """
+        first = self._first_groups()
+        early: set[str] = set()
+        for name, stmt in reversed(self.made.items()):
+            chained = self.budget < math.inf and self._is_function(name)
+            if name in early or self._is_scalar(name) or chained:
+                early |= {name, *self._needed(stmt)} & self.varying
+        last = max(first.values(), default=0)
+        return {n: level for n, level in first.items() if n in early}, 1 + last + last % 2
+
+    def _first_groups(self) -> dict[str, int]:
+        """The first group that may have each varying value."""
+        first: dict[str, int] = {}
+        chain: dict[str, int] = {}
+        for name in (n for n in self.made if n in self.varying):
+            needed = [o for o in self._needed(self.made[name]) if o in self.varying]
+            group = max((first[o] for o in needed), default=0)
+            group += group % 2 != self._is_scalar(name)
+            before = max((chain[o] for o in needed if first[o] == group), default=0)
+            took = self._latency(name)
+            if before and before + took > self.budget:
+                group, before = group + 2, 0
+            first[name], chain[name] = group, before + took
+        self.longest = max(chain.values(), default=0)
+        return first
+
+    def _latency(self, name: str) -> int:
+        stmt = self.made[name]
+        if not isinstance(stmt, Let):
+            return 0
+        return operation_time(stmt.primitive, code(stmt.dtype)).latency
+
+    def _is_scalar(self, name: str) -> bool:
+        return name in self.scalar and name in self.varying
+
+    def _is_function(self, name: str) -> bool:
+        stmt = self.made[name]
+        return isinstance(stmt, Let) and _is_function(stmt)
+
+    def _fill(self, group: int) -> None:
+        """Put the statements that belong to a group into it, with the statements they depend on."""
+        last = len(self.groups) - 1
+        for stmt in self.loop.body:
+            match stmt:
+                case Let(name=name) | ReadState(name=name) if self.level.get(name) == group:
+                    wanted = name in self.tiles or self._is_scalar(name)
+                case Store(value=value):  # in the group of its value, if that is early
+                    early = isinstance(self.made.get(value), Let) or self._is_scalar(value)
+                    wanted = group == (self.level.get(value, last) if early else last)
+                case Fold(state=state):
+                    wanted = group == last and state not in self.running
+                case _:
+                    wanted = False
+            if wanted:
+                self._add(stmt, group)
+
+    def _add(self, stmt: Stmt, group: int) -> None:
+        self.groups[group].add(stmt)
+        if isinstance(stmt, ReadState) and stmt.state in self.running:
+            self.groups[group].add(self.running[stmt.state])
+        for operand in self._needed(stmt):
+            self._supply(operand, group)
+
+    def _supply(self, name: str, group: int) -> None:
+        """Provide a value in a group: load it from its tile, or load or compute it there."""
+        stmt = self.made.get(name)
+        if stmt is None or stmt in self.groups[group] or name in self.crossing[group]:
+            return
+        if isinstance(stmt, Let | ReadState) and self.level.get(name, group) < group:
+            price = self._tile_price(name)
+            if self._is_scalar(name) or self._price(name, group, price) > price:
+                self.tiles[name] = stmt.dtype
+                self.crossing[group].add(name)
+                return
+        self._add(stmt, group)
+
+    def _tile_price(self, name: str) -> int:
+        return CROSSING - 1 if name in self.tiles else CROSSING
+
+    def _price(self, name: str, group: int, limit: int) -> int:
+        """The cost of having a value in a group without a tile for it, counted up to `limit`."""
+        stmt = self.made.get(name)
+        if name not in self.varying or stmt in self.groups[group] or name in self.crossing[group]:
+            return 0
+        if self._is_scalar(name):
+            return self._tile_price(name)
+        if not isinstance(stmt, Let):
+            return 1
+        price = stmt.primitive.weight
+        for operand in dict.fromkeys(stmt.operands):
+            if price <= limit:
+                price += self._price(operand, group, limit - price)
+        return price

@@ -1,0 +1,143 @@
+"""LoopProgram -> LoopProgram: folds across memory keep a tile of states, one per lane."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Block,
+    Fold,
+    For,
+    Let,
+    Load,
+    LoopProgram,
+    ReadState,
+    State,
+    Stmt,
+    Store,
+    limited_iterators,
+    rewrite_body,
+    walk,
+)
+from axiomjit.passes.ir.loop_orders import chain_of, stride_cost
+from axiomjit.passes.ir.rewriting import rewrite_nests
+from axiomjit.symbolic.assumptions import SMALL
+from axiomjit.symbolic.dims import bound
+
+LANES: Final = 512
+"""Lanes that one thread takes at least: long enough for vector code."""
+TOGETHER: Final = 4
+"""The lanes of a thread are this many times wider where there are enough: whole rows of memory."""
+NEAR: Final = 16_384
+"""Bytes of all tiles of a loop: they stay in the first-level cache."""
+WINDOW: Final = 16
+"""Elements of a window up to which vectors of lanes are better; few ones are unrolled anyway."""
+
+
+def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
+    """Put the innermost map loop inside the fold where it, not the fold, walks by one element.
+
+    Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
+    element. Instead a block of `LANES` results is folded at once: the map loop is cut into
+    blocks, the states become a tile with a cell per lane, and the lanes run innermost. Where little
+    is computed, a thread takes up to `TOGETHER` blocks as one, since memory is read fastest along
+    whole rows. Folds over short windows, and over windows that the edge of the array cuts off, are
+    tiled, too; how short they are leaves a guard in the scope.
+
+    Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
+    Gives: a legal loop program.
+    Keeps: the order in which each result's elements are added.
+    """
+    with bound(context.scope):
+        return rewrite_nests(program, lambda stmt: (_tiled(stmt),))
+
+
+def _tiled(stmt: Stmt) -> Stmt:
+    if not isinstance(stmt, For) or stmt.kind != "map":
+        return stmt
+    folds = [s for s in stmt.body if isinstance(s, For)]
+    if len(folds) != 1 or folds[0].kind != "fold" or not _is_plain(folds[0]):
+        return stmt
+    across = _walks_across(stmt, folds[0])
+    if not across and not _is_over_windows(stmt, folds[0]):
+        return stmt
+    lane = stmt.iterator
+    tiles = f"{lane}t"
+    at = stmt.body.index(folds[0])
+    before, after = stmt.body[:at], stmt.body[at + 1 :]
+    allocs = tuple(s for s in before if isinstance(s, Alloc))
+    shared = tuple(s for s in before if not isinstance(s, Alloc))
+    repeated = tuple(s for s in shared if not isinstance(s, Store))
+    limited = bool(limited_iterators(folds[0].body))
+    together = _together(allocs, folds[0]) if across and not limited else 1
+    block = Block(tiles, LANES, together)
+
+    def lanes(body: tuple[Stmt, ...]) -> For:
+        return For(lane, stmt.extent, "map", _in_lanes(body, lane, together), block)
+
+    def enter(inner: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(inner, For) and not any(isinstance(s, For) for s in inner.body):
+            return (inner.replace(body=(lanes((*repeated, *inner.body)),)),)
+        return (inner,)
+
+    fold = rewrite_body((folds[0],), enter)
+    rest = (*shared, *after)
+    body = (*_in_lanes(allocs, lane, together), *fold, *((lanes(rest),) if rest else ()))
+    return For(tiles, (stmt.extent + (LANES - 1)) // LANES, "map", body, unroll=together)
+
+
+def _together(allocs: tuple[Alloc, ...], fold: For) -> int:
+    """The blocks of lanes per iteration: one where a loop may be cut, or tiles are large.
+
+    A loop is cut into strips of one block (see `strip_mine`).
+    """
+    lets = [s for s in walk((fold,)) if isinstance(s, Let)]
+    if any(let.primitive.elementary or let.primitive.scalar for let in lets):
+        return 1
+    cell = sum(part.itemsize for alloc in allocs for part in alloc.state.parts)
+    return max(1, min(TOGETHER, NEAR // (LANES * cell)))
+
+
+def _in_lanes(body: tuple[Stmt, ...], lane: str, together: int) -> tuple[Stmt, ...]:
+    """The statements with states that have a cell per lane."""
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Alloc | Fold | ReadState):
+            state: State = stmt.state.replace(lanes=lane, cells=LANES * together)
+            return (stmt.replace(state=state),)
+        return (stmt,)
+
+    return rewrite_body(body, rule)
+
+
+def _is_plain(fold: For) -> bool:
+    """True if fold loops are directly nested, so that lanes can run innermost."""
+    return not any(isinstance(s, For) for s in chain_of(fold)[1])
+
+
+def _walks_across(mapped: For, fold: For) -> bool:
+    """True if the map loop moves through memory in smaller steps than the fold loop."""
+    innermost = chain_of(fold)[0][-1]
+    accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
+    return stride_cost(mapped, accesses) < stride_cost(innermost, accesses)
+
+
+def _is_over_windows(mapped: For, fold: For) -> bool:
+    """True if the fold is over windows along the map loop, at edges or short ones."""
+    if mapped.iterator in limited_iterators(fold.body):
+        return True
+    innermost = chain_of(fold)[0][-1]
+    accesses = [s for s in walk((fold,)) if isinstance(s, Load | Store)]
+    if stride_cost(mapped, accesses)[0] > stride_cost(innermost, accesses)[0]:
+        return False
+    if not any(_slides(access, mapped, innermost) for access in accesses):
+        return False
+    return innermost.extent > SMALL and innermost.extent <= WINDOW
+
+
+def _slides(access: Load | Store, one: For, other: For) -> bool:
+    """True if an access moves by one element along either loop."""
+    steps = dict(access.index.terms)
+    return all(k.iterator in steps and steps[k.iterator].constant == 1 for k in (one, other))

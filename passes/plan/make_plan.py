@@ -1,0 +1,279 @@
+"""LoopProgram -> Plan: kernels with their words, allocation and release, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from axiomjit.base.dtypes import code
+from axiomjit.base.locks import lazy_import
+from axiomjit.graph.nodes import Constant, Input, LengthNode, Scalar
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.cost import Cost
+from axiomjit.passes.ir.loop_ir import For, LibraryCall, LoopProgram, Nest, accessed
+from axiomjit.passes.ir.plan_ir import (
+    Allocate,
+    Buffer,
+    Call,
+    Choose,
+    Launch,
+    NumberSource,
+    Plan,
+    Release,
+    Reuse,
+    Step,
+    Window,
+    WriteBack,
+)
+from axiomjit.passes.ir.view_ir import ArrayRole, Number, Storage, View
+from axiomjit.passes.plan.render_source import Rendered, render_source
+from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, product
+from axiomjit.views.dense_layout import row_major_strides
+
+Steps = Sequence[Nest | LibraryCall]
+"""Those of a loop program."""
+
+
+def make_plan(program: LoopProgram, context: Context) -> Plan:
+    """Render each nest and put the steps in order.
+
+    Library calls that are results of one function of the same operands become one.
+
+    All memory is allocated before the first kernel runs, so that a failure leaves nothing
+    half-written; a temporary is released after its last reader, or a later one of as many bytes
+    takes its memory.
+
+    Needs: a legal loop program of blocked nests with a cost per step.
+    Gives: a plan with one window per result, and a write-back for each argument that changes.
+    Keeps: the order of steps.
+    """
+    rendered = {
+        k: render_source(step, program.numbers, context.target)
+        for k, step in enumerate(program.steps)
+        if isinstance(step, Nest)
+    }
+    storages = [*program.storages, *_partials(program.steps)]
+    groups = _groups(program.steps)
+    made = {target for k in groups for target in _made(program.steps[k], groups[k])}
+    allocated = [s for s in storages if not s.role.is_given and s not in made]
+    first, last = _uses(program, rendered, groups)
+    written = _written(program)
+    scratch = [s for s in storages if s.role.is_temporary or s.role is ArrayRole.PARTIAL]
+    plain = [s for s in scratch if s not in made]
+    heirs = _heirs(plain, first, last)
+    choices = _choices(program, context)
+    late = {s: data_dependent_in(*s.shape, *s.strides) for s in allocated if s.name not in heirs}
+    steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
+    known: set[Symbol] = set()
+    for k, step in enumerate(program.steps):
+        begun = [s.name for s in scratch if first[s.name] == k]
+        steps += [Reuse(name, heirs[name]) for name in begun if name in heirs]
+        if isinstance(step, LibraryCall):
+            steps += [_call(step, groups[k])] if k in groups else []
+        else:
+            steps.append(_launch(step, rendered[k], program.costs[k]))
+        for choose in (c for c in choices if written[c.count.buffer] == k):
+            known.add(choose.choice.symbol)
+            steps.append(choose)
+            now = [s for s, symbols in late.items() if choose.choice.symbol in symbols <= known]
+            steps += [Allocate(s.name) for s in now]
+        ended = [s for s in scratch if last[s.name] == k and s.name not in heirs.values()]
+        steps += [Release(s.name) for s in ended]
+    for storage in program.storages:
+        if storage.name in program.updated and isinstance(storage.origin, Input):
+            steps.append(WriteBack(storage.name, storage.origin.position))
+    results = tuple(map(_window, program.results))
+    early = _early(program, choices)
+    cost = _total(program, early)
+    return Plan(tuple(map(_buffer, storages)), tuple(steps), results, cost, early)
+
+
+def _partials(steps: Steps) -> list[Storage]:
+    """The buffers of partial results; a chain has those of the nest before it."""
+    nests = (step for step in steps if isinstance(step, Nest) and step.chunk_chain is None)
+    return [buffer for nest in nests for buffer in nest.partials]
+
+
+def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
+    """By the place of a library call the later ones that are other results of it.
+
+    They are computed at its place; those places themselves are left out.
+    """
+    found: dict[int, tuple[LibraryCall, ...]] = {}
+    known: dict[object, int] = {}
+    for k, step in enumerate(steps):
+        if isinstance(step, LibraryCall):
+            same = _shared(step)
+            at = k if same is None else known.setdefault((same, step.operands), k)
+            found[at] = (*found[at], step) if at in found else ()
+    return found
+
+
+def _shared(call: LibraryCall) -> object:
+    """The key that calls for the results of one function share; None where there is one result."""
+    found: object = lazy_import("axiomjit.graph.external_calls").shared(call.operation)
+    return found
+
+
+def _made(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
+    """The results that a call of NumPy's function allocates itself: those in C order."""
+    if not isinstance(step, LibraryCall) or _shared(step) is None:
+        return []
+    targets = [step.target, *(other.target for other in others)]
+    plain = all(target.strides == row_major_strides(target.shape) for target in targets)
+    return targets if plain else []
+
+
+def _choices(program: LoopProgram, context: Context) -> list[Choose]:
+    """The lengths that only the running program knows, in the order in which steps count them.
+
+    Each has what was looked at of it, by who followed the function or by passes, when those that
+    are counted before are known.
+    """
+    written = _written(program)
+    counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])
+    order = [count.choice.symbol for count in counts]
+    asked: dict[Symbol, dict[Guard, None]] = {symbol: {} for symbol in order}
+    followed = (guard for count in program.counts for guard in count.choice.guards)
+    for guard in (*followed, *context.scope.guards):
+        named = data_dependent_in(guard.left, guard.right)
+        if named:
+            asked[max(named, key=order.index)][guard] = None
+    choices = [DataDependent(symbol, tuple(asked[symbol])) for symbol in order]
+    windows = [_window(count.view) for count in counts]
+    return list(map(Choose, choices, windows))
+
+
+def _written(program: LoopProgram) -> dict[str, int]:
+    """The last step that writes each storage."""
+    return {s.name: k for k, step in enumerate(program.steps) for s in accessed(step)[1]}
+
+
+def _early(program: LoopProgram, choices: Sequence[Choose]) -> tuple[int, ...]:
+    """The arguments written before, or while, a step finds a length that may not fit, or fails."""
+    written = _written(program)
+    asked = [written[c.count.buffer] for c in choices if c.choice.guards]
+    calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
+    asked += [k for k, operation in calls if operation.fails or operation.guesses]
+    before = program.steps[: max(asked, default=-1) + 1]
+    origins = {storage.origin for step in before for storage in accessed(step)[1]}
+    return tuple(sorted(origin.position for origin in origins if isinstance(origin, Input)))
+
+
+def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
+    """The cost of all steps, the memory of their partial results, and that of kept arguments.
+
+    Of a step that may be shared only the memory counts: the next one runs, or costs about as much.
+    """
+    scratch = sum((buffer.size_bytes for buffer in _partials(program.steps)), dim(0))
+    pairs = zip(program.steps, program.costs, strict=True)
+    costs = [cost for step, cost in pairs if not _is_shared(step)]
+    sums = {
+        field: sum((getattr(cost, field) for cost in costs), dim(0))
+        for field in ("bytes_read", "bytes_written", "flops", "temporary_bytes")
+    }
+    for storage in program.storages:
+        if isinstance(storage.origin, Input) and storage.origin.position in early:
+            sums["temporary_bytes"] += storage.size_bytes
+    return Cost(**sums, scratch_bytes=scratch, kernels=sum(cost.kernels for cost in costs))
+
+
+def _uses(
+    program: LoopProgram,
+    rendered: dict[int, Rendered],
+    groups: Mapping[int, tuple[LibraryCall, ...]],
+) -> tuple[dict[str, int], dict[str, int]]:
+    """The first and the last step that uses each storage; a step that may be shared is the next."""
+    places = {more.target.name: k for k, calls in groups.items() for more in calls}
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for k, step in enumerate(program.steps):
+        if isinstance(step, LibraryCall):
+            read = [view.storage for view in step.operands] if k in groups else []
+            used = [*read, step.target]
+        else:
+            used = list(rendered[k].buffers)
+        last.update({storage.name: k + _is_shared(step) for storage in used})
+        first = {storage.name: k for storage in used} | first
+    return first | places, last
+
+
+def _is_shared(step: Nest | LibraryCall) -> bool:
+    """True if a step is a nest that may run in place of the next one."""
+    return isinstance(step, Nest) and step.parallel_variant is not None
+
+
+def _heirs(
+    scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
+) -> dict[str, str]:
+    """By temporary, the one whose memory it takes: of as many bytes, and not used any more."""
+    heirs: dict[str, str] = {}
+    dead: dict[Dim, list[Storage]] = {}
+    ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)
+    for storage in sorted(scratch, key=lambda s: first[s.name]):
+        while ends and last[ends[-1].name] < first[storage.name]:
+            ended = ends.pop()
+            dead.setdefault(ended.size_bytes, []).append(ended)
+        if dead.get(storage.size_bytes):
+            heirs[storage.name] = dead[storage.size_bytes].pop().name
+    return heirs
+
+
+def _buffer(storage: Storage) -> Buffer:
+    origin = storage.origin
+    return Buffer(
+        storage.name,
+        storage.role,
+        storage.dtype,
+        storage.shape,
+        storage.strides,
+        origin.position if isinstance(origin, Input) else None,
+        origin.array if isinstance(origin, Constant) else None,
+    )
+
+
+def _number(number: Number) -> NumberSource:
+    match number.origin:
+        case Input():
+            return NumberSource(code(number.dtype), position=number.origin.position)
+        case Scalar():
+            return NumberSource(code(number.dtype), literal=number.origin.value)
+        case LengthNode():
+            return NumberSource(code(number.dtype), length=number.origin.length)
+
+
+def _launch(nest: Nest, rendered: Rendered, cost: Cost) -> Launch:
+    loops = (stmt for stmt in nest.body if isinstance(stmt, For) and stmt.kind == "map")
+    loop = next(loops, None)
+    under = () if loop is None else (s for s in loop.body if isinstance(s, For) and s.under)
+    grid = dim(1) if loop is None else product((loop.extent, *(inner.extent for inner in under)))
+    work = cost.flops + cost.bytes_read + cost.bytes_written
+    return Launch(
+        rendered.kernel,
+        tuple(storage.name for storage in rendered.buffers),
+        tuple(_number(number) for number in rendered.numbers),
+        rendered.lengths,
+        grid,
+        work,
+        nest.prepass,
+        nest.chunk_chain,
+        nest.parallel_variant,
+    )
+
+
+def _call(step: LibraryCall, others: Sequence[LibraryCall]) -> Call:
+    operands = tuple(map(_window, step.operands))
+    more = tuple((other.operation, _whole(other.target)) for other in others)
+    given = step.operation, operands, step.labels, _whole(step.target)
+    return Call(*given, step.where, step.conditions, more, bool(_made(step, others)))
+
+
+def _whole(storage: Storage) -> Window:
+    """A window that shows all of a storage."""
+    return _window(View(storage, storage.shape, dim(0), storage.strides))
+
+
+def _window(view: View) -> Window:
+    return Window(
+        view.storage.name, view.offset, view.shape, view.strides, view.dtype, view.writable
+    )

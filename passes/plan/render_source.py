@@ -1,0 +1,646 @@
+"""Nest -> Python source of one kernel, specialised for what it bakes; runs in plain Python too.
+
+Buffers, scalars, lengths, iterators and values are numbered by first use: equal nests, equal keys.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from axiomjit.base.dtypes import INT, DType, cast_name, code, is_float, part_dtype, resolve_loop
+from axiomjit.base.records import Record
+from axiomjit.base.target import ChosenTarget
+from axiomjit.graph.nodes import Node, Op, Scalar
+from axiomjit.graph.primitives import MAX, MIN, Primitive, UfuncFold
+from axiomjit.graph.reductions import StateFold, computed
+from axiomjit.passes.ir.kernel_ir import Kernel, Parameter, Traits, kernel_key
+from axiomjit.passes.ir.loop_ir import (
+    Alloc,
+    Block,
+    Drain,
+    Fold,
+    For,
+    If,
+    Index,
+    Let,
+    Limit,
+    Load,
+    Nest,
+    Push,
+    ReadState,
+    State,
+    Stmt,
+    Store,
+    statements,
+)
+from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
+from axiomjit.symbolic.assumptions import SMALL
+from axiomjit.symbolic.dims import Dim, dim
+
+LEVELS: Final = 32
+"""Depth of a tree of blocks: enough for 2**32 of them."""
+
+
+class Rendered(Record):
+    """A kernel and the program's names of its words, in the order of its parameters."""
+
+    kernel: Kernel
+    buffers: tuple[Storage, ...]
+    numbers: tuple[Number, ...]
+    lengths: tuple[Dim, ...]
+
+
+def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget) -> Rendered:
+    """Write the kernel of a nest for a target.
+
+    Extents and offsets up to 4 and strides up to 1 are written into the source (with larger ones
+    LLVM gathers, which is slower than loads); other lengths are words. The first map loop runs
+    over the range that the caller gives.
+
+    Needs: a legal nest with one outer map loop, or without loops.
+    Gives: a kernel whose text depends on the nest alone; its key has the target's name, too.
+    Keeps: the nest.
+    """
+    return _Writer({number.name: number for number in numbers}).kernel(nest, target)
+
+
+class _Writer:
+    """Numbers names by first use while it writes lines."""
+
+    def __init__(self, numbers: dict[str, Number]) -> None:
+        self.program_numbers = numbers
+        self.names: dict[tuple[str, object], str] = {}
+        self.counts: dict[str, int] = {}
+        self.buffers: dict[Storage, str] = {}
+        self.scratch: dict[Storage, str] = {}
+        self.written: set[Storage] = set()
+        self.numbers: dict[str, str] = {}
+        self.lengths: dict[Dim, str] = {}
+        self.dtypes: dict[str, DType] = {}
+        self.over_blocks: dict[str, For] = {}
+        self.firsts: dict[str, str] = {}
+        self.ends: dict[str, str] = {}
+        self.open: dict[str, None] = {}
+        self.strips = self.rows = self.polls = self.calls = False
+
+    @property
+    def ranges(self) -> RangeSource:
+        """Writes ranges; made anew, since one that is kept would be a cycle of references."""
+        named = partial(self.named, "i"), self.value, self.length
+        return RangeSource(*named, self.over_blocks, self.firsts, self.ends)
+
+    def kernel(self, nest: Nest, target: ChosenTarget) -> Rendered:
+        """The whole function, header last since only the body knows its words."""
+        self.written = {s.buffer for s in statements(nest) if isinstance(s, Store)}
+        loops = [s for s in statements(nest) if isinstance(s, For) and s.block is not None]
+        self.over_blocks = {loop.iterator: loop for loop in loops}
+        self.calls = _functions_of(nest) > 0
+        lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
+        traits = Traits(_functions_of(nest), self.strips, self.rows)
+        if nest.combine:
+            lines.append("    if lo == hi:")
+            lines += self.body(nest.combine, 2, grid=False)
+        parameters = (
+            *(Parameter(n, "buffer", code(b.dtype)) for b, n in self.buffers.items()),
+            *(
+                Parameter(n, "scalar", code(self.program_numbers[k].dtype))
+                for k, n in self.numbers.items()
+            ),
+            *(Parameter(n, "length", code(INT)) for n in self.lengths.values()),
+            *([Parameter("h0", "flag", code(INT))] if self.polls else []),
+        )
+        header = ["def kernel(w, lo, hi):"]
+        header += [f"    {p.name} = {p.kind}(w, {k})" for k, p in enumerate(parameters)]
+        source = "\n".join(header + lines) + "\n"
+        key = kernel_key(source, parameters, target)
+        return Rendered(
+            Kernel(source, parameters, key, bool(nest.combine), target, traits),
+            tuple(self.buffers),
+            tuple(self.program_numbers[name] for name in self.numbers),
+            (*self.lengths, *([dim(0)] if self.polls else [])),
+        )
+
+    def tiles(self, tiles: tuple[Storage, ...]) -> Iterator[str]:
+        """The lines that open tiles: scratch memory on the stack."""
+        for tile in tiles:
+            self.scratch[tile] = self.fresh("x")
+            dtype = cast_name(code(tile.dtype))
+            yield f"    {self.scratch[tile]} = tile({tile.shape[0]}, {dtype})"
+
+    def fresh(self, letter: str) -> str:
+        """The next name with this letter."""
+        self.counts[letter] = self.counts.get(letter, 0) + 1
+        return f"{letter}{self.counts[letter] - 1}"
+
+    def named(self, letter: str, old: str) -> str:
+        """The name in the source of something in the nest."""
+        if (letter, old) not in self.names:
+            self.names[letter, old] = self.fresh(letter)
+        return self.names[letter, old]
+
+    def value(self, old: str) -> str:
+        """The name of a scalar, or of a number of the program."""
+        if old in self.program_numbers and ("v", old) not in self.names:
+            if old not in self.numbers:
+                self.numbers[old] = self.fresh("c")
+                self.dtypes[self.numbers[old]] = self.program_numbers[old].dtype
+            return self.numbers[old]
+        return self.named("v", old)
+
+    def buffer(self, storage: Storage) -> str:
+        """The name of a buffer: a for read, o for written, p for partial results, x for tiles."""
+        if storage in self.scratch:
+            return self.scratch[storage]
+        if storage not in self.buffers:
+            letter = (
+                "p"
+                if storage.role is ArrayRole.PARTIAL
+                else "o"
+                if storage in self.written
+                else "a"
+            )
+            self.buffers[storage] = self.fresh(letter)
+        return self.buffers[storage]
+
+    def length(self, value: int | Dim, baked: int = SMALL) -> str:
+        """A literal where it is at most `baked`, else the word that holds it."""
+        constant = value if isinstance(value, int) else value.constant
+        if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
+            return str(constant)
+        if value not in self.lengths:
+            self.lengths[value] = self.fresh("n")
+        return self.lengths[value]
+
+    def place(self, storage: Storage, index: Index) -> str:
+        """A buffer and the index of an element, as an expression of iterators and lengths."""
+        if storage in self.scratch:
+            return f"{self.scratch[storage]}, {self.ranges.step(index.terms[-1][0])}"
+        parts = []
+        for name, stride in index.terms:
+            step = self.value(name) if name in index.gathered else self.named("i", name)
+            factor = self.length(stride, baked=1)
+            parts.append(step if factor == "1" else f"{step} * {factor}")
+        if index.offset.constant != 0 or not parts:
+            parts.append(self.length(index.offset))
+        element = " + ".join(parts)
+        return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
+
+    def apart(self, stmt: Load | Store) -> str:
+        """The end of the name of an access beside calls, in steps that are a length."""
+        if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
+            return ""
+        step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)
+        return "" if self.length(step, baked=1).lstrip("-").isdigit() else "_apart"
+
+    def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
+        """The lines of statements; `grid` marks the level whose map loop the caller ranges over."""
+        indent = "    " * depth
+        walks = Counter(_shared_walk(stmt) for stmt in body if isinstance(stmt, For))
+        bounds: dict[tuple[str, str] | None, tuple[str, ...]] = {}
+        for stmt in body:
+            if isinstance(stmt, If):
+                tests = self.ranges.tests(stmt.limits)
+                yield from (f"{indent}{'    ' * k}if {test}:" for k, test in enumerate(tests))
+                yield from self.body(stmt.body, depth + len(tests), grid=False)
+                continue
+            if not isinstance(stmt, For):
+                yield from (indent + line for line in self.statement(stmt))
+                continue
+            walk = _shared_walk(stmt)
+            if walk is not None and walks[walk] > 1 and walk not in bounds:
+                start, stop = self.fresh("k"), self.fresh("e")
+                yield f"{indent}{start} = {self.ranges.start(stmt)}"
+                yield f"{indent}{stop} = {self.ranges.limits(stmt, start)[-1]}"
+                bounds[walk] = start, stop
+                self.strips |= depth == 2 and stmt is body[0]
+            limits = bounds.get(walk) or self.ranges.limits(stmt, grid=grid and stmt.kind == "map")
+            limits = self.ranges.entered(stmt, limits, grid=grid)
+            self.rows |= depth > 1 and limits in {(word,) for word in self.lengths.values()}
+            if stmt.poll_every:
+                self.polls, strip = True, self.fresh("k")
+                strips, limits = _strips_of(limits, strip, stmt.poll_every)
+                yield f"{indent}for {strip} in range({strips}):"
+            inner, step = depth + bool(stmt.poll_every), self.named("i", stmt.iterator)
+            yield f"{'    ' * inner}for {step} in range({', '.join(limits)}):"
+            self.open[stmt.iterator] = None
+            yield from self.body(stmt.body, inner + 1, grid=False)
+            del self.open[stmt.iterator]
+
+    def statement(self, stmt: Stmt) -> Iterator[str]:
+        """The lines of one statement that is no loop."""
+        match stmt:
+            case Let():
+                operands = [self.value(name) for name in stmt.operands]
+                codes = [code(self.dtypes[name]) for name in operands]
+                text = stmt.primitive.written(operands, codes, code(stmt.dtype))
+                yield f"{self.define(stmt.name, stmt.dtype)} = {text}"
+            case Load():
+                place, name = self.place(stmt.buffer, stmt.index), stmt.name
+                load = "load" + self.apart(stmt)
+                text = place if stmt.buffer is POSITIONS else f"{load}({place})"
+                if stmt.prefetch is not None:
+                    text = f"load_ahead({place}, {self.length(stmt.prefetch)})"
+                yield f"{self.define(name, stmt.buffer.dtype)} = {text}"
+            case Store():
+                yield from self.store(stmt)
+            case Alloc():
+                yield from self.alloc(stmt)
+            case Fold():
+                yield from self.fold(stmt)
+            case ReadState():
+                yield from self.take(stmt)
+            case Push():
+                yield self.push(stmt)
+            case Drain():
+                yield self.drain(stmt.state)
+            case _:
+                raise TypeError(f"{type(stmt).__name__} has no form in source")
+
+    def store(self, stmt: Store) -> Iterator[str]:
+        """A scalar, perhaps combined with what is there."""
+        place, dtype = self.place(stmt.buffer, stmt.index), stmt.buffer.dtype
+        if stmt.combine is None:
+            yield f"store{self.apart(stmt)}({place}, {self.as_type(stmt.value, dtype)})"
+            return
+        held, value = self.fresh("u"), self.value(stmt.value)
+        yield f"{held} = load({place})"
+        made = _combined_element(stmt.combine, held, dtype, value, self.dtypes[value])
+        yield f"store({place}, {made})"
+
+    def define(self, old: str, dtype: DType) -> str:
+        """The name of a new scalar."""
+        name = self.named("v", old)
+        self.dtypes[name] = dtype
+        return name
+
+    def as_type(self, old: str, dtype: DType) -> str:
+        """A scalar, cast where it has another dtype."""
+        name = self.value(old)
+        return name if self.dtypes[name] == dtype else f"{cast_name(code(dtype))}({name})"
+
+    def values_of(self, state: State) -> list[str]:
+        """The names of a state's values, or of the tiles that have a cell of it per lane."""
+        if _is_flagged(state):
+            return [self.named(letter, state.name) for letter in "sgz"[: 2 + state.signs]]
+        first = self.named("s", state.name)
+        more = (self.named("s", f"{state.name}.{k}") for k in range(1, len(state.parts)))
+        return [first, *more]
+
+    def begun(self, state: State) -> str | None:
+        """True if a state has taken in an element; None where it begins with its identity."""
+        fold = state.accumulator
+        counts = isinstance(fold, UfuncFold) or fold.has_identity
+        return None if counts else self.named("g", state.name)
+
+    def here(self, state: State, name: str) -> str:
+        """The value, or the cell of the current lane where the state has lanes."""
+        return name if state.lanes is None else f"load({name}, {self.ranges.step(state.lanes)})"
+
+    def alloc(self, stmt: Alloc) -> Iterator[str]:
+        """Open a state, or the tree of its blocks."""
+        state, begun = stmt.state, self.begun(stmt.state)
+        dtypes = [cast_name(code(dtype)) for dtype in state.parts]
+        names = self.values_of(state)
+        start = _start_source(state)
+        if begun is not None:
+            names, dtypes, start = [*names, begun], [*dtypes, "b1"], [*start, "b1(False)"]
+        if stmt.scope == "tree":
+            yield f"{self.named('t', state.name)} = tile({LEVELS * state.cells}, {dtypes[0]})"
+            yield f"{self.named('q', state.name)} = 0"
+        if state.lanes is None:
+            if stmt.scope != "tree":
+                yield from (f"{n} = {v}" for n, v in zip(names, start, strict=True))
+            return
+        if stmt.scope == "tree" or ("q", state.name) not in self.names:
+            for name, dtype in zip(names, dtypes, strict=True):
+                yield f"{name} = tile({state.cells}, {dtype})"
+        if stmt.scope != "tree":
+            block = self.over_blocks[state.lanes].block
+            known = block is not None and block.outer in self.open
+            yield f"for j0 in range({self.ranges.width(state) if known else state.cells}):"
+            yield from (f"    store({n}, j0, {v})" for n, v in zip(names, start, strict=True))
+
+    def fold(self, stmt: Fold) -> Iterator[str]:
+        """Combine values into a state; lanes of one state may be reordered, cells may not."""
+        state, fold, begun = stmt.state, stmt.state.accumulator, self.begun(stmt.state)
+        names = self.values_of(state)
+        values = [self.as_type(v, d) for v, d in zip(stmt.values, state.parts, strict=True)]
+        if _is_flagged(state):
+            yield f"{', '.join(names)} = {', '.join(_flagged_step(state, names, values[0]))}"
+            return
+        free = state.lanes is None and not stmt.kept
+        if isinstance(fold, UfuncFold) and free and not fold.running:
+            yield f"{names[0]} = {fold.lane.format(names[0], values[0])}"
+            return
+        lines, combined = ([], values) if stmt.kept else self.combined(state, values)
+        yield from lines
+        if begun is not None:
+            names, combined = [*names, begun], [*combined, "b1(True)"]
+        if state.lanes is None:
+            yield f"{', '.join(names)} = {', '.join(combined)}"
+        else:
+            step = self.ranges.step(state.lanes)
+            yield from (f"store({n}, {step}, {c})" for n, c in zip(names, combined, strict=True))
+
+    def combined(self, state: State, values: list[str]) -> tuple[list[str], list[str]]:
+        """Lines that combine values into a state, and its values; the first is taken unchanged."""
+        begun, left = self.begun(state), [self.here(state, n) for n in self.values_of(state)]
+        if isinstance(state.accumulator, StateFold) and state.lanes is not None:
+            named = [self.fresh("u") for _ in left]
+            loads = [f"{name} = {cell}" for name, cell in zip(named, left, strict=True)]
+            left = named
+        else:
+            loads = []
+        fold, dtype = state.accumulator, state.dtype
+        lines, combined = _combine_source(fold, left, values, dtype, self.fresh)
+        if begun is not None:
+            pairs = zip(combined, values, strict=True)
+            on = self.here(state, begun)
+            made = [(self.fresh("u"), f"select({on}, {c}, {v})") for c, v in pairs]
+            lines += [f"{name} = {text}" for name, text in made]
+            combined = [name for name, _ in made]
+        return loads + lines, combined
+
+    def take(self, stmt: ReadState) -> Iterator[str]:
+        """A value of a state, perhaps with more combined into it."""
+        state, part = stmt.state, stmt.part
+        if stmt.including:
+            values = [self.value(name) for name in stmt.including]
+            lines, combined = self.combined(state, values)
+            yield from lines
+            value = combined[part]
+        elif _is_flagged(state):
+            value = _flagged_value(self.values_of(state))
+        else:
+            value = self.here(state, self.values_of(state)[part])
+        yield f"{self.define(stmt.name, stmt.dtype)} = {value}"
+
+    def push(self, stmt: Push) -> str:
+        """Add a block to the tree."""
+        state = stmt.state
+        name = self.named("s", state.name) if stmt.value is None else self.value(stmt.value)
+        tree, count = self.named("t", state.name), self.named("q", state.name)
+        assert isinstance(state.accumulator, UfuncFold)
+        kind = state.accumulator.tree
+        if state.lanes is None:
+            return f"{count} = push{kind}({tree}, {count}, {name})"
+        return f"{count} = push_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
+
+    def drain(self, state: State) -> str:
+        """Combine the finished subtrees into the state."""
+        name, tree = self.named("s", state.name), self.named("t", state.name)
+        assert isinstance(state.accumulator, UfuncFold)
+        count, kind = self.named("q", state.name), state.accumulator.tree
+        if state.lanes is None:
+            return f"{name} = drain{kind}({tree}, {count})"
+        return f"drain_lanes{kind}({tree}, {count}, {name}, {self.ranges.width(state)})"
+
+
+EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
+"""The step of a minimum or maximum of floats: its function of numbers, then the operator that joins
+the bits of all elements, and its start, to tell the sign of a zero."""
+
+
+def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dtype: DType) -> str:
+    """The expression that a scatter stores: the old element combined with a value of some dtype."""
+    result = resolve_loop(combine.ufunc, (dtype, dtype))[-1] if combine.ufunc else dtype
+    codes = [code(dtype)] * 2
+    cast = held if kind == dtype else f"{cast_name(code(dtype))}({held})"
+    text = combine.written([cast, value], codes, code(result))
+    return text if result == kind else f"{cast_name(code(kind))}({text})"
+
+
+def _is_flagged(state: State) -> bool:
+    """True if NaN and the signs of zeros are kept beside the state, and joined when it is read.
+
+    Then each step is a few independent instructions; `maximum`, which is exact in each step, is a
+    chain of six. Cells of tiles wait for nothing, and are exact.
+    """
+    fold = state.accumulator
+    plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
+    return plain and fold.name in EXTREMES and is_float(state.dtype)
+
+
+def _flagged_step(state: State, names: Sequence[str], value: str) -> list[str]:
+    """An extreme and its flags with one more element."""
+    name, nan, *signs = names
+    function, join, _ = EXTREMES[state.accumulator.name]
+    steps = [f"{function}({name}, {value})", f"{nan} | isnan({value})"]
+    return [*steps, *(f"{each} {join} bits({value})" for each in signs)]
+
+
+def _flagged_value(names: Sequence[str]) -> str:
+    """An extreme with its flags, as the value of the state: a zero has the sign that they tell."""
+    return f"extreme({', '.join(names)})"
+
+
+def _literal(value: Any, dtype: DType) -> str:
+    """A number of a dtype, as source."""
+    if isinstance(value, complex):
+        part = code(part_dtype(dtype))
+        return f"complex_of({part}({value.real!r}), {part}({value.imag!r}))"
+    return f"{cast_name(code(dtype))}({value!r})"
+
+
+def _start_source(state: State) -> list[str]:
+    """The values that a state is opened with; without identity they are never combined.
+
+    A flagged extreme has met no NaN, and the bits of no element.
+    """
+    fold = state.accumulator
+    if isinstance(fold, StateFold):
+        pairs = zip(fold.start, state.parts, strict=True)
+        return [_literal(value.item(), dtype) for value, dtype in pairs]
+    first = _literal(fold.initial(state.dtype), state.dtype)
+    if not _is_flagged(state):
+        return [first]
+    bits = f"{cast_name(f'i{state.dtype.itemsize}')}({EXTREMES[fold.name][2]})"
+    return [first, "b1(False)", *[bits] * state.signs]
+
+
+def _combine_source(
+    fold: UfuncFold | StateFold,
+    left: Sequence[str],
+    right: Sequence[str],
+    dtype: DType,
+    fresh: Callable[[str], str],
+) -> tuple[list[str], list[str]]:
+    """Lines that combine two states of a dtype, and the values of the combined state.
+
+    `left` are the values of the state that stands before, `fresh("u")` names what is computed.
+    """
+    if isinstance(fold, UfuncFold):
+        kind = code(dtype)
+        return [], [fold.combine.written((*left, *right), (kind, kind), kind)]
+    lines: list[str] = []
+
+    def text(value: Any) -> tuple[str, str]:
+        if isinstance(value, Scalar):
+            return _literal(value.value.item(), value.dtype), code(value.dtype)
+        found: tuple[str, str] = value
+        return found
+
+    def apply(op: Op, operands: Sequence[Any]) -> tuple[str, str]:
+        named = [text(operand) for operand in operands]
+        kind, name = code(op.dtype), fresh("u")
+        written = op.primitive.written([n for n, _ in named], [c for _, c in named], kind)
+        lines.append(f"{name} = {written}")
+        return name, kind
+
+    kinds = [code(value.dtype) for value in fold.start]
+    given = [*zip(left, kinds, strict=True), *zip(right, kinds, strict=True)]
+    outputs: Sequence[Node] = fold.outputs
+    return lines, [text(value)[0] for value in computed(outputs, given, apply)]
+
+
+def _functions_of(nest: Nest) -> int:
+    """The number of calls of elementary functions in a nest."""
+    found = 0
+    for stmt in statements(nest):
+        if isinstance(stmt, Let):
+            found += stmt.primitive.elementary
+        elif isinstance(stmt, Fold) or (isinstance(stmt, ReadState) and stmt.including):
+            fold = stmt.state.accumulator
+            found += fold.functions if isinstance(fold, StateFold) else 0
+    return found
+
+
+Term = tuple[str, Dim]
+
+
+class RangeSource(Record):
+    """Writes ranges and limits with the names that a source has for `iterator` and the like.
+
+    `over_blocks` are the loops over blocks by their iterators, `firsts` what the first step of
+    each one's block is, and `ends` where loops end that take steps together.
+    """
+
+    iterator: Callable[[str], str]
+    value: Callable[[str], str]
+    length: Callable[[int | Dim], str]
+    over_blocks: dict[str, For]
+    firsts: dict[str, str]
+    ends: dict[str, str]
+
+    def start(self, loop: For) -> str:
+        """The first step of a loop over a block."""
+        assert loop.block is not None
+        return f"{self.iterator(loop.block.outer)} * {self.length(loop.block.size)}"
+
+    def limits(self, loop: For, start: str = "", *, grid: bool = False) -> tuple[str, ...]:
+        """The arguments of a loop's `range`; `start` names the first iteration of its block."""
+        if loop.at is not None:
+            return self.value(loop.at), f"{self.value(loop.at)} + 1"
+        first, last = (dim(0), loop.extent) if loop.span is None else loop.span
+        starts = [] if first.constant == 0 else [self.length(first)]
+        stops = [] if grid and last is loop.extent else [self._stop(first, last)]
+        if loop.limits:
+            starts = starts or ["0"]
+            starts, stops = starts + self.starts(loop), stops + self.stops(loop)
+        if loop.under is not None:
+            passed = f"{self.iterator(loop.under)} * {self.length(loop.extent)}"
+            starts, stops = [f"lo - {passed}", "0"], [f"hi - {passed}", *stops]
+        elif grid:
+            low, high = self._callers(loop)
+            starts, stops = [low, *starts], [high, *stops]
+        elif loop.block is not None:
+            start = start or self.start(loop)
+            starts, stops = [start, *starts], [*self._block_stops(loop.block, start), *stops]
+        return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
+
+    def _callers(self, loop: For) -> tuple[str, str]:
+        """The caller's range as steps of the first loop, where it counts those of one under it."""
+        inner = loop.body[0] if loop.body else None
+        if not isinstance(inner, For) or inner.under is None:
+            return "lo", "hi"
+        steps = self.length(inner.extent)
+        return f"floor_divide(lo, {steps})", f"floor_divide(hi - 1, {steps}) + 1"
+
+    def entered(self, loop: For, limits: tuple[str, ...], *, grid: bool) -> tuple[str, ...]:
+        """The range of a loop with these limits, about which its statements may ask."""
+        if loop.block is not None:
+            named = limits[0].isidentifier()
+            self.firsts[loop.iterator] = limits[0] if named else self.start(loop)
+            self.over_blocks[loop.iterator] = loop
+        if loop.unroll == 1:
+            return limits
+        if grid:
+            self.ends[loop.iterator] = limits[1]
+        return (*(limits if len(limits) > 1 else ("0", *limits)), str(loop.unroll))
+
+    def step(self, iterator: str) -> str:
+        """The number of the current iteration within its block."""
+        return f"{self.iterator(iterator)} - {self.firsts[iterator]}"
+
+    def width(self, state: State) -> str:
+        """The number of lanes of the tile of a state."""
+        assert state.lanes is not None
+        loop = self.over_blocks[state.lanes]
+        assert loop.block is not None
+        start = self.start(loop)
+        _, *others = self._block_stops(loop.block, start)
+        stops = [f"{stop} - {start}" for stop in (*others, self.length(loop.extent))]
+        return f"min({state.cells}, {', '.join(stops)})"
+
+    def _block_stops(self, block: Block, start: str) -> list[str]:
+        """The end of a block, and that of the last block of the caller's range."""
+        if block.unroll == 1:
+            return [f"{start} + {self.length(block.size)}"]
+        assert isinstance(block.size, int)
+        last = [f"{self.ends[block.outer]} * {block.size}"] if block.outer in self.ends else []
+        return [f"{start} + {block.size * block.unroll}", *last]
+
+    def _stop(self, first: Dim, last: Dim) -> str:
+        """The end of a span; of a short one `start + n`, so that LLVM does not vectorise it."""
+        steps = (last - first).constant
+        short = steps is not None and steps <= SMALL and first.constant is None
+        return f"{self.length(first)} + {steps}" if short else self.length(last)
+
+    def starts(self, loop: For) -> list[str]:
+        """First steps of a loop, one per limit; the largest holds."""
+        return [self._passed(limit.low, limit, loop.iterator) for limit in loop.limits]
+
+    def stops(self, loop: For) -> list[str]:
+        """Ends of a loop, one per limit; the smallest holds."""
+        return [self._passed(limit.high, limit, loop.iterator) for limit in loop.limits]
+
+    def tests(self, limits: Sequence[Limit]) -> list[str]:
+        """Comparisons that all hold where the limits do."""
+        found = []
+        for limit in limits:
+            total = " + ".join(map(self._product, limit.terms)) or "0"
+            found += [f"{self.length(limit.low)} <= {total}"]
+            found += [f"{total} < {self.length(limit.high)}"]
+        return found
+
+    def _passed(self, place: Dim, limit: Limit, iterator: str) -> str:
+        """The first step at which the sum of a limit is not below a place."""
+        own = dict(limit.terms)[iterator]
+        others = [term for term in limit.terms if term[0] != iterator]
+        left = " - ".join([self.length(place + own - 1), *map(self._product, others)])
+        return left if own.constant == 1 else f"floor_divide({left}, {self.length(own)})"
+
+    def _product(self, term: Term) -> str:
+        """A factor times an iterator."""
+        name, times = self.iterator(term[0]), self.length(term[1])
+        return name if times == "1" else f"{name} * {times}"
+
+
+def _shared_walk(loop: For) -> tuple[str, str] | None:
+    """The iterator and block iterator that sibling loops over one whole block share, or None."""
+    whole = loop.span is None and not loop.limits
+    return (loop.iterator, loop.block.outer) if loop.block and whole else None
+
+
+def _extreme(function: str, values: Sequence[str]) -> str:
+    """The smallest or largest of some values."""
+    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+
+
+def _strips_of(limits: tuple[str, ...], strip: str, steps: int) -> tuple[str, tuple[str, str]]:
+    """The ranges of a loop over strips of `steps` iterations, and of the polling loop in one."""
+    first, last = limits if len(limits) > 1 else ("0", *limits)
+    return f"{first}, {last}, {steps}", (strip, f"live(h0, min({strip} + {steps}, {last}))")

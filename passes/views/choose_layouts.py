@@ -1,0 +1,208 @@
+"""Choose the order in memory of the dimensions of each value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from axiomjit.graph.known_strides import strides_of_constant
+from axiomjit.graph.nodes import (
+    Constant,
+    Graph,
+    Input,
+    Node,
+    Op,
+    Update,
+    base_of,
+    is_view,
+    post_order,
+    root_of,
+    users,
+)
+from axiomjit.graph.primitives import GATHER, PACKS, SAVE
+from axiomjit.passes.costs.estimate_time import STORE, Walk, estimate_walk
+from axiomjit.passes.ir.context import Layouts
+from axiomjit.passes.ir.loop_readers import Readers, loop_readers
+from axiomjit.passes.ir.view_ir import Library
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, identity, strides_through
+from axiomjit.symbolic.ranges import magnitude, stride_size
+
+Order = tuple[int, ...]
+"""Dimensions, outermost first."""
+Size = tuple[int, ...] | None
+"""The sort key of a value's stride; None where there is no stride."""
+_NEAR: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
+_KEPT: Final = (*PACKS, GATHER, SAVE)
+"""Primitives whose values have the order that they have in NumPy."""
+GAIN: Final = 0.8
+"""Another order is taken where loops cost at most this part."""
+
+
+def choose_layouts(
+    graph: Graph,
+    layouts: Layouts,
+    stored: Mapping[Node, Library | None],
+    variables: Collection[Node] = (),
+) -> dict[Node, Order]:
+    """The dimensions of each op, from the outermost in memory to the innermost.
+
+    Results lie as their operands do (NumPy's K). A temporary that loops alone write and read lies
+    so that these loops cost least, whatever the lengths are; K where that makes little difference.
+    So do inputs that are `variables`, whose layout is not given; they are in C order otherwise.
+
+    Needs: a legal graph in which only outputs are views, and what is stored of it.
+    Gives: an order for every op that is no view, and for variables.
+    Keeps: the graph, and the order of what can be seen outside.
+    """
+    orders, strides = _memory_orders(graph, layouts)
+    for node in variables:
+        orders[node] = tuple(range(len(strides.pop(node, ()))))
+    return _Choice(graph, stored, orders, strides).chosen()
+
+
+def _memory_orders(
+    graph: Graph, layouts: Layouts
+) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
+    """The order of each op in NumPy, and the strides of what is given."""
+    orders: dict[Node, Order] = {}
+    strides: dict[Node, tuple[Dim, ...]] = {}
+    sizes: dict[Node, tuple[Size, ...]] = {}
+    for node in post_order(graph.outputs):
+        if isinstance(node, Update):
+            sizes[node] = sizes[node.operands[0]]
+        elif isinstance(node, Input | Constant) and not (isinstance(node, Input) and node.weak):
+            given = (
+                strides_of_constant(node) if isinstance(node, Constant) else layouts[node.position]
+            )
+            strides[node], sizes[node] = given, _sizes_of(given, node.shape)
+        elif isinstance(node, Op) and not is_view(node):
+            order = orders[node] = _order(node, sizes)
+            sizes[node] = tuple(
+                None if length.constant == 1 else (-order.index(d),)
+                for d, length in enumerate(node.shape)
+            )
+    return orders, strides
+
+
+def _sizes_of(strides: tuple[Dim, ...], shape: tuple[Dim, ...]) -> tuple[Size, ...]:
+    """The sizes of strides, none where elements are repeated or alone."""
+    return tuple(
+        None if stride.constant == 0 or length.constant == 1 else stride_size(stride)
+        for stride, length in zip(strides, shape, strict=True)
+    )
+
+
+def _order(op: Op, sizes: Mapping[Node, tuple[Size, ...]]) -> Order:
+    """Dimensions in the memory order of all operands."""
+    if op.primitive in (*PACKS, GATHER):  # C order; a SAVE has the order of what it saves
+        return tuple(range(op.rank))
+    found = []
+    for child, index in zip(op.operands, op.maps, strict=True):
+        along: list[Size] = [None] * op.rank
+        for size, function in zip(sizes.get(child, ()), index, strict=False):
+            for k, factor in function.terms:
+                if k < op.rank and size is not None and op.extents[k].constant != 1:
+                    along[k] = max(along[k] or (), (*size, magnitude(factor)))
+        found.append(along)
+    return _memory_order(op.rank, found)
+
+
+def _memory_order(rank: int, operands: Sequence[Sequence[Size]]) -> Order:
+    """Dimensions in the memory order of operands.
+
+    As in NumPy's iterator each dimension is put, from the last one on, outside those inside of
+    which it may not go; where operands disagree about two dimensions, they are in C order.
+    """
+    order: list[int] = []  # innermost first
+    for d in reversed(range(rank)):
+        place = len(order)
+        for at in reversed(range(len(order))):
+            known = [s for s in operands if s[d] is not None and s[order[at]] is not None]
+            if not known:
+                continue
+            if any(s[order[at]] <= s[d] for s in known):  # type: ignore[operator]
+                break
+            place = at
+        order.insert(place, d)
+    return tuple(reversed(order))
+
+
+class _Choice:
+    """Orders of temporaries, one after the other, the last ones first."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        stored: Mapping[Node, Library | None],
+        orders: dict[Node, Order],
+        strides: Mapping[Node, tuple[Dim, ...]],
+    ) -> None:
+        self.stored, self.orders, self.strides = stored, orders, strides
+        self.users = users(graph)
+        self.shown = {root_of(base_of(node)) for node in graph.outputs}
+        self.nodes = list(post_order(graph.outputs))
+        self.free = [node for node in self.nodes if node in orders and self._is_free(node)]
+        # what the loops of an op load, and the ops whose loops load a value
+        self.loads: dict[Op, list[tuple[Node, IndexMap]]] = {}
+        self.readers: dict[Node, Readers] = {}
+
+    def chosen(self) -> dict[Node, Order]:
+        """The orders of all ops."""
+        if self.free:
+            self._find_readers()
+        for node in reversed(self.free):
+            loops = dict.fromkeys((node, *(reader for reader, _ in self.readers[node])))
+            if all(self.stored.get(reader) is None for reader in loops):
+                self._choose(node, [op for op in loops if isinstance(op, Op)])
+        return self.orders
+
+    def _is_free(self, node: Node) -> bool:
+        """True if a value is a variable, or a temporary, that is written once, by loops."""
+        if isinstance(node, Op) and (node not in self.stored or node.primitive in _KEPT):
+            return False
+        written = any(isinstance(u, Update) and u.operands[0] is node for u in self.users[node])
+        long = sum(length.constant != 1 for length in node.shape)
+        return long > 1 and not written and node not in self.shown and self.stored.get(node) is None
+
+    def _find_readers(self) -> None:
+        for node in reversed(self.nodes):
+            if isinstance(node, Op) and is_view(node):
+                continue
+            found = loop_readers(node, self.users, self.stored, self.readers)
+            self.readers[node] = found
+            if node in self.strides or node in self.stored or not isinstance(node, Op):
+                for reader, index in found:
+                    self.loads.setdefault(reader, []).append((node, index))
+
+    def _choose(self, node: Node, loops: list[Op]) -> None:
+        """ReadState the order of a value with which some loops cost least."""
+        plain = self.orders[node]
+        costs: dict[Order, float] = {}
+        for inner in (plain[-1], *plain[:-1]):
+            order = (*(d for d in plain if d != inner), inner)
+            self.orders[node] = order
+            costs[order] = sum(estimate_walk(op.extents, self._walks(op)) for op in loops)
+        best = min(costs, key=lambda order: costs[order])
+        self.orders[node] = best if costs[best] <= GAIN * costs[plain] else plain
+
+    def _walks(self, op: Op) -> Iterator[Walk]:
+        count = len(op.extents)
+        for node, index in self.loads.get(op, ()):
+            yield Walk(node.dtype.itemsize, self._steps(node, index, count))
+        if op in self.stored and op in self.orders:
+            steps = self._steps(op, identity(op.rank), count)
+            yield Walk(op.dtype.itemsize, steps, STORE)
+
+    def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
+        """The elements by which each of some iterators moves in the memory of a value."""
+        if node in self.strides:
+            strides = self.strides[node]
+        elif node in self.orders:
+            lengths = [length.constant for length in node.shape]
+            inner = next((d for d in reversed(self.orders[node]) if lengths[d] != 1), None)
+            strides = tuple(dim(1 if d == inner else 2) for d in range(len(lengths)))
+        else:  # a version of a storage that is written
+            strides = tuple(dim(1 if d + 1 == len(index) else 2) for d in range(len(index)))
+        _, moved = strides_through(index, strides, count, dim)
+        return tuple(_NEAR.get(stride.constant) for stride in moved)

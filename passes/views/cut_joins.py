@@ -1,0 +1,151 @@
+"""ViewProgram -> ViewProgram: joins of many parts are written part by part, by several nests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from axiomjit.graph.primitives import VIEW
+from axiomjit.passes.graph.choose_storage import PARTS
+from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.view_ir import (
+    Definition,
+    ReadOperand,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import Region, shift
+
+Part = tuple[ReadOperand, Region]
+PIECE: Final = 8
+"""Parts of one piece of a join that is cut: they compile as fast, by part, as in smaller pieces."""
+
+
+def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
+    """Make several joins, each of a box of the whole, of a stored join of more than `PARTS` parts.
+
+    Each part becomes a loop, and the time to compile a kernel grows faster than its loops. Parts
+    that are computed alike give kernels of one text, which is compiled once.
+
+    Needs: a legal view program.
+    Gives: a legal view program; the storage of a join that was cut is written by several
+    definitions, none of more than `PIECE` parts unless one operand alone has more.
+    Keeps: every value, bit for bit, and where it is stored.
+    """
+    counts = _parts(program)
+    definitions: list[Definition] = []
+    later: dict[Storage, int] = {}
+    for definition in program.definitions:
+        definition = _renumbered(definition, later)
+        pieces = list(_pieces(definition, counts))
+        if len(pieces) > 1 and definition.storage is not None:
+            later[definition.storage] = len(pieces) - 1
+        definitions += pieces
+    if not later:
+        return program
+    results = tuple(_later(view, later) for view in program.results)
+    return program.replace(definitions=tuple(definitions), results=results)
+
+
+def _parts(program: ViewProgram) -> dict[str, int]:
+    """The number of parts of the loops that compute each r-tensor; 1 for one that joins nothing."""
+    counts: dict[str, int] = {}
+    for definition in program.definitions:
+        if definition.storage is None:
+            own = [_count(operand, counts) for operand in definition.operands]
+            counts[definition.name] = (
+                sum(own) if definition.regions else 1 + sum(count - 1 for count in own)
+            )
+    return counts
+
+
+def _count(operand: ReadOperand, counts: Mapping[str, int]) -> int:
+    return counts.get(operand.name, 1) if isinstance(operand, Value) else 1
+
+
+def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Definition]:
+    """The definitions that together are one; itself where it is no join of many parts."""
+    storage, regions = definition.storage, definition.regions
+    total = sum(_count(operand, counts) for operand in definition.operands)
+    if not regions or storage is None or definition.target is not None or total <= PARTS:
+        yield definition
+        return
+    for number, (box, parts) in enumerate(_boxes(definition, counts)):
+        starts = tuple(low for low, _ in box)
+        extents = tuple(high - low for low, high in box)
+        within = tuple(
+            tuple((low - start, high - start) for (low, high), start in zip(r, starts, strict=True))
+            for _, r in parts
+        )
+        offset = _place(starts, storage.strides)
+        yield definition.replace(
+            name=f"{definition.name}p{number}",
+            primitive=definition.primitive if len(parts) > 1 else VIEW,
+            operands=tuple(_from(operand, starts, extents) for operand, _ in parts),
+            extents=extents,
+            regions=within if len(parts) > 1 else (),
+            target=View(storage, extents, offset, storage.strides, version=number),
+        )
+
+
+def _boxes(
+    definition: Definition, counts: Mapping[str, int]
+) -> Iterator[tuple[Region, list[Part]]]:
+    """The operands in their order, in groups that fill a box and have few parts; with the box."""
+    box: Region | None = None
+    group: list[Part] = []
+    size = 0
+    for operand, region in zip(definition.operands, definition.regions, strict=True):
+        count = _count(operand, counts)
+        larger = None if box is None or size + count > PIECE else _joined(box, region)
+        if larger is None and box is not None:
+            yield box, group
+            group, size = [], 0
+        box = larger or region
+        group.append((operand, region))
+        size += count
+    assert box is not None, "a join has parts"
+    yield box, group
+
+
+def _joined(first: Region, second: Region) -> Region | None:
+    """Two boxes as one, where the second follows the first along one dimension."""
+    differ = [d for d, (one, other) in enumerate(zip(first, second, strict=True)) if one != other]
+    if len(differ) != 1 or first[differ[0]][1] is not second[differ[0]][0]:
+        return None
+    (d,) = differ
+    return (*first[:d], (first[d][0], second[d][1]), *first[d + 1 :])
+
+
+def _from(operand: ReadOperand, starts: tuple[Dim, ...], extents: tuple[Dim, ...]) -> ReadOperand:
+    """An operand read by iterators that count from these places on."""
+    moved: ReadOperand = operand
+    if isinstance(operand, Value):
+        moved = Value(operand.name, shift(operand.index, starts))
+    elif isinstance(operand, View):
+        offset = operand.offset + _place(starts, operand.strides)
+        moved = operand.replace(shape=extents, offset=offset)
+    return moved
+
+
+def _place(index: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Dim:
+    """The element at an index, counted from the first."""
+    return sum((k * stride for k, stride in zip(index, strides, strict=True)), start=dim(0))
+
+
+def _renumbered(definition: Definition, later: Mapping[Storage, int]) -> Definition:
+    """The definition with the versions that storages have after some were written in pieces."""
+    if not later:
+        return definition
+    operands = tuple(_later(o, later) if isinstance(o, View) else o for o in definition.operands)
+    target = None if definition.target is None else _later(definition.target, later)
+    return definition.replace(operands=operands, target=target)
+
+
+def _later(view: View, later: Mapping[Storage, int]) -> View:
+    """The view of a storage in a later version."""
+    extra = later.get(view.storage, 0)
+    return view.replace(version=view.version + extra) if extra else view

@@ -1,0 +1,238 @@
+"""Graph -> ViewProgram: storages get layouts, reads become strides, r-tensors get no storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from axiomjit.base.locks import lazy_import
+from axiomjit.graph.known_strides import strides_of_constant
+from axiomjit.graph.nodes import (
+    PART_VIEWS,
+    Constant,
+    Graph,
+    Input,
+    LengthNode,
+    Node,
+    Op,
+    Scalar,
+    Update,
+    base_of,
+    is_view,
+    post_order,
+    root_of,
+)
+from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, READ_ONLY, VIEW
+from axiomjit.passes.graph.choose_storage import choose_storage
+from axiomjit.passes.ir.context import Context, Layouts
+from axiomjit.passes.ir.view_ir import (
+    ArrayRole,
+    Count,
+    Definition,
+    Library,
+    Number,
+    ReadOperand,
+    Storage,
+    Value,
+    View,
+    ViewProgram,
+)
+from axiomjit.passes.views.choose_layouts import choose_layouts
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, strides_through
+from axiomjit.views.dense_layout import ordered_strides
+
+
+def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
+    """Give storage to what must be stored, and turn every read into strides.
+
+    Outputs, operands and results of library calls, folds that others broadcast, and values too
+    expensive to compute twice are stored, in the order of dimensions that `choose_layouts` finds;
+    everything else is an r-tensor. A version of a storage is written into the memory of the one
+    before.
+
+    Needs: a legal graph in which only outputs are views, and versions are read before the next one.
+    Gives: a legal view program with one result per output.
+    Keeps: the value of every output; outputs that are views stay views.
+    """
+    return _Lowering(graph, context.layouts, choose_storage(graph, context.scope)).program()
+
+
+class _Lowering:
+    """The state of one lowering: what each node became."""
+
+    def __init__(
+        self, graph: Graph, layouts: Layouts, stored: Mapping[Node, Library | None]
+    ) -> None:
+        self.graph = graph
+        self.layouts = layouts
+        self.stored = stored
+        self.storages: dict[Node, Storage] = {}
+        self.numbers: dict[Node, Number] = {}
+        self.values: dict[Node, str] = {}
+        self.definitions: list[Definition] = []
+        self.orders = choose_layouts(graph, layouts, stored)
+        self.versions: dict[Node, int] = {}
+        self.shown = {root_of(base_of(node)) for node in graph.outputs}
+
+    def program(self) -> ViewProgram:
+        """Lower all nodes in order."""
+        for node in self._nodes():
+            if isinstance(node, Update):
+                self._update(node)
+            elif isinstance(node, Op):
+                if not is_view(node):
+                    self._define(node)
+            else:
+                self._leaf(node)
+        results = tuple(self._shown(node) for node in self.graph.results)
+        pairs = zip(self.graph.data_dependent, self.graph.counts, strict=True)
+        counts = tuple(Count(choice, self._shown(node)) for choice, node in pairs)
+        return ViewProgram(
+            tuple(dict.fromkeys(self.storages.values())),
+            tuple(self.numbers.values()),
+            tuple(self.definitions),
+            results,
+            counts,
+        )
+
+    def _nodes(self) -> Iterator[Node]:
+        """All nodes, operands before users, and readers of a version before the next one."""
+        if any(isinstance(node, Update) for node in self.stored):
+            late = lazy_import("axiomjit.passes.graph.order_writes")  # few programs write
+            order = late.order_writes(self.graph, self.stored)
+            assert not order.late, "versions with later readers are saved before"
+            return post_order((*order.ops, *self.graph.outputs))
+        return post_order((*self.graph.counts, *self.graph.outputs))
+
+    def _update(self, op: Update) -> None:
+        """Write the next version of a storage over the one before."""
+        old, *read = op.operands
+        storage = self.storages[old]
+        self.versions[op] = self.versions.get(old, 0) + 1
+        operands = tuple(map(self._operand, read, op.maps[1:], (op,) * len(read)))
+        name = self.values[op] = f"r{len(self.values)}"
+        self.storages[op] = storage
+        target = _view(self._whole(op), op.maps[0], op.extents)
+        self.definitions.append(
+            Definition(
+                *(name, op.dtype, VIEW, None, operands, op.extents, op.rank, storage),
+                target=target,
+                ordered=_ordered(op),
+                combine=op.combine,
+            )
+        )
+
+    def _leaf(self, node: Node) -> None:
+        if isinstance(node, Input) and not node.weak:
+            strides = self.layouts[node.position]
+            name = f"a{len(self.storages)}"
+            self.storages[node] = Storage(
+                name, ArrayRole.ARGUMENT, node.dtype, node.shape, strides, node
+            )
+        elif isinstance(node, Constant):
+            strides = strides_of_constant(node)
+            name = f"a{len(self.storages)}"
+            self.storages[node] = Storage(
+                name, ArrayRole.HELD, node.dtype, node.shape, strides, node
+            )
+        else:
+            assert isinstance(node, Input | Scalar | LengthNode)
+            self.numbers[node] = Number(f"c{len(self.numbers)}", node.dtype, node)
+
+    def _define(self, op: Op) -> None:
+        storage = None
+        if op in self.stored:
+            stays = op.primitive is MATERIALIZE
+            kept = ArrayRole.MATERIALIZED if stays else ArrayRole.TEMPORARY
+            role = ArrayRole.RESULT if op in self.shown else kept
+            storage = self._storage(op, role)
+        operands = tuple(
+            self._operand(child, index, op)
+            for child, index in zip(op.operands, op.maps, strict=True)
+        )
+        name = f"r{len(self.values)}"
+        self.values[op] = name
+        self.definitions.append(
+            Definition(
+                name,
+                op.dtype,
+                op.primitive,
+                op.fold,
+                operands,
+                op.extents,
+                op.rank,
+                storage,
+                self.stored.get(op),
+                op.regions,
+                conditions=op.conditions,
+            )
+        )
+        if storage is not None:
+            self.storages[op] = storage
+
+    def _storage(self, op: Node, role: ArrayRole) -> Storage:
+        letter = "o" if role is ArrayRole.RESULT else "t"
+        order = self.orders.get(op, tuple(range(len(op.shape))))
+        strides = ordered_strides(op.shape, order)
+        return Storage(f"{letter}{len(self.storages)}", role, op.dtype, op.shape, strides)
+
+    def _operand(self, child: Node, index: IndexMap, op: Op) -> ReadOperand:
+        if child in self.numbers:
+            return self.numbers[child]
+        if child in self.storages:
+            return _view(self._whole(child), index, op.extents)
+        return Value(self.values[child], index)
+
+    def _shown(self, node: Node) -> View:
+        """A result as a view, one stride per dimension."""
+        if not is_view(node):
+            if node in self.numbers:
+                self._copy_number(node)
+            return self._whole(node)
+        assert isinstance(node, Op)
+        below = self._shown(node.operands[0])
+        if node.primitive.name in PART_VIEWS:
+            below = _parts(below, node)
+        writable = below.writable and node.primitive is not READ_ONLY
+        return _view(below, node.maps[0], node.shape).replace(writable=writable)
+
+    def _whole(self, node: Node) -> View:
+        """A view of the whole storage of a node, at the present version."""
+        storage = self.storages[node]
+        version = self.versions.get(node, 0)
+        return View(storage, storage.shape, dim(0), storage.strides, version=version)
+
+    def _copy_number(self, node: Node) -> None:
+        """Store a number that is returned unchanged in a storage without dimensions."""
+        if node in self.storages:
+            return
+        storage = self._storage(node, ArrayRole.RESULT)
+        self.storages[node] = storage
+        name = f"r{len(self.values)}"
+        self.values[node] = name
+        operands = (self.numbers[node],)
+        self.definitions.append(Definition(name, node.dtype, VIEW, None, operands, (), 0, storage))
+
+
+def _ordered(op: Update) -> frozenset[int]:
+    """The iterators along which an update may write one element again.
+
+    Not those that alone are the place along a dimension of what is written.
+    """
+    if op.walked == op.extents and op.combine is None:
+        return frozenset()
+    apart = {function.terms[0][0] for function in op.maps[0] if len(function.terms) == 1}
+    return frozenset(range(op.rank)) - apart
+
+
+def _parts(view: View, part: Op) -> View:
+    """The real or imaginary parts of a view's elements; in memory the two are interleaved."""
+    offset = view.offset * 2 + int(part.primitive is IMAG_VIEW)
+    strides = tuple(stride * 2 for stride in view.strides)
+    return view.replace(offset=offset, strides=strides, dtype=part.dtype)
+
+
+def _view(view: View, index: IndexMap, extents: tuple[Dim, ...]) -> View:
+    """A view read through a map: one stride per iterator of the reading op."""
+    offset, strides = strides_through(index, view.strides, len(extents), dim)
+    return view.replace(shape=extents, offset=view.offset + offset, strides=strides)
