@@ -8,5 +8,5 @@ operations that undo each other; `find_convolutions` finds sums of products of w
 `save_versions` copies arrays that are read after they are overwritten, in the order of writes that
 `order_writes` finds. `choose_storage` decides which values get memory.
 
-May import `base`, `algebra`, `views`, `graph`, `passes.ir`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`.
 """

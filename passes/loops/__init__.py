@@ -17,5 +17,5 @@ concatenated operand a loop of its own; `strip_mine` cuts loops whose parts slow
 where `estimate_time` says that this is faster; `watch_loops` lets long loops within a unit poll
 whether the call was given up.
 
-May import `base`, `algebra`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`.
 """

@@ -2,5 +2,5 @@
 
 `render_source` writes each nest as one readable Python function.
 
-May import `base`, `algebra`, `views`, `graph`, `passes.ir`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`.
 """
